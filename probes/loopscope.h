@@ -1,0 +1,75 @@
+// Loopscope's optional header for programs that want to say more than the probes can see: step marks, knobs, metrics.
+// Header-only, needs no library: every call finds the probe at run time and does nothing when there is none.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace loopscope {
+
+namespace detail {
+template <class Function>
+Function* Probe(const char* symbol) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, symbol));
+}
+}  // namespace detail
+
+// The end of a training step on `samples` samples (0: unknown). A program that calls it chooses the step clock.
+inline void StepEnd(std::uint64_t samples = 0) {
+  static auto* probe = detail::Probe<void(std::uint64_t)>("loopscope_v1_step_end");
+  if (probe) probe(samples);
+}
+
+// A named number, e.g. Metric("accuracy", 0.91): what `prove --target accuracy=0.9` waits for.
+inline void Metric(const char* name, double value) {
+  static auto* probe = detail::Probe<void(const char*, double)>("loopscope_v1_metric");
+  if (probe) probe(name, value);
+}
+
+// A fact about the program that the probes cannot see, e.g. Fact("loader.workers", "0").
+inline void Fact(const char* key, const char* value) {
+  static auto* probe = detail::Probe<void(const char*, const char*)>("loopscope_v1_fact");
+  if (probe) probe(key, value);
+}
+
+// Evaluation begins or ends on this thread.
+inline void Evaluation(bool begins) {
+  static auto* probe = detail::Probe<void(int)>("loopscope_v1_evaluation");
+  if (probe) probe(begins ? 1 : 0);
+}
+
+// The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key: the probe then leaves that
+// treatment to the program, which reports with Applied().
+inline std::optional<std::string> Knob(std::string_view key) {
+  static auto* claim = detail::Probe<void(const char*)>("loopscope_v1_claim");
+  if (claim) claim(std::string(key).c_str());
+  const char* treatment = std::getenv("LOOPSCOPE_TREATMENT");
+  std::string_view rest = treatment ? treatment : "";
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(item.size() < rest.size() ? item.size() + 1 : rest.size());
+    const std::size_t equals = item.find('=');
+    if (equals != item.npos && item.substr(0, equals) == key) return std::string(item.substr(equals + 1));
+  }
+  return std::nullopt;
+}
+
+// Reports that the knob `key` changed something at `where` from `old_value` to `new_value`, as read back.
+inline void Applied(const char* key, const char* where, const char* old_value, const char* new_value) {
+  static auto* probe =
+      detail::Probe<void(const char*, const char*, const char*, const char*)>("loopscope_v1_applied");
+  if (probe) probe(key, where, old_value, new_value);
+}
+
+// Reports that the knob `key` does not apply here, and why.
+inline void NotApplicable(const char* key, const char* reason) {
+  static auto* probe = detail::Probe<void(const char*, const char*)>("loopscope_v1_not_applicable");
+  if (probe) probe(key, reason);
+}
+
+}  // namespace loopscope

@@ -1,0 +1,222 @@
+// The capture file: what probes write and the capture importer reads. Nothing here includes torch or CUDA.
+//
+//   file   = FileHeader, padded to header_bytes; then chunks of chunk_bytes each, numbered from 0
+//   chunk  = ChunkHeader, then `used` bytes of records; belongs to one thread of one process
+//   record = RecordHead, then a body; its size is head.words * 8 bytes, so that unknown kinds can be skipped
+//
+// A record counts once ChunkHeader::used covers it (stored with release order after the bytes), so what a killed
+// process wrote up to its last complete record is readable. All integers are little endian. All times are
+// CLOCK_MONOTONIC in nanoseconds. String and stack ids come from counters in the header that every process sharing
+// the file advances atomically; a thread writes the definition before its first use, in any chunk. Id 0 is "none".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace loopscope::wire {
+
+inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
+inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
+inline constexpr std::uint16_t kMinor = 0;
+inline constexpr std::uint32_t kHeaderBytes = 4096;
+inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
+inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
+inline constexpr std::uint32_t kMaxChunkBytes = 16u << 20;   // and more
+inline constexpr std::uint32_t kMaxStringBytes = 32 * 1024;  // longer strings are cut by the writer
+
+struct FileHeader {
+  char magic[8];
+  std::uint16_t major, minor;
+  std::uint32_t header_bytes, chunk_bytes;
+  std::uint32_t pid;             // the process that made the file
+  std::uint64_t start_mono_ns;   // CLOCK_MONOTONIC and CLOCK_REALTIME read together when the file was made
+  std::uint64_t start_real_ns;
+  // Atomic counters, shared by all processes that map the file.
+  std::uint32_t next_chunk;      // chunks handed out so far
+  std::uint32_t next_string;     // last string id handed out
+  std::uint32_t next_stack;      // last stack id handed out
+  std::uint32_t clean_end;       // 1 once the probe ended in order
+  std::uint64_t dropped;         // records lost because no chunk was ready
+  std::uint64_t stalls_over_1ms; // times a thread waited over 1 ms inside the writer
+};
+static_assert(sizeof(FileHeader) <= kHeaderBytes);
+
+inline constexpr std::uint32_t kChunkMagic = 0x4b48434c;  // "LCHK"
+
+enum class ChunkType : std::uint16_t { kRecords = 1 };  // unknown types are skipped
+
+struct ChunkHeader {
+  std::uint32_t magic;  // 0 while the chunk was never used
+  ChunkType type;
+  std::uint16_t closed;   // 1 once full or given up in order: then crc32c holds
+  std::uint32_t pid, tid;
+  std::uint32_t used;     // bytes of records after this header
+  std::uint32_t crc32c;   // Castagnoli, over those bytes; meaningful when closed
+  std::uint64_t reserved;
+};
+static_assert(sizeof(ChunkHeader) == 32);
+
+enum class RecordKind : std::uint8_t {
+  kString = 1,
+  kOp = 2,
+  kOpDetail = 3,
+  kRange = 4,
+  kMark = 5,
+  kStack = 6,
+  kModule = 7,
+  kApplied = 8,
+  kFact = 9,
+};
+
+struct RecordHead {
+  RecordKind kind;
+  std::uint8_t sub;     // meaning depends on kind: scope, range category, mark kind …
+  std::uint16_t words;  // size of the whole record in 8-byte units, at least 1
+};
+static_assert(sizeof(RecordHead) == 4);
+
+// Followed by `length` bytes of UTF-8 (not terminated), padded to 8.
+struct StringRecord {
+  RecordHead head;
+  std::uint32_t id;
+  std::uint32_t length;
+};
+
+// Bits of OpRecord::flags: the state of the thread when the op began, unless said otherwise.
+enum OpFlag : std::uint16_t {
+  kOpGradMode = 1 << 0,
+  kOpInference = 1 << 1,
+  kOpAnomaly = 1 << 2,
+  kOpAutocast = 1 << 3,      // autocast on for the CPU or the current accelerator
+  kOpGraph = 1 << 4,         // autograd's sequence number advanced inside: the op recorded a graph node
+  kOpLongDuration = 1 << 5,  // duration is in units of 1024 ns
+  kOpProfiler = 1 << 6,      // a torch profiler was active
+  kOpEmitNvtx = 1 << 7,      // torch.autograd.profiler.emit_nvtx was active
+  kOpAsync = 1 << 8,
+  kOpOutermost = 1 << 9,     // no other op was open on this thread
+};
+
+inline constexpr std::uint32_t kNoSequence = 0xffffffffu;
+
+// One call of an operator (or an autograd node), written when it ends: children come before their parent.
+// head.sub is at::RecordScope (0 FUNCTION, 1 BACKWARD_FUNCTION, 2 TORCHSCRIPT_FUNCTION, … 7 USER_SCOPE).
+struct OpRecord {
+  RecordHead head;
+  std::uint32_t name;
+  std::uint64_t start_ns;
+  std::uint32_t duration;        // ns, or 1024 ns with kOpLongDuration
+  std::uint32_t sequence;        // autograd sequence number at the start, low 32 bits; kNoSequence when none
+  std::uint32_t shape_hash;      // of the inputs' dtypes and sizes; 0 when not taken
+  std::uint16_t forward_thread;  // at::RecordFunction::forwardThreadId(), low 16 bits; 0 when none
+  std::uint16_t flags;           // OpFlag
+};
+static_assert(sizeof(OpRecord) == 32);
+
+// Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';':
+// a tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", with "@cuda:0" behind unless on the CPU and "!" behind when
+// it requires grad), "-" an undefined tensor, otherwise the scalar's value ("true", "1e-05") or "?" for the rest.
+// dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other.
+struct OpDetailRecord {
+  RecordHead head;
+  std::uint32_t inputs;    // string
+  std::uint32_t stack;     // stack; 0 when not taken
+  std::uint32_t producer;  // autograd sequence number of the first tensor input's grad_fn; kNoSequence when none
+};
+static_assert(sizeof(OpDetailRecord) == 16);
+
+enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
+  kUser = 0,        // NVTX push/pop or start/end, USER_SCOPE; name is the message
+  kLoader = 1,      // the training thread asks its loader for a batch; value = samples in it (0 unknown)
+  kBackward = 2,    // torch::autograd::backward on the calling thread
+  kOptimizer = 3,   // Optimizer::step; name "SGD", "AdamW", "Adam" …; value = number of parameters (0 unknown)
+  kZeroGrad = 4,    // Optimizer::zero_grad; value = set_to_none (0 or 1)
+  kSync = 5,        // the host waits for a device
+  kCommunication = 6,
+  kCopyToDevice = 7,
+  kEvaluation = 8,
+  kForward = 9,     // a module's outermost forward, where a shim can see it
+  kWait = 10,       // the thread waits on a condition variable (loader queues)
+};
+
+struct RangeRecord {  // written when it ends
+  RecordHead head;
+  std::uint32_t name;
+  std::uint64_t start_ns;
+  std::uint64_t duration_ns;
+  std::uint64_t value;  // by category, see above
+  std::uint32_t stack;  // stack of the caller; 0 when not taken
+  std::uint32_t reserved;
+};
+static_assert(sizeof(RangeRecord) == 40);
+
+enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
+  kStepEnd = 1,      // value = samples in the step (0 unknown); name = what the clock is ("optimizer:SGD#1", "mark" …)
+  kMeasureBegin = 2, // warm-up is over; the window opens at this instant
+  kMeasureEnd = 3,   // the window closes; value = steps in it
+  kEpochEnd = 4,     // the training loader ran out
+  kResidentBytes = 5,  // process RSS; value = bytes
+  kPeakBytes = 6,    // at the end; value = peak RSS bytes of the process inside the window (host), name "host" or "cuda:0"
+  kLoss = 7,         // value = bits of a double; time orders the sequence
+  kMetric = 8,       // name, value = bits of a double (loopscope.h)
+  kSampleHash = 9,   // value = running hash of the sampler's indices, one per batch (check launches)
+  kProbeOff = 10,    // name = why a probe switched itself off, or what it cannot see
+  kProbeOn = 11,     // name = probe and version ("torch 2.11.0")
+  kCleanEnd = 12,    // value = exit status that the probe used
+  kDetailBegin = 13, // the detail window opens / closes
+  kDetailEnd = 14,
+  kThreadName = 15,  // name of this thread
+  kEpochStart = 16,  // the training loader was started; with kEpochEnd it bounds the epoch boundary
+};
+
+struct MarkRecord {
+  RecordHead head;
+  std::uint32_t name;
+  std::uint64_t time_ns;
+  std::uint64_t value;
+};
+static_assert(sizeof(MarkRecord) == 24);
+
+// A call stack, innermost frame first: `count` frames of 8 bytes follow. A frame with kFrameIsText set holds in its low
+// 32 bits a string "path:line:function" (Python); any other is a return address in this process (see ModuleRecord).
+inline constexpr std::uint64_t kFrameIsText = 1ull << 63;
+struct StackRecord {
+  RecordHead head;
+  std::uint32_t id;
+  std::uint32_t count;
+  std::uint32_t reserved;
+};
+
+// An executable mapping of a file, so that addresses can be symbolised after the process is gone.
+struct ModuleRecord {
+  RecordHead head;
+  std::uint32_t path;
+  std::uint64_t begin, end;    // addresses of the mapping
+  std::uint64_t file_offset;   // of `begin`
+  std::uint32_t pid;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(ModuleRecord) == 40);
+
+enum AppliedFlag : std::uint32_t {
+  kAppliedNotApplicable = 1,  // nothing was changed; `now` is the reason
+  kAppliedLost = 2,           // read back at the end: the program changed it again; `now` is what stands
+  kAppliedFailed = 4,         // it raised; `now` is the message
+};
+
+// What a treatment changed, by key, e.g. key "loader.workers", where "train_image.cpp:120 loader", old "0", now "2".
+struct AppliedRecord {
+  RecordHead head;
+  std::uint32_t key, where, old, now;  // strings
+  std::uint32_t flags;                 // AppliedFlag
+};
+static_assert(sizeof(AppliedRecord) == 24);
+
+// A fact about the program: key "loader.workers", "batch.size", "torch.version", "threads" … value as text.
+struct FactRecord {
+  RecordHead head;
+  std::uint32_t key, value;  // strings
+  std::uint32_t reserved;
+};
+static_assert(sizeof(FactRecord) == 16);
+
+}  // namespace loopscope::wire

@@ -1,0 +1,23 @@
+// The importer seam: one trace format is one file in profiler/importers/ and one line in importers.def.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/result.h"
+#include "profiler/core/trace.h"
+
+namespace loopscope {
+
+struct Input {
+  std::filesystem::path path;  // a file, or a run folder
+};
+
+struct Importer {
+  std::string_view id;                   // "capture"
+  bool (*sniff)(std::string_view head);  // the first bytes (up to 4 KiB) of the file; of a folder: "dir:" + its file names
+  Result<Trace> (*read)(const Input&);
+};
+
+}  // namespace loopscope

@@ -1,0 +1,57 @@
+// One launch of the user's program, as experiments ask for it and as its capture tells it. Experiments see only
+// `Launcher`, so that statistics are tested through a scripted one without a clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiler/core/trace.h"
+
+namespace loopscope {
+
+enum class LaunchMode { kTrace, kClock, kCheck };
+
+struct LaunchSpec {
+  LaunchMode mode = LaunchMode::kClock;
+  int side = 0;                     // 0: the command; 1: the other command of `ab` and `gate`
+  std::vector<std::pair<std::string, std::string>> treatment;  // key, value
+  int warmup = 10, steps = 50;      // steps 0 = to the program's own end
+  double time_s = 0;                // trace mode: --time; else 0
+  std::string clock;                // the step clock fixed by the diagnosis; empty = choose
+  std::optional<std::uint64_t> seed;
+  bool hash_samples = false;        // LOOPSCOPE_SAMPLE_RNG=hash
+  std::string label;                // "block 3, ALL-amp": names the launch's folder and messages
+  double timeout_s = 600;           // then ended, status "timeout"
+};
+
+struct LaunchResult {
+  std::string status = "ok";        // "ok", "exit 1", "signal 9", "no steps", "timeout", or what kept it from starting
+  std::string tail;                 // last lines of output when it failed
+  int exit_status = 0;              // as a shell reports it (128 + signal)
+  std::string clock;                // the clock its steps were counted by
+  double ms_per_step = 0;           // wall time of the window / steps, epoch boundaries taken out
+  double ms_per_sample = 0;         // 0 when the samples per step are unknown
+  int steps = 0;                    // in the window, boundaries taken out
+  std::optional<double> epoch_ms;   // mean length of the boundary steps in the window less a plain step; none in it: empty
+  double startup_s = 0;             // from exec to the end of warm-up
+  double wall_s = 0;                // whole launch
+  double peak_bytes = 0;            // 0 unknown
+  std::vector<Applied> applied;
+  std::vector<double> losses;               // check mode
+  std::vector<std::uint64_t> sample_hashes; // check mode
+  std::vector<std::pair<std::string, double>> metrics;
+  std::string directory;            // where its capture lies
+  bool ok() const { return status == "ok"; }
+};
+
+using Launcher = std::function<LaunchResult(const LaunchSpec&)>;
+
+// Reads what experiments need from the capture of a clock or check launch; status "no steps" when the window never
+// opened or never closed.
+LaunchResult LaunchFacts(const Trace& trace);
+
+}  // namespace loopscope

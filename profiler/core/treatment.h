@@ -1,0 +1,34 @@
+// The treatment seam: one fix is one file in profiler/treatments/ and one line in treatments.def. What acts inside the
+// child has the same stem: probes/torch/treatments/, probes/python/treatments/, or a knob in workloads/.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/finding.h"
+#include "profiler/core/host.h"
+
+namespace loopscope {
+
+// How the treated training relates to the baseline's: what the check launches are held to.
+enum class Exactness { kExact, kExactIf, kResampled, kNumeric, kChangesTraining };
+std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "resampled", "numeric", "changes-training"
+
+// What a treatment is judged by, fixed before the first block.
+enum class Metric { kStepTime, kEpochBoundary, kPeakMemory };
+
+struct Treatment {
+  std::string_view id;                         // "loader.workers"
+  std::string_view summary;                    // one line for `treatments`
+  Exactness exactness;
+  std::string_view condition;                  // for kExactIf: when it is exact; else empty
+  Metric metric;
+  std::span<const std::string_view> cures;     // rule ids
+  std::span<const std::string_view> appliers;  // "torch", "python", "knob:train_image", "environment"
+  // The values worth trying for this finding on this machine, the likeliest first; empty: does not apply.
+  std::vector<std::string> (*values)(const Finding&, const Host&);
+};
+
+}  // namespace loopscope

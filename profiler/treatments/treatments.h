@@ -1,0 +1,16 @@
+// All treatments, in the order of treatments.def.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+
+std::span<const Treatment* const> AllTreatments();
+
+// Null when there is none of that id.
+const Treatment* FindTreatment(std::string_view id);
+
+}  // namespace loopscope
