@@ -1,0 +1,29 @@
+# Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
+.PHONY: demo build test long bench setup setup-test clean
+
+demo: build
+	cmake/demo.sh
+
+build: setup
+	cmake --preset release
+	cmake --build --preset release
+
+test: setup setup-test
+	.venv/bin/python tests/run_presets.py release asan tsan
+
+long: setup setup-test
+	.venv/bin/python tests/run_presets.py long
+
+bench: setup setup-test build
+	tests/bench/run.sh
+
+setup:
+	@cmake/install_packages.sh cmake/packages.txt
+	@cmake/make_venv.sh requirements.txt
+
+setup-test: setup
+	@cmake/install_packages.sh cmake/packages-test.txt
+	@cmake/make_venv.sh requirements-test.txt
+
+clean:
+	rm -rf build build-*
