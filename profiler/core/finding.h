@@ -45,8 +45,12 @@ struct Finding {
   static Finding NotApplicable(std::string reason);
 };
 
-// Stable under edits that move lines.
+// Stable under edits that move lines. Pass the path relative to the run's working directory (RelativePath), so that the
+// id is the same in another checkout.
 std::string FindingId(std::string_view rule, const std::optional<Where>& where);
+
+// `path` without `directory` in front when it lies inside it, else as it is. Pure text: links are not followed.
+std::string RelativePath(std::string_view path, std::string_view directory);
 
 // The severity that a share of the step deserves: >= 20 % high, >= 5 % medium, >= 1 % low, else info.
 Severity SeverityOfShare(double pct);

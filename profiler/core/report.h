@@ -49,6 +49,8 @@ struct TrialRow {
   std::string method;             // exact | pooled | live
   std::string verdict;            // faster|slower|equivalent|inconclusive|different-training|not-applicable|dropped|failed|useful
   std::string reason;
+  std::optional<double> margin_pct;      // "equivalent within ±margin"
+  std::optional<double> detectable_pct;  // the smallest effect that this comparison could have called
   std::vector<Applied> applied;
   std::string exactness;
   LossFacts loss;
