@@ -1,0 +1,34 @@
+// The fixes that an experiment tries: those that cure what was found, or those the user names.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/finding.h"
+#include "profiler/core/host.h"
+#include "profiler/core/result.h"
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+
+struct Candidate {
+  const Treatment* treatment = nullptr;  // never null
+  std::vector<std::string> values;       // at least one, the likeliest first; screening keeps the fastest
+  std::vector<std::string> rules;        // that it would cure here; empty when only the user named it
+  double cost_ms = 0;                    // per step, the upper bound that the findings give
+
+  std::string Setting() const { return std::string(treatment->id) + "=" + values.front(); }
+};
+
+// --only and --skip: items "key" or "key=value".
+struct Selection {
+  std::vector<std::string> only, skip;
+};
+
+// Costliest first, each treatment once. With `only`, exactly those, found or not. Error (exit 2): a key that is no
+// treatment, or one without a value to try on this host that the user named without a value.
+Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
+                                            const Selection& selection);
+
+}  // namespace loopscope

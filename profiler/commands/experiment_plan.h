@@ -1,0 +1,80 @@
+// What an experiment will launch: arms, blocks and windows, shaped by the pilots' timings and the budget.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiler/commands/experiment_candidates.h"
+
+namespace loopscope {
+
+struct ExperimentOptions {
+  int blocks = 12;            // at most
+  double budget_s = 900;      // of launches, all phases together
+  double margin = 0.02;       // "equivalent within ±2 %"
+  std::uint64_t seed = 1;     // of the blocks' order, and the base seed of every launch
+  bool seed_programs = true;  // false with --no-seed
+  int warmup = 10;            // steps; more where a loader runs ahead
+  int steps = 0;              // in the window; 0: min_steps and min_window_s decide
+  int min_steps = 20;
+  double min_window_s = 2;     // of the fastest arm
+  int alone = -1;              // fixes also measured alone, the costliest first; -1: three, fewer when time is short
+  bool check_training = true;  // the check launches; without them nothing is said about the losses
+  double launch_timeout_s = 600;
+  bool resume = false;  // finished launches are read from the journal
+};
+
+// One way to run the program: some of the candidates switched on.
+struct Arm {
+  std::string name;                    // "baseline", "ALL", "ALL-amp", "amp"
+  std::vector<int> members;            // indices of candidates, ascending
+  int repeats = 1;                     // per block
+  double ms_per_step = 0, wall_s = 0;  // from its pilot; wall_s of one launch with the plan's window
+};
+
+// A comparison that is planned before the first block: a fix's worth is its worth among the others, or alone.
+struct PlannedTrial {
+  int candidate = 0;
+  bool with_others = true;  // T(ALL-i) / T(ALL); else T(baseline) / T(i)
+  int arm = 0, reference = 0;
+};
+
+inline constexpr int kBaselineArm = 0, kAllArm = 1;
+
+struct ExperimentPlan {
+  std::vector<Arm> arms;
+  std::vector<PlannedTrial> trials;
+  int blocks = 0;
+  int fresh_blocks = 0;  // reserved for the recommended set; more are run when time is left
+  int warmup = 10, steps = 20;
+  double block_s = 0, fresh_block_s = 0;
+  std::string shortage;  // what the budget does not allow; empty when nothing is missing
+
+  double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
+  int launches_per_block() const;
+  std::vector<std::string> Describe(std::span<const Candidate> candidates, double spent_s) const;
+};
+
+// All the arms. `in_all[i]`: candidate i works together with the others; the others are measured alone. An arm with the
+// same members as another is not made twice: with two fixes, ALL without one is the other alone.
+ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone);
+
+// Warm-up and window that hold for all arms. A loader that runs `run_ahead` batches ahead needs a warm-up of twice and
+// a window of eight times that, or batches made before the window flatter it.
+struct Window {
+  int warmup = 10, steps = 20;
+};
+Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
+Window FinalWindow(const ExperimentOptions& options, Window pilot, double fastest_ms_per_step);
+
+// Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
+// arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings.
+void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left);
+
+// "key=value" pairs of an arm, as a launch takes them.
+std::vector<std::pair<std::string, std::string>> SettingsOf(const Arm& arm, std::span<const Candidate> candidates);
+
+}  // namespace loopscope
