@@ -1,5 +1,7 @@
 #include "profiler/treatments/treatments.h"
 
+#include <algorithm>
+
 namespace loopscope {
 
 #define LOOPSCOPE_TREATMENT(stem, constant) extern const Treatment constant;
@@ -20,6 +22,29 @@ const Treatment* FindTreatment(std::string_view id) {
     if (one->id == id) return one;
   }
   return nullptr;
+}
+
+const Treatment* TreatmentFor(std::string_view rule) {
+  for (const Treatment* one : AllTreatments()) {
+    if (std::ranges::find(one->cures, rule) != one->cures.end()) return one;
+  }
+  return nullptr;
+}
+
+std::string_view ExactnessName(Exactness exactness) {
+  switch (exactness) {
+    case Exactness::kExact:
+      return "exact";
+    case Exactness::kExactIf:
+      return "exact-if";
+    case Exactness::kResampled:
+      return "resampled";
+    case Exactness::kNumeric:
+      return "numeric";
+    case Exactness::kChangesTraining:
+      return "changes-training";
+  }
+  return "";
 }
 
 }  // namespace loopscope

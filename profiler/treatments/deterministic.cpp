@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"torch", "knob:train_image"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"off"};
+}
+
+}  // namespace
+
+extern const Treatment kDeterministic;
+const Treatment kDeterministic{
+    .id = "deterministic",
+    .summary = "allow algorithms whose results differ from run to run",
+    .exactness = Exactness::kNumeric,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

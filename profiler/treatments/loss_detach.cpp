@@ -1,0 +1,27 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kCures[] = {"graph-retained"};
+constexpr std::string_view kAppliers[] = {"knob:train_image"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kLossDetach;
+const Treatment kLossDetach{
+    .id = "loss.detach",
+    .summary = "accumulate the loss without the graph that made it",
+    .exactness = Exactness::kExact,
+    .condition = "",
+    .metric = Metric::kPeakMemory,
+    .cures = kCures,
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

@@ -1,0 +1,28 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"environment"};
+
+std::vector<std::string> Values(const Finding&, const Host& host) {
+  std::vector<std::string> values{std::to_string(host.cores)};
+  if (host.cores > 1) values.push_back(std::to_string(host.cores / 2));
+  return values;
+}
+
+}  // namespace
+
+extern const Treatment kThreads;
+const Treatment kThreads{
+    .id = "threads",
+    .summary = "compute with N threads",
+    .exactness = Exactness::kNumeric,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope
