@@ -17,20 +17,28 @@ std::uint64_t HashPart(std::uint64_t hash, std::string_view part) {
 
 std::string_view SeverityName(Severity severity) {
   switch (severity) {
-    case Severity::kInfo: return "info";
-    case Severity::kLow: return "low";
-    case Severity::kMedium: return "medium";
-    case Severity::kHigh: return "high";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kLow:
+      return "low";
+    case Severity::kMedium:
+      return "medium";
+    case Severity::kHigh:
+      return "high";
   }
   return "info";
 }
 
 std::string_view VerdictName(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kFound: return "found";
-    case Verdict::kClear: return "clear";
-    case Verdict::kCannotTell: return "cannot-tell";
-    case Verdict::kNotApplicable: return "not-applicable";
+    case Verdict::kFound:
+      return "found";
+    case Verdict::kClear:
+      return "clear";
+    case Verdict::kCannotTell:
+      return "cannot-tell";
+    case Verdict::kNotApplicable:
+      return "not-applicable";
   }
   return "cannot-tell";
 }

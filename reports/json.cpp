@@ -1,0 +1,219 @@
+// The report as JSON, by reports/schema.json. Invalid UTF-8 is replaced, numbers that are unknown or not finite are
+// null, places inside the run's working directory are relative to it.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profiler/core/format.h"
+#include "reports/report_json.h"
+
+namespace loopscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json Number(const std::optional<double>& value) {
+  return value ? Number(*value) : Json(nullptr);
+}
+
+Json NumberUnless(double unknown, double value) {
+  return value == unknown ? Json(nullptr) : Number(value);
+}
+
+Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json Numbers(const std::vector<double>& values) {
+  Json numbers = Json::array();
+  for (const double value : values) numbers.push_back(Number(value));
+  return numbers;
+}
+
+Json Interval95(const std::optional<std::array<double, 2>>& ci95) {
+  if (!ci95 || !std::isfinite((*ci95)[0]) || !std::isfinite((*ci95)[1])) return nullptr;
+  return Json::array({(*ci95)[0], (*ci95)[1]});
+}
+
+Json RunJson(const RunInfo& run) {
+  return {{"command", run.command},
+          {"started", TextOrNull(run.started)},
+          {"source", run.source},
+          {"host",
+           {{"cpu", TextOrNull(run.cpu)},
+            {"cores", run.cores > 0 ? Json(run.cores) : Json(nullptr)},
+            {"gpus", run.gpus},
+            {"features", run.cpu_features}}},
+          {"versions", run.versions},
+          {"ranks", run.ranks},
+          {"rank", run.rank},
+          {"working_directory", TextOrNull(run.working_directory)},
+          {"environment", run.environment},
+          {"treatment", TextOrNull(run.treatment)},
+          {"exit_status", run.exit_status < 0 ? Json(nullptr) : Json(run.exit_status)}};
+}
+
+Json StepsJson(const StepFacts& steps) {
+  return {{"warmup", steps.warmup},
+          {"measured", steps.measured},
+          {"mean_ms", Number(steps.mean_ms)},
+          {"p50_ms", Number(steps.p50_ms)},
+          {"p95_ms", Number(steps.p95_ms)},
+          {"samples_per_s", Number(steps.samples_per_s)},
+          {"per_epoch_ms", Number(steps.per_epoch_ms)}};
+}
+
+Json BreakdownJson(const std::array<std::optional<double>, kParts>& breakdown_ms) {
+  Json breakdown = Json::object();
+  for (int part = 0; part < kParts; ++part) {
+    breakdown[std::string(PartName(static_cast<Part>(part)))] = Number(breakdown_ms[part]);
+  }
+  return breakdown;
+}
+
+Json QualityJson(const Quality& quality) {
+  return {{"events", quality.events},
+          {"dropped", quality.dropped},
+          {"stalls_over_1ms", quality.stalls_over_1ms},
+          {"torn_bytes", quality.torn_bytes},
+          {"clean_end", quality.clean_end},
+          {"probe_cost_pct", NumberUnless(-1, quality.probe_cost_pct)},
+          {"warnings", quality.warnings}};
+}
+
+Json WhereJson(const std::optional<Where>& where, const std::string& directory) {
+  if (!where) return nullptr;
+  return {{"path", RelativePath(where->path, directory)}, {"line", where->line}, {"function", where->function}};
+}
+
+Json FindingJson(const Finding& finding, const RunInfo& run) {
+  Json evidence = Json::array();
+  for (const Evidence& one : finding.evidence) {
+    evidence.push_back(
+        {{"text", one.text}, {"count", one.count}, {"where", WhereJson(one.where, run.working_directory)}});
+  }
+  return {{"id", finding.id},
+          {"rule", finding.rule},
+          {"title", finding.title},
+          {"severity", SeverityName(finding.severity)},
+          {"cost_ms_per_step", Number(finding.cost_ms_per_step)},
+          {"cost_pct", Number(finding.cost_pct)},
+          {"per_epoch", finding.per_epoch},
+          {"evidence", std::move(evidence)},
+          {"advice", finding.advice},
+          {"treatment", TextOrNull(finding.treatment_id)},
+          {"treatment_value", TextOrNull(finding.treatment)},
+          {"source", run.source}};
+}
+
+std::string_view AppliedState(std::uint32_t flags) {
+  if (flags & wire::kAppliedFailed) return "failed";
+  if (flags & wire::kAppliedNotApplicable) return "not-applicable";
+  return flags & wire::kAppliedLost ? "lost" : "applied";
+}
+
+Json AppliedJson(const std::vector<Applied>& applied) {
+  int changed = 0;
+  Json places = Json::array();
+  for (const Applied& one : applied) {
+    if (one.flags == 0) ++changed;
+    places.push_back({{"key", one.key},
+                      {"where", one.where},
+                      {"old", one.old_value},
+                      {"new", one.new_value},
+                      {"state", AppliedState(one.flags)}});
+  }
+  return {{"changed", changed}, {"places", std::move(places)}};
+}
+
+Json LaunchesJson(const std::vector<LaunchRow>& launches) {
+  Json rows = Json::array();
+  for (const LaunchRow& launch : launches) {
+    rows.push_back({{"block", launch.block},
+                    {"order", launch.order},
+                    {"arm", launch.arm},
+                    {"ms_per_step", Number(launch.ms_per_step)},
+                    {"status", launch.status}});
+  }
+  return rows;
+}
+
+Json LossJson(const LossFacts& loss) {
+  return {{"verdict", loss.verdict},
+          {"max_difference", Number(loss.max_difference)},
+          {"baseline", Numbers(loss.baseline)},
+          {"treated", Numbers(loss.treated)}};
+}
+
+Json TrialJson(const TrialRow& trial) {
+  return {
+      {"treatment", trial.treatment},
+      {"value", trial.value},
+      {"context", trial.context},
+      {"rules", trial.rules},
+      {"metric", trial.metric},
+      {"speedup", Number(trial.speedup)},
+      {"ci95", Interval95(trial.ci95)},
+      {"n", trial.n},
+      {"p", Number(trial.p)},
+      {"p_holm", Number(trial.p_holm)},
+      {"method", TextOrNull(trial.method)},
+      {"verdict", trial.verdict},
+      {"reason", trial.reason},
+      {"margin_pct", Number(trial.margin_pct)},
+      {"detectable_pct", Number(trial.detectable_pct)},
+      {"applied", AppliedJson(trial.applied)},
+      {"exactness", TextOrNull(trial.exactness)},
+      {"loss", LossJson(trial.loss)},
+      {"peak_bytes", {{"baseline", Number(trial.peak_bytes_baseline)}, {"treated", Number(trial.peak_bytes_treated)}}},
+      {"one_time_cost_s", Number(trial.one_time_cost_s)},
+      {"launches", LaunchesJson(trial.launches)}};
+}
+
+Json CombinedJson(const std::optional<CombinedRow>& combined) {
+  if (!combined) return nullptr;
+  return {{"treatments", combined->treatments},     {"speedup", Number(combined->speedup)},
+          {"ci95", Interval95(combined->ci95)},     {"n", combined->n},
+          {"method", TextOrNull(combined->method)}, {"reason", combined->reason}};
+}
+
+Json ReportJson(const Report& report) {
+  Json json = {{"schema", std::string(kReportSchemaPrefix) + std::to_string(kReportSchemaVersion)},
+               {"run", RunJson(report.run)},
+               {"steps", StepsJson(report.steps)},
+               {"breakdown", BreakdownJson(report.breakdown_ms)},
+               {"gpu", nullptr},
+               {"quality", QualityJson(report.quality)},
+               {"rules", Json::array()},
+               {"findings", Json::array()},
+               {"trials", Json::array()}};
+  for (const RuleRow& rule : report.rules) {
+    json["rules"].push_back({{"id", rule.id}, {"verdict", VerdictName(rule.verdict)}, {"reason", rule.reason}});
+  }
+  for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding, report.run));
+  for (const TrialRow& trial : report.trials) json["trials"].push_back(TrialJson(trial));
+  json["combined"] = CombinedJson(report.combined);
+  json["noise"] = {{"pair_sd_pct", Number(report.noise.pair_sd_pct)},
+                   {"detectable_pct", Number(report.noise.detectable_pct)}};
+  json["plan"] = report.plan;
+  json["output_directory"] = TextOrNull(report.output_directory);
+  for (const char* later : {"gate", "sweep", "compare"}) json[later] = nullptr;
+  json["per_rank"] = Json::array();
+  return json;
+}
+
+Result<void> WriteJson(const Report& report, Output& output) {
+  output.bytes += ReportJson(report).dump(2, ' ', false, Json::error_handler_t::replace);
+  output.bytes += '\n';
+  return {};
+}
+
+}  // namespace
+
+extern const Format kJson;
+const Format kJson = {"json", WriteJson};
+
+}  // namespace loopscope
