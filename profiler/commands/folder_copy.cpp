@@ -1,0 +1,100 @@
+#include "profiler/commands/folder_copy.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error CannotCopy(const fs::path& path, const std::error_code& error) {
+  return {"cannot be copied: " + error.message(), path, "make it readable, free space, or pass --allow-writes"};
+}
+
+// Checkpoints are chosen by their age, so it is kept.
+void KeepTimes(const fs::path& from, const fs::path& to) {
+  struct stat facts;
+  if (lstat(from.c_str(), &facts) != 0) return;
+  const timespec times[2] = {facts.st_atim, facts.st_mtim};
+  utimensat(AT_FDCWD, to.c_str(), times, AT_SYMLINK_NOFOLLOW);
+}
+
+bool Same(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) && !error;
+}
+
+Result<void> CopyEntry(const fs::directory_entry& entry, const fs::path& to, const fs::path& left_out);
+
+Result<void> CopyEntries(const fs::path& from, const fs::path& to, const fs::path& left_out) {
+  std::error_code error;
+  fs::directory_iterator entries(from, error);
+  if (error) return CannotCopy(from, error);
+  for (const fs::directory_entry& entry : entries) {
+    if (const auto copied = CopyEntry(entry, to / entry.path().filename(), left_out); !copied) return copied;
+  }
+  return {};
+}
+
+Result<void> CopyEntry(const fs::directory_entry& entry, const fs::path& to, const fs::path& left_out) {
+  std::error_code error;
+  const fs::file_type type = entry.symlink_status(error).type();
+  if (type == fs::file_type::symlink) {
+    fs::copy_symlink(entry.path(), to, error);
+  } else if (type == fs::file_type::regular) {
+    fs::copy_file(entry.path(), to, error);
+  } else if (type == fs::file_type::directory) {
+    return Same(entry.path(), left_out) ? Result<void>() : CopyFolder(entry.path(), to, left_out);
+  } else {
+    return {};
+  }
+  if (error) return CannotCopy(entry.path(), error);
+  KeepTimes(entry.path(), to);
+  return {};
+}
+
+}  // namespace
+
+FolderSize MeasureFolder(const fs::path& folder, const fs::path& left_out, std::uintmax_t max_bytes, int max_files) {
+  FolderSize size;
+  std::error_code error;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator at(folder, options, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_directory(error) && Same(at->path(), left_out)) at.disable_recursion_pending();
+    ++size.files;
+    if (at->symlink_status(error).type() == fs::file_type::regular) size.bytes += at->file_size(error);
+    if (size.bytes > max_bytes) size.why = fmt::format("more than {:.1f} GiB", double(max_bytes) / (1u << 30));
+    if (size.files > max_files) size.why = fmt::format("more than {} files", max_files);
+    size.within_limits = size.why.empty();
+    if (!size.within_limits) break;
+  }
+  return size;
+}
+
+Result<void> CopyFolder(const fs::path& from, const fs::path& to, const fs::path& left_out) {
+  std::error_code error;
+  fs::create_directory(to, error);
+  if (error) return CannotCopy(to, error);
+  if (const auto copied = CopyEntries(from, to, left_out); !copied) return copied;
+  fs::permissions(to, fs::status(from, error).permissions(), error);
+  KeepTimes(from, to);
+  return {};
+}
+
+Result<void> MovePath(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  fs::rename(from, to, error);
+  if (!error) return {};
+  error.clear();
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+  if (error) {
+    return Error{"cannot be moved there: " + error.message(), to, "what was recorded stays in " + from.native()};
+  }
+  fs::remove_all(from, error);
+  return {};
+}
+
+}  // namespace loopscope
