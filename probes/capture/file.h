@@ -1,0 +1,42 @@
+// The capture's mapped file and its supply of chunks: a helper thread keeps some allocated and pre-faulted.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/capture/writer.h"
+#include "probes/wire.h"
+
+namespace loopscope::capture {
+
+// A chunk that belongs to the caller: its header is filled, nothing is used yet.
+struct Chunk {
+  wire::ChunkHeader* header = nullptr;
+  unsigned char* records = nullptr;
+  std::uint32_t capacity = 0;  // bytes of records that fit
+};
+
+int OpenFile(const char* path, const Options& options) noexcept;  // 0 or an errno
+void CloseFile(bool clean) noexcept;
+
+// The next ready chunk; header null when none is ready (the helper is told) or the file was switched off.
+Chunk TakeChunk() noexcept;
+
+// Marks a chunk of the caller as complete, with its checksum.
+void CloseChunk(wire::ChunkHeader* chunk) noexcept;
+
+// The mapped header; null while no file is open. Stays mapped after the file was closed.
+wire::FileHeader* Header() noexcept;
+
+// Changes when a file is opened or closed and in a forked child: chunks taken under another number are not ours.
+std::uint32_t Generation() noexcept;
+
+// Switches the file off for this process, with a kProbeOff mark where there is room and one line on stderr.
+void SwitchOff(const char* reason) noexcept;
+
+// The string tables (strings.cpp): locked around fork(), emptied when a file is opened.
+void LockStrings() noexcept;
+void UnlockStrings() noexcept;
+void ForgetStrings() noexcept;
+bool HoldsStrings() noexcept;  // whether this thread is just defining one
+
+}  // namespace loopscope::capture

@@ -1,0 +1,61 @@
+// One function per simple record: fills it and appends it to the capture. Strings are given as text.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+#include "probes/capture/strings.h"
+#include "probes/capture/writer.h"
+#include "probes/wire.h"
+
+namespace loopscope::capture {
+
+template <class Record>
+inline wire::RecordHead HeadOf(wire::RecordKind kind, std::uint8_t sub) noexcept {
+  static_assert(sizeof(Record) % 8 == 0);
+  return {kind, sub, sizeof(Record) / 8};
+}
+
+inline bool WriteMarkAt(std::uint64_t time_ns, wire::MarkKind kind, std::string_view name = {},
+                        std::uint64_t value = 0) noexcept {
+  const wire::MarkRecord record{HeadOf<wire::MarkRecord>(wire::RecordKind::kMark, static_cast<std::uint8_t>(kind)),
+                                StringId(name), time_ns, value};
+  return Append(&record, sizeof record);
+}
+
+inline bool WriteMark(wire::MarkKind kind, std::string_view name = {}, std::uint64_t value = 0) noexcept {
+  return WriteMarkAt(NowNs(), kind, name, value);
+}
+
+inline bool WriteRange(wire::RangeCategory category, std::string_view name, std::uint64_t start_ns,
+                       std::uint64_t end_ns, std::uint64_t value = 0, std::uint32_t stack = 0) noexcept {
+  const wire::RangeRecord record{
+      HeadOf<wire::RangeRecord>(wire::RecordKind::kRange, static_cast<std::uint8_t>(category)),
+      StringId(name),
+      start_ns,
+      end_ns - start_ns,
+      value,
+      stack,
+      0};
+  return Append(&record, sizeof record);
+}
+
+inline bool WriteFact(std::string_view key, std::string_view value) noexcept {
+  const wire::FactRecord record{HeadOf<wire::FactRecord>(wire::RecordKind::kFact, 0), StringId(key), StringId(value),
+                                0};
+  return Append(&record, sizeof record);
+}
+
+inline bool WriteApplied(std::string_view key, std::string_view where, std::string_view old_value, std::string_view now,
+                         std::uint32_t flags) noexcept {
+  const wire::AppliedRecord record{HeadOf<wire::AppliedRecord>(wire::RecordKind::kApplied, 0),
+                                   StringId(key),
+                                   StringId(where),
+                                   StringId(old_value),
+                                   StringId(now),
+                                   flags};
+  return Append(&record, sizeof record);
+}
+
+}  // namespace loopscope::capture

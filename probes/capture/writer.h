@@ -1,0 +1,41 @@
+// The capture writer: what probes record goes from here into one mapped file per program (format: probes/wire.h).
+// What was written survives the process. No call throws, waits for another thread's disk, or fails training: when
+// there is no room a record is dropped and counted, and when the disk is full the writer switches itself off.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probes/wire.h"
+
+namespace loopscope::capture {
+
+struct Options {
+  std::uint64_t limit_bytes = 4ull << 30;  // the file grows no further; the writer then switches itself off
+  unsigned ready_chunks = 8;               // kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand
+};
+
+// Makes the file `path` (which must not exist; mode 0600) and starts the helper thread. Returns 0 or an errno. One
+// file at a time per process; a forked child goes on writing to its parent's file, in chunks of its own.
+int Open(const char* path, const Options& options = {}) noexcept;
+
+// Ends writing for this process; with `clean`, the file is marked as ended in order. Other threads' records made
+// meanwhile are lost or kept whole.
+void Close(bool clean) noexcept;
+
+bool IsOpen() noexcept;
+
+// Appends whole records to this thread's chunk, together or not at all: `bytes` bytes at `records`, then `tail_bytes`
+// at `tail`, then zeros up to a multiple of 8; at most 60 KiB. Returns whether they were written.
+bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0) noexcept;
+
+// CLOCK_MONOTONIC in nanoseconds.
+std::uint64_t NowNs() noexcept;
+
+// Why the writer switched itself off, e.g. "disk full"; null while it has not.
+const char* OffReason() noexcept;
+
+// The path of the open file; "" when none.
+const char* Path() noexcept;
+
+}  // namespace loopscope::capture
