@@ -10,32 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/core/inputs.h"
+#include "profiler/core/interval_set.h"
 #include "profiler/core/result.h"
 #include "profiler/core/trace.h"
 
 namespace loopscope {
-
-struct Interval {
-  std::int64_t start_ns = 0, end_ns = 0;
-  std::int64_t length() const { return end_ns - start_ns; }
-};
-
-// Disjoint, sorted intervals.
-class IntervalSet {
- public:
-  IntervalSet() = default;
-  explicit IntervalSet(std::vector<Interval> any_order);  // overlapping ones are merged, empty ones dropped
-
-  std::span<const Interval> intervals() const { return intervals_; }
-  std::int64_t total_ns() const;
-  std::int64_t total_ns(Interval within) const;  // length of the part inside `within`, O(log n + hits)
-  IntervalSet Union(const IntervalSet& other) const;
-  IntervalSet Intersect(const IntervalSet& other) const;
-  IntervalSet Subtract(const IntervalSet& other) const;
-
- private:
-  std::vector<Interval> intervals_;
-};
 
 // The parts that a step of the training thread is divided into; they partition its wall time.
 enum class Part { kLoaderWait, kCopyToDevice, kForward, kBackward, kOptimizer, kSyncWait, kCommunication, kOther };
@@ -64,35 +44,35 @@ class Timeline {
   const Trace& trace() const { return trace_; }
 
   // --- Steps -------------------------------------------------------------------------------------------------------
-  std::span<const Step> steps() const { return steps_; }          // all, in order
+  std::span<const Step> steps() const { return steps_; }             // all, in order
   std::span<const std::uint32_t> steady() const { return steady_; }  // indices of steps that rules look at
-  const std::string& why_no_steps() const { return why_no_steps_; }
-  std::string_view clock() const { return clock_; }               // what ends a step: "optimizer:SGD#1", "mark" …
-  double mean_step_ms() const { return mean_step_ms_; }           // over steady(); 0 when there are none
-  double part_ms(Part part) const;                                // mean over steady()
-  int step_at(std::int64_t time_ns) const;                        // index into steps(), -1 when in none
-  bool epoch_seen() const { return epoch_seen_; }                 // a boundary lies in the trace after warm-up
+  const std::string& why_no_steps() const { return why_no_steps_; }  // why steady() is empty; "" when it is not
+  std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
+  double mean_step_ms() const { return mean_step_ms_; }              // over steady(); 0 when there are none
+  double part_ms(Part part) const;                                   // mean over steady()
+  int step_at(std::int64_t time_ns) const;                           // index into steps(), -1 when in none
+  bool epoch_seen() const { return epoch_seen_; }                    // a boundary lies in the trace after warm-up
   bool evaluation_seen() const { return evaluation_seen_; }
-  double per_epoch_ms() const { return per_epoch_ms_; }           // mean extra time of a boundary step; -1 unknown
+  double per_epoch_ms() const { return per_epoch_ms_; }               // mean extra time of a boundary step; -1 unknown
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }  // 0 unknown
 
   // --- Threads and what they do -------------------------------------------------------------------------------------
   std::uint32_t training_thread() const { return training_thread_; }  // index into trace().threads; kNone when unknown
   bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told from other time
   const IntervalSet& part(Part part) const { return part_sets_[static_cast<int>(part)]; }  // whole run
-  const IntervalSet& evaluation() const { return evaluation_; }   // forward passes without backward at boundaries
+  const IntervalSet& evaluation() const { return evaluation_; }  // forward passes without backward at boundaries
 
   // --- Events ------------------------------------------------------------------------------------------------------
   const Event& event(EventRef ref) const { return trace_.threads[ref.thread].events[ref.index]; }
   std::string_view name(EventRef ref) const { return trace_.text(event(ref).name); }
-  const EventDetail* detail(EventRef ref) const;               // null when none was taken
-  std::string_view inputs(EventRef ref) const;                 // "" when none was taken
+  const EventDetail* detail(EventRef ref) const;                                        // null when none was taken
+  std::string_view inputs(EventRef ref) const;                                          // "" when none was taken
   std::uint32_t parent(EventRef ref) const { return parents_[ref.thread][ref.index]; }  // same thread; kNone at the top
-  bool outermost_op(EventRef ref) const;                       // an op with no op above it (ranges do not count)
-  std::int64_t self_ns(EventRef ref) const;                    // without its children
-  const Where* where(EventRef ref) const;                      // innermost user frame of its own stack or the nearest
-                                                               // ancestor's; null when none
-  bool inside(EventRef ref, RangeCategory category) const;     // below a range of that category on its thread
+  bool outermost_op(EventRef ref) const;                    // an op with no op above it (ranges do not count)
+  std::int64_t self_ns(EventRef ref) const;                 // without its children
+  const Where* where(EventRef ref) const;                   // innermost user frame of its own stack or the nearest
+                                                            // ancestor's; null when none
+  bool inside(EventRef ref, RangeCategory category) const;  // below a range of that category on its thread
   // The forward op that made the graph node with this sequence number, the deepest; {kNone, kNone} when not seen.
   EventRef producer(std::uint32_t sequence) const;
 
@@ -107,6 +87,8 @@ class Timeline {
 
  private:
   friend class TimelineBuilder;
+  void ForEachStep(bool detailed, const std::function<void(EventRef)>& visit) const;
+
   Trace trace_;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> steady_;
@@ -116,24 +98,11 @@ class Timeline {
   std::uint64_t steps_per_epoch_ = 0;
   std::uint32_t training_thread_ = kNone;
   int detail_steps_ = 0;
+  std::vector<std::uint32_t> step_threads_;  // the training thread, then the autograd engine's
   std::array<IntervalSet, kParts> part_sets_;
   IntervalSet evaluation_;
   std::vector<std::vector<std::uint32_t>> parents_;
   std::vector<std::pair<std::uint32_t, EventRef>> producers_;  // by sequence number
 };
-
-// --- The text of inputs (wire::OpDetailRecord) ------------------------------------------------------------------------
-struct TensorText {
-  bool is_tensor = false;   // false: a scalar, or something else
-  bool defined = false;     // false for "-"
-  std::string_view dtype;   // "f32" …
-  std::vector<std::int64_t> sizes;
-  std::string_view device;  // "" on the CPU, else "cuda:0"
-  bool requires_grad = false;
-  std::string_view scalar;  // when not a tensor
-  std::int64_t elements() const;
-  std::int64_t bytes() const;  // 0 for an unknown dtype
-};
-std::vector<TensorText> ParseInputs(std::string_view inputs);
 
 }  // namespace loopscope

@@ -1,0 +1,23 @@
+// The text of an op's inputs, as wire::OpDetailRecord describes it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+struct TensorText {
+  bool is_tensor = false;  // false: a scalar, or something else
+  bool defined = false;    // false for "-"
+  std::string_view dtype;  // "f32" …
+  std::vector<std::int64_t> sizes;
+  std::string_view device;  // "" on the CPU, else "cuda:0"
+  bool requires_grad = false;
+  std::string_view scalar;  // when not a tensor
+  std::int64_t elements() const;
+  std::int64_t bytes() const;  // 0 for an unknown dtype
+};
+std::vector<TensorText> ParseInputs(std::string_view inputs);
+
+}  // namespace loopscope

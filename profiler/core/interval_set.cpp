@@ -1,0 +1,91 @@
+#include "profiler/core/interval_set.h"
+
+#include <algorithm>
+
+namespace loopscope {
+namespace {
+
+bool ByStart(const Interval& a, const Interval& b) {
+  return a.start_ns < b.start_ns;
+}
+
+// `sorted` by start; touching intervals become one.
+std::vector<Interval> Merge(const std::vector<Interval>& sorted) {
+  std::vector<Interval> merged;
+  merged.reserve(sorted.size());
+  for (const Interval& one : sorted) {
+    if (one.length() <= 0) continue;
+    if (!merged.empty() && one.start_ns <= merged.back().end_ns) {
+      merged.back().end_ns = std::max(merged.back().end_ns, one.end_ns);
+    } else {
+      merged.push_back(one);
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+IntervalSet::IntervalSet(std::vector<Interval> any_order) {
+  if (!std::is_sorted(any_order.begin(), any_order.end(), ByStart)) {
+    std::sort(any_order.begin(), any_order.end(), ByStart);
+  }
+  intervals_ = Merge(any_order);
+}
+
+std::int64_t IntervalSet::total_ns() const {
+  std::int64_t total = 0;
+  for (const Interval& one : intervals_) total += one.length();
+  return total;
+}
+
+std::int64_t IntervalSet::total_ns(Interval within) const {
+  auto one = std::partition_point(intervals_.begin(), intervals_.end(),
+                                  [&](const Interval& i) { return i.end_ns <= within.start_ns; });
+  std::int64_t total = 0;
+  for (; one != intervals_.end() && one->start_ns < within.end_ns; ++one) {
+    total += std::min(one->end_ns, within.end_ns) - std::max(one->start_ns, within.start_ns);
+  }
+  return total;
+}
+
+IntervalSet IntervalSet::Union(const IntervalSet& other) const {
+  std::vector<Interval> all(intervals_.size() + other.intervals_.size());
+  std::merge(intervals_.begin(), intervals_.end(), other.intervals_.begin(), other.intervals_.end(), all.begin(),
+             ByStart);
+  IntervalSet result;
+  result.intervals_ = Merge(all);
+  return result;
+}
+
+IntervalSet IntervalSet::Intersect(const IntervalSet& other) const {
+  IntervalSet result;
+  auto a = intervals_.begin();
+  auto b = other.intervals_.begin();
+  while (a != intervals_.end() && b != other.intervals_.end()) {
+    const Interval common{std::max(a->start_ns, b->start_ns), std::min(a->end_ns, b->end_ns)};
+    if (common.length() > 0) result.intervals_.push_back(common);
+    if (a->end_ns < b->end_ns) {
+      ++a;
+    } else {
+      ++b;
+    }
+  }
+  return result;
+}
+
+IntervalSet IntervalSet::Subtract(const IntervalSet& other) const {
+  IntervalSet result;
+  auto cut = other.intervals_.begin();
+  for (Interval rest : intervals_) {
+    while (cut != other.intervals_.end() && cut->end_ns <= rest.start_ns) ++cut;
+    for (auto c = cut; c != other.intervals_.end() && c->start_ns < rest.end_ns; ++c) {
+      if (c->start_ns > rest.start_ns) result.intervals_.push_back({rest.start_ns, c->start_ns});
+      rest.start_ns = std::max(rest.start_ns, c->end_ns);
+    }
+    if (rest.length() > 0) result.intervals_.push_back(rest);
+  }
+  return result;
+}
+
+}  // namespace loopscope

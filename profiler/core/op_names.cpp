@@ -1,0 +1,124 @@
+#include "profiler/core/op_names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace loopscope::ops {
+namespace {
+
+constexpr std::string_view kAten = "aten::";
+
+template <std::size_t N>
+bool IsAten(std::string_view name, const std::array<std::string_view, N>& names) {
+  if (!name.starts_with(kAten)) return false;
+  name.remove_prefix(kAten.size());
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+constexpr auto kConvolutions = std::to_array<std::string_view>({"conv1d",
+                                                                "conv2d",
+                                                                "conv3d",
+                                                                "convolution",
+                                                                "_convolution",
+                                                                "conv_transpose1d",
+                                                                "conv_transpose2d",
+                                                                "conv_transpose3d",
+                                                                "convolution_overrideable",
+                                                                "convolution_backward",
+                                                                "mkldnn_convolution",
+                                                                "mkldnn_convolution_backward",
+                                                                "cudnn_convolution",
+                                                                "cudnn_convolution_relu",
+                                                                "cudnn_convolution_transpose",
+                                                                "miopen_convolution",
+                                                                "thnn_conv2d",
+                                                                "_slow_conv2d_forward",
+                                                                "_slow_conv2d_backward",
+                                                                "slow_conv3d",
+                                                                "slow_conv3d_forward",
+                                                                "slow_conv_dilated2d",
+                                                                "slow_conv_dilated3d",
+                                                                "slow_conv_transpose2d",
+                                                                "slow_conv_transpose3d",
+                                                                "_conv_depthwise2d",
+                                                                "conv_depthwise3d",
+                                                                "conv_tbc"});
+
+constexpr auto kMatmuls = std::to_array<std::string_view>({"mm",
+                                                           "addmm",
+                                                           "addmm_",
+                                                           "bmm",
+                                                           "baddbmm",
+                                                           "baddbmm_",
+                                                           "addbmm",
+                                                           "mv",
+                                                           "addmv",
+                                                           "matmul",
+                                                           "linear",
+                                                           "bilinear",
+                                                           "einsum",
+                                                           "tensordot",
+                                                           "chain_matmul",
+                                                           "linalg_multi_dot",
+                                                           "_addmm_activation",
+                                                           "mkldnn_linear",
+                                                           "_scaled_mm",
+                                                           "_grouped_mm",
+                                                           "scaled_dot_product_attention",
+                                                           "_scaled_dot_product_attention_math",
+                                                           "_scaled_dot_product_flash_attention",
+                                                           "_scaled_dot_product_flash_attention_for_cpu",
+                                                           "_scaled_dot_product_efficient_attention",
+                                                           "_scaled_dot_product_cudnn_attention",
+                                                           "_scaled_dot_product_flash_attention_backward",
+                                                           "_scaled_dot_product_flash_attention_for_cpu_backward",
+                                                           "_scaled_dot_product_efficient_attention_backward",
+                                                           "_scaled_dot_product_cudnn_attention_backward"});
+
+constexpr auto kBatchNorms = std::to_array<std::string_view>({"batch_norm", "batch_norm_elemt"});
+
+constexpr auto kHostReads = std::to_array<std::string_view>({"item", "_local_scalar_dense", "is_nonzero"});
+
+constexpr auto kZeroFills = std::to_array<std::string_view>({"zero_", "_foreach_zero_"});
+
+constexpr auto kCopies = std::to_array<std::string_view>({"copy_", "_to_copy", "clone"});
+
+constexpr auto kRandomsAndFills = std::to_array<std::string_view>(
+    {"rand",       "randn",    "randint", "randperm",  "rand_like",  "randn_like", "randint_like",
+     "bernoulli",  "normal",   "normal_", "uniform_",  "bernoulli_", "random_",    "zeros",
+     "zeros_like", "ones",     "full",    "ones_like", "fill_",      "full_like",  "new_zeros",
+     "new_ones",   "new_full", "arange",  "eye",       "linspace",   "zero_",      "multinomial"});
+
+constexpr auto kAccumulates = std::to_array<std::string_view>({"add", "add_"});
+
+}  // namespace
+
+bool IsConvolution(std::string_view name) {
+  return IsAten(name, kConvolutions);
+}
+bool IsMatmul(std::string_view name) {
+  return IsAten(name, kMatmuls);
+}
+bool IsBatchNorm(std::string_view name) {
+  return IsAten(name, kBatchNorms);
+}
+bool IsHostRead(std::string_view name) {
+  return IsAten(name, kHostReads);
+}
+bool IsZeroFill(std::string_view name) {
+  return IsAten(name, kZeroFills);
+}
+bool IsCopy(std::string_view name) {
+  return IsAten(name, kCopies);
+}
+bool IsRandomOrFill(std::string_view name) {
+  return IsAten(name, kRandomsAndFills);
+}
+bool IsAccumulate(std::string_view name) {
+  return IsAten(name, kAccumulates);
+}
+bool IsBackwardNode(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function: ");
+}
+
+}  // namespace loopscope::ops
