@@ -138,16 +138,18 @@ std::vector<std::string> Wrap(std::string_view printable, std::size_t columns) {
 }
 
 std::string ShellQuoted(const std::vector<std::string>& command, std::size_t max_columns) {
+  const std::size_t enough = 4 * max_columns + 8;  // bytes; Printable cuts the rest anyway
   std::string line;
-  for (const std::string& argument : command) {
-    if (line.size() > 4 * max_columns) break;  // Printable cuts it anyway; do not copy a megabyte for that
+  for (const std::string& whole : command) {
+    if (line.size() > enough) break;
+    const std::string_view argument = std::string_view(whole).substr(0, enough);
     if (!line.empty()) line += ' ';
     if (!NeedsQuotes(argument)) {
       line += argument;
       continue;
     }
     line += '\'';
-    for (const char byte : argument) line += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
+    for (const char byte : argument) byte == '\'' ? line.append("'\\''") : line.append(1, byte);
     line += '\'';
   }
   return Printable(line, max_columns);

@@ -115,13 +115,15 @@ void WriteBreakdown(const Report& report, Page& page) {
   }
   const double total = std::accumulate(lengths_ms.begin(), lengths_ms.end(), 0.0);
   if (parts.empty()) return;
+  std::vector<double> shares_pct;
+  for (const double length_ms : lengths_ms) shares_pct.push_back(100 * length_ms / total);
   const std::vector<std::string> texts = RoundedToSum(lengths_ms, DecimalsFor(total));
+  const std::vector<std::string> pct_texts = RoundedToSum(shares_pct, 1);
   for (std::size_t row = 0; row < parts.size(); ++row) {
     std::string name(PartName(static_cast<Part>(parts[row])));
     std::ranges::replace(name, '_', ' ');
-    const double share = lengths_ms[row] / total;
-    page.Line({{fmt::format("  {:<22}{:>9} ms  {:>6}  ", name, texts[row], HumanPct(100 * share))},
-               {Bar(share, static_cast<int>(page.columns()) - 46), Style::kDim}});
+    page.Line({{fmt::format("  {:<22}{:>9} ms  {:>5} %  ", name, texts[row], pct_texts[row])},
+               {Bar(shares_pct[row] / 100, std::max(static_cast<int>(page.columns()) - 47, 0)), Style::kDim}});
   }
   if (!report.breakdown_ms[static_cast<int>(Part::kLoaderWait)]) {
     page.Line({{"  loader wait             unknown: the loader could not be seen"}});

@@ -63,7 +63,7 @@ void WriteFinding(const Finding& finding, bool in_full, const std::string& direc
   } else {
     WriteFirstPlace(finding, directory, page);
   }
-  if (in_full && !finding.advice.empty()) page.Entry(kTextColumn, {""}, {finding.advice});
+  if (in_full && !finding.advice.empty()) page.Entry(kTextColumn, {""}, {"Fix: " + Printable(finding.advice, 500)});
   std::string rule = Printable(finding.rule, 40);
   if (!finding.treatment_id.empty()) {
     rule += "; try " + Printable(TreatmentText(finding.treatment_id, finding.treatment), 80);

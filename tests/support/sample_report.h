@@ -1,0 +1,136 @@
+// Reports built by hand: a complete one after an experiment, and one whose every text is hostile.
+#pragma once
+
+#include "profiler/core/report.h"
+
+namespace loopscope::test {
+
+inline Finding SampleFinding(std::string rule, std::string title, Severity severity, double cost_ms, double cost_pct) {
+  Finding finding;
+  finding.rule = std::move(rule);
+  finding.title = std::move(title);
+  finding.severity = severity;
+  finding.cost_ms_per_step = cost_ms;
+  finding.cost_pct = cost_pct;
+  finding.id = FindingId(finding.rule, std::nullopt);
+  return finding;
+}
+
+inline std::vector<Finding> SampleFindings() {
+  Finding debug =
+      SampleFinding("debug-left-on", "anomaly detection is on in all 50 steps", Severity::kHigh, 61.25, 51.04);
+  debug.evidence = {{"NaN checks after backward nodes", 4100, Where{"/home/ann/train/loop.cpp", 120, "TrainEpoch"}},
+                    {"no place known", 1, std::nullopt}};
+  debug.advice = "Turn anomaly detection off once the fault is found; it checks every gradient for NaN.";
+  debug.treatment_id = "debug";
+  debug.treatment = "off";
+  Finding loader = SampleFinding("input-starvation", "the loop waits 21.5 ms per step for its loader",
+                                 Severity::kMedium, 21.5, 17.92);
+  loader.evidence = {{"exposed wait in each step", 50, Where{"/opt/data/reader.cpp", 0, "Next"}}};
+  loader.advice = "Load batches in worker threads.";
+  loader.treatment_id = "loader.workers";
+  Finding eval =
+      SampleFinding("grad-in-eval", "validation records a graph that nothing uses", Severity::kLow, 2.5, 2.08);
+  eval.per_epoch = true;
+  Finding sync = SampleFinding("host-sync", "a value is read from the device 50 times", Severity::kInfo, 0, 0);
+  sync.evidence = {{"aten::item", 50, Where{"/home/ann/train/loop.cpp", 131, "TrainEpoch"}}};
+  return {debug, loader, eval, sync};
+}
+
+inline std::vector<TrialRow> SampleTrials() {
+  TrialRow debug;
+  debug.treatment = "debug";
+  debug.value = "off";
+  debug.context = "with-others";
+  debug.rules = {"debug-left-on"};
+  debug.speedup = 1.42;
+  debug.ci95 = {1.37, 1.47};
+  debug.n = 12;
+  debug.p = 0.0005;
+  debug.p_holm = 0.002;
+  debug.method = "exact";
+  debug.verdict = "faster";
+  debug.applied = {{"debug", "anomaly mode", "on", "off", 0}};
+  debug.exactness = "exact";
+  debug.loss = {{2.5, 2.25}, {2.5, 2.25}, 0, "bit-identical"};
+  debug.peak_bytes_baseline = 1.5e9;
+  debug.peak_bytes_treated = 1.42e9;
+  debug.launches = {{0, 1, "ALL", 70.5, "ok"}, {0, 2, "ALL-debug", std::nullopt, "exit 1"}};
+  TrialRow same = debug;
+  same.treatment = "threads";
+  same.value = "2";
+  same.context = "alone";
+  same.verdict = "equivalent";
+  same.margin_pct = 2;
+  same.speedup = 1.001;
+  same.ci95 = {0.993, 1.008};
+  same.p_holm = 1;
+  same.applied = {{"threads", "OMP_NUM_THREADS", "1", "2", 0}, {"threads", "mkl", "1", "1", wire::kAppliedLost}};
+  TrialRow open = same;
+  open.treatment = "grad.set_to_none";
+  open.value = "on";
+  open.verdict = "inconclusive";
+  open.detectable_pct = 3.1;
+  TrialRow none;
+  none.treatment = "amp";
+  none.value = "bf16";
+  none.context = "with-others";
+  none.verdict = "not-applicable";
+  none.reason = "this CPU has no 16-bit units";
+  return {debug, same, open, none};
+}
+
+inline Report SampleReport() {
+  Report report;
+  report.run.command = {"build/train", "--name", "it's a test"};
+  report.run.started = "2026-11-21T09:00:00Z";
+  report.run.working_directory = "/home/ann/train";
+  report.run.cpu = "AMD EPYC 9B14";
+  report.run.cores = 2;
+  report.run.versions = {{"torch", "2.11.0"}};
+  report.run.exit_status = 0;
+  report.steps = {10, 50, 120.0, 119.5, 131.2, 266.67, 310.0};
+  report.breakdown_ms = {21.53, 0, 33.33, 52.02, 10.56, 0, 0, 2.56};
+  report.quality = {1204567, 0, 2, 0, true, 0.8, {"the loader's threads share one generator"}};
+  report.rules = {{"debug-left-on", Verdict::kFound, ""},
+                  {"graph-retained", Verdict::kCannotTell, "no memory marks in the window"},
+                  {"needless-copy", Verdict::kClear, ""},
+                  {"fp32-compute", Verdict::kNotApplicable, "no 16-bit units"}};
+  report.findings = SampleFindings();
+  report.trials = SampleTrials();
+  report.combined = CombinedRow{{"debug=off", "loader.workers=2"}, 2.43, {{2.31, 2.55}}, 6, "pooled", ""};
+  report.noise = {1.8, 3.1};
+  report.plan = {"12 blocks of 6 launches"};
+  report.output_directory = "loopscope-out/1";
+  return report;
+}
+
+// `text` in every place that comes from outside.
+inline Report HostileReport(const std::string& text) {
+  Report report = SampleReport();
+  report.run.command = {text, text};
+  report.run.cpu = report.run.started = report.run.working_directory = text;
+  report.run.gpus = {text};
+  report.run.versions = {{text, text}};
+  report.quality.warnings.assign(50, text);
+  for (RuleRow& rule : report.rules) rule.id = rule.reason = text;
+  for (Finding& finding : report.findings) {
+    finding.title = finding.advice = finding.rule = finding.treatment_id = finding.treatment = text;
+    finding.evidence.assign(5, {text, 1, Where{text, 2147483647, text}});
+    finding.cost_ms_per_step = 1e300;
+    finding.cost_pct = 1e300;
+  }
+  for (TrialRow& trial : report.trials) {
+    trial.treatment = trial.value = trial.reason = trial.exactness = trial.loss.verdict = text;
+    trial.applied = {{text, text, text, text, 0}};
+    trial.rules = {text};
+    trial.one_time_cost_s = 1e300;
+    trial.peak_bytes_treated = 1e300;
+  }
+  report.trials.back().verdict = text;
+  report.combined->treatments.assign(30, text);
+  report.combined->reason = report.combined->method = text;
+  return report;
+}
+
+}  // namespace loopscope::test

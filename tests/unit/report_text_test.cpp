@@ -1,0 +1,179 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "reports/formats.h"
+#include "reports/printable.h"
+#include "reports/units.h"
+#include "tests/support/sample_report.h"
+
+namespace loopscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+std::string Text(const Report& report, bool color = false, int columns = 80) {
+  Output output;
+  output.color = color;
+  output.columns = columns;
+  EXPECT_TRUE(FindFormat("text")->write(report, output).ok());
+  return output.bytes;
+}
+
+std::size_t WidestLine(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, DisplayWidth(line));
+  return widest;
+}
+
+std::string WithoutColor(std::string text) {
+  for (std::size_t at; (at = text.find("\x1b[")) != text.npos;) text.erase(at, text.find('m', at) - at + 1);
+  return text;
+}
+
+TEST(TextReport, IsAsInTheSample) {
+  const auto golden = std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "sample_report.txt";
+  std::ifstream file(golden);
+  ASSERT_TRUE(file) << golden;
+  const std::string expected{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(Text(test::SampleReport()), expected);
+}
+
+TEST(TextReport, IsColouredOnlyWhenAsked) {
+  const std::string plain = Text(test::SampleReport()), colored = Text(test::SampleReport(), true);
+  EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(colored, HasSubstr("\x1b["));
+  EXPECT_EQ(WithoutColor(colored), plain);
+}
+
+TEST(TextReport, BeforeAnExperimentOffersIt) {
+  Report report = test::SampleReport();
+  report.trials.clear();
+  report.combined.reset();
+  const std::string text = Text(report);
+  EXPECT_THAT(text, HasSubstr("  loopscope prove -- build/train --name 'it'\\''s a test'\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Measured")));
+  EXPECT_THAT(text, Not(HasSubstr("CI")));
+}
+
+TEST(TextReport, WithoutStepsSaysSo) {
+  Report report;
+  report.run.command = {"true"};
+  report.quality.warnings = {"no step could be measured: fewer than 3 steps"};
+  const std::string text = Text(report);
+  EXPECT_THAT(text, HasSubstr("No step could be measured"));
+  EXPECT_THAT(text, HasSubstr("! no step could be measured: fewer than 3 steps"));
+  EXPECT_THAT(text, HasSubstr("loopscope doctor"));
+}
+
+TEST(TextReport, WithoutFindingsNamesTheLargestPart) {
+  Report report = test::SampleReport();
+  report.findings.clear();
+  report.trials.clear();
+  report.combined.reset();
+  EXPECT_THAT(Text(report), HasSubstr("No rule found anything that costs this loop time; most of a step is\n"
+                                      "           backward, 43 %."));
+}
+
+TEST(TextReport, OnePairOfCommandsIsTheHeadline) {
+  Report report;
+  report.trials = {test::SampleTrials()[0]};
+  const std::string text = Text(report);
+  EXPECT_THAT(text, HasSubstr("Measured   1.42x [1.37, 1.47], 95% CI: faster"));
+  EXPECT_THAT(text, Not(HasSubstr("No step could be measured")));
+  EXPECT_THAT(text, Not(HasSubstr("events")));
+}
+
+TEST(TextReport, AnUnknownLoaderIsSaid) {
+  Report report = test::SampleReport();
+  report.breakdown_ms[static_cast<int>(Part::kLoaderWait)].reset();
+  EXPECT_THAT(Text(report), HasSubstr("loader wait             unknown"));
+}
+
+TEST(TextReport, MakesHostileTextInertAndKeepsItsWidth) {
+  const std::string megabyte(1 << 20, 'x');
+  for (const std::string& hostile :
+       {std::string("\x1b[31m\x1b]0;title\x07"), std::string("a\nb\r\nc\td"), std::string("\xff\xfe\xc0\xaf"), megabyte,
+        std::string("\xe2\x80\xae\xe2\x80\x8b\xc2\x9b 31m"), std::string("\0nul", 4),
+        std::string("宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽"),
+        std::string(300, ' ')}) {
+    for (const int columns : {80, 40, 132, 0}) {
+      const std::string text = Text(test::HostileReport(hostile), false, columns);
+      EXPECT_LE(WidestLine(text), static_cast<std::size_t>(columns ? columns : 40)) << hostile.substr(0, 20);
+      EXPECT_EQ(text.find_first_of(std::string_view("\x1b\x07\r\t\0", 5)), text.npos) << hostile.substr(0, 20);
+      EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xae")));
+      EXPECT_LT(text.size(), 200'000u);
+    }
+  }
+}
+
+TEST(Printable, ReplacesWhatATerminalWouldObey) {
+  EXPECT_EQ(Printable("plain é 宽"), "plain é 宽");
+  EXPECT_EQ(Printable("a\nb\tc"), "a b c");
+  EXPECT_EQ(Printable("\x1b[1m"), std::string(kReplacement) + "[1m");
+  EXPECT_EQ(Printable("\xc2\x9b"), kReplacement);      // C1 control sequence introducer
+  EXPECT_EQ(Printable("\xe2\x80\xae"), kReplacement);  // right-to-left override
+  EXPECT_EQ(Printable("\xc0\x9b"), std::string(kReplacement) + std::string(kReplacement));  // overlong
+  EXPECT_EQ(Printable("\xed\xa0\x80").substr(0, 3), kReplacement);                          // surrogate
+  EXPECT_EQ(Printable("\xf4\x90\x80\x80").substr(0, 3), kReplacement);                      // past U+10FFFF
+  EXPECT_EQ(Printable("\xe2\x82"), std::string(kReplacement) + std::string(kReplacement));  // cut short
+}
+
+TEST(Printable, CutsByColumns) {
+  EXPECT_EQ(Printable("abcdef", 6), "abcdef");
+  EXPECT_EQ(Printable("abcdefg", 6), "abcde…");
+  EXPECT_EQ(Printable("宽宽宽宽", 6), "宽宽…");
+  EXPECT_LE(DisplayWidth(Printable("a宽宽宽", 4)), 4u);
+}
+
+TEST(Wrap, BreaksAtSpacesAndInsideLongWordsOnly) {
+  EXPECT_THAT(Wrap("the quick brown fox", 10), ElementsAre("the quick", "brown fox"));
+  EXPECT_THAT(Wrap("abcdefghijkl mn", 8), ElementsAre("abcdefgh", "ijkl mn"));
+  EXPECT_THAT(Wrap("  a   ", 8), ElementsAre("a"));
+  EXPECT_THAT(Wrap("", 8), ElementsAre(""));
+  EXPECT_THAT(Wrap("12345678 9", 8), ElementsAre("12345678", "9"));
+}
+
+TEST(ShellQuoted, ReadsBackAsTheSameWords) {
+  EXPECT_EQ(ShellQuoted({"python", "train.py", "--lr=0.1"}), "python train.py --lr=0.1");
+  EXPECT_EQ(ShellQuoted({"a b", "", "$HOME", "it's"}), "'a b' '' '$HOME' 'it'\\''s'");
+}
+
+TEST(Units, AreThoseThatPeopleRead) {
+  EXPECT_EQ(HumanMs(12.345), "12.3 ms");
+  EXPECT_EQ(HumanMs(0.0123), "12.3 µs");
+  EXPECT_EQ(HumanMs(999.9), "1.00 s");
+  EXPECT_EQ(HumanMs(90'000), "1.50 min");
+  EXPECT_EQ(HumanMs(0), "0 ms");
+  EXPECT_EQ(HumanMs(NAN), "?");
+  EXPECT_EQ(HumanBytes(1.4e9), "1.40 GB");
+  EXPECT_EQ(HumanBytes(512), "512 B");
+  EXPECT_EQ(HumanCount(1'204'567), "1.20 M");
+  EXPECT_EQ(HumanPct(8.74), "8.7 %");
+  EXPECT_EQ(HumanPct(38.2), "38 %");
+  EXPECT_EQ(HumanP(0.0004), "<0.001");
+  EXPECT_EQ(HumanP(0.002), "0.002");
+  EXPECT_EQ(HumanSpeedup(1.418, {{1.371, 1.469}}), "1.42x [1.37, 1.47]");
+  EXPECT_EQ(HumanSpeedup(2, std::nullopt), "2.00x");
+}
+
+TEST(Units, RoundedPartsSumToTheRoundedSum) {
+  const double thirds[] = {33.333, 33.333, 33.333};
+  EXPECT_THAT(RoundedToSum(thirds, 1), ElementsAre("33.4", "33.3", "33.3"));
+  const double halves[] = {0.05, 0.05, 0.9};
+  EXPECT_THAT(RoundedToSum(halves, 1), ElementsAre("0.1", "0.0", "0.9"));
+  EXPECT_THAT(RoundedToSum({}, 1), ElementsAre());
+}
+
+}  // namespace
+}  // namespace loopscope
