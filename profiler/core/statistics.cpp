@@ -48,10 +48,13 @@ double Studentized(double difference, double error) {
   return difference == 0 ? 0 : std::copysign(HUGE_VAL, difference);
 }
 
-Effect PooledEffect(std::span<const double> d, const PooledSpread& spread, double margin) {
+// An arm so much noisier than the others that their spread says nothing of its own.
+constexpr double kUnlike = 4;
+
+Effect StudentEffect(std::span<const double> d, const PooledSpread& spread, double margin) {
   Effect effect{.method = Method::kPooled, .n = static_cast<int>(d.size()), .estimate = Mean(d)};
   const double error = std::sqrt(spread.variance / effect.n);
-  const double half = StudentQuantile(0.975, spread.df) * error;
+  const double half = error > 0 ? StudentQuantile(0.975, spread.df) * error : 0;
   effect.ci95 = Bounds{effect.estimate - half, effect.estimate + half};
   effect.p = StudentP(Studentized(effect.estimate, error), spread.df, Tail::kTwoSided);
   effect.p_equivalent = std::max(StudentP(Studentized(effect.estimate + margin, error), spread.df, Tail::kGreater),
@@ -59,8 +62,22 @@ Effect PooledEffect(std::span<const double> d, const PooledSpread& spread, doubl
   return effect;
 }
 
+Effect PooledEffect(std::span<const std::vector<double>> arms, std::size_t arm, const PooledSpread& spread,
+                    double margin) {
+  const std::vector<double>& d = arms[arm];
+  Effect effect = StudentEffect(d, spread, margin);
+  const double own = Variance(d), k = static_cast<double>(arms.size());
+  const double others = (k * spread.variance - own) / std::max(k - 1, 1.0);
+  if (arms.size() < 2 || own <= kUnlike * others) return effect;
+  const Effect alone = StudentEffect(d, {own, static_cast<double>(d.size()) - 1}, margin);
+  effect.ci95 = Bounds{std::min(effect.ci95->low, alone.ci95->low), std::max(effect.ci95->high, alone.ci95->high)};
+  effect.p = std::max(effect.p, alone.p);
+  effect.p_equivalent = std::max(effect.p_equivalent, alone.p_equivalent);
+  return effect;
+}
+
 // Mean distance from the chosen to the rest, less the mean distance among the rest.
-double Separation(std::span<const double> distance, int n, const std::vector<bool>& chosen) {
+double Separation(std::span<const double> distance, int n, const std::vector<char>& chosen) {
   double across = 0, among = 0;
   int crossings = 0, pairs = 0;
   for (int i = 0; i < n; ++i) {
@@ -167,14 +184,15 @@ PooledSpread PoolWithinArms(std::span<const std::vector<double>> arms) {
 std::vector<Effect> CompareWithReference(std::span<const std::vector<double>> arms, double margin) {
   std::vector<Effect> effects;
   const PooledSpread spread = PoolWithinArms(arms);
-  for (const std::vector<double>& d : arms) {
+  for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+    const std::vector<double>& d = arms[arm];
     const int n = static_cast<int>(d.size());
     if (n >= kExactBlocks) {
       effects.push_back(ExactEffect(d, margin));
     } else if (n >= kFewestBlocks) {
-      effects.push_back(PooledEffect(d, spread, margin));
+      effects.push_back(PooledEffect(arms, arm, spread, margin));
     } else {
-      effects.push_back({.method = Method::kTooFew, .n = n, .estimate = Mean(d), .ci95 = {}});
+      effects.push_back({.method = Method::kTooFew, .n = n, .estimate = Mean(d)});
     }
   }
   return effects;
@@ -200,8 +218,8 @@ double DetectableEffect(double pair_sd, int n, double alpha) {
 }
 
 double PermutationP(std::span<const double> distance, int n, int treated) {
-  std::vector<bool> chosen(n, false);
-  std::fill_n(chosen.begin(), treated, true);
+  std::vector<char> chosen(n, 0);
+  std::fill_n(chosen.begin(), treated, 1);
   const double observed = Separation(distance, n, chosen);
   // Equal splits must count as equal whatever the order of summation.
   const double slack = 1e-9 * (1 + std::abs(observed));
@@ -209,7 +227,7 @@ double PermutationP(std::span<const double> distance, int n, int treated) {
   do {
     as_far += Separation(distance, n, chosen) >= observed - slack;
     ++splits;
-  } while (std::ranges::prev_permutation(chosen).found);
+  } while (std::prev_permutation(chosen.begin(), chosen.end()));
   return static_cast<double>(as_far) / static_cast<double>(splits);
 }
 
