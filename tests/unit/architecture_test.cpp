@@ -1,0 +1,258 @@
+// The structure that README and CONTRIBUTING promise, read from the sources: includes point one way, lists and files
+// agree, files stay short.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/treatments/treatments.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path& Root() {
+  static const fs::path root = fs::path(__FILE__).parent_path().parent_path().parent_path();
+  return root;
+}
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Relative to the root, sorted. A folder that is not there has none.
+std::vector<std::string> FilesIn(const std::string& folder, const std::set<std::string>& extensions,
+                                 bool recursive = true) {
+  std::vector<std::string> files;
+  if (!fs::is_directory(Root() / folder)) return files;
+  const auto add = [&](const fs::directory_entry& entry) {
+    if (entry.is_regular_file() && extensions.contains(entry.path().extension())) {
+      files.push_back(fs::relative(entry.path(), Root()).generic_string());
+    }
+  };
+  if (recursive) {
+    for (const auto& entry : fs::recursive_directory_iterator(Root() / folder)) add(entry);
+  } else {
+    for (const auto& entry : fs::directory_iterator(Root() / folder)) add(entry);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> SourcesIn(const std::string& folder) {
+  return FilesIn(folder, {".h", ".cpp"});
+}
+
+struct Direction {
+  std::string_view folder;
+  std::vector<std::string_view> may_include;  // prefixes; its own folder always
+  bool torch = false;                         // may it include torch's or CUDA's headers?
+};
+
+// The first that fits holds.
+const std::vector<Direction>& Directions() {
+  static const std::vector<Direction> directions = {
+      {"probes/torch/", {"probes/"}, true},
+      {"probes/nvtx/", {"probes/"}, true},
+      {"probes/", {}},
+      {"profiler/core/", {"probes/wire.h"}},
+      {"profiler/importers/", {"profiler/core/", "probes/wire.h", "probes/capture/crc32c.h"}},
+      {"profiler/treatments/", {"profiler/core/"}},
+      {"analyzers/", {"profiler/core/"}},
+      {"reports/", {"profiler/core/"}},
+      {"profiler/", {"profiler/", "analyzers/", "reports/", "probes/wire.h", "probes/environment.h"}},
+      {"workloads/", {"probes/loopscope.h"}, true},
+  };
+  return directions;
+}
+
+const Direction* DirectionOf(std::string_view file) {
+  const auto found =
+      std::ranges::find_if(Directions(), [&](const Direction& one) { return file.starts_with(one.folder); });
+  return found == Directions().end() ? nullptr : &*found;
+}
+
+bool IsTorchOrCuda(std::string_view header) {
+  static const std::vector<std::string_view> prefixes = {"torch/", "ATen/", "c10/", "cuda", "cupti", "nccl", "nvtx3/"};
+  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return header.starts_with(prefix); });
+}
+
+// Is this include line's target ours, by its first folder, or a file beside the one that includes it?
+bool IsOurs(const std::string& header) {
+  static const std::set<std::string> folders = {"probes", "profiler", "analyzers", "reports", "workloads", "tests"};
+  return folders.contains(fs::path(header).begin()->string());
+}
+
+bool MayInclude(const std::string& file, const std::string& header) {
+  const Direction* direction = DirectionOf(file);
+  if (direction == nullptr) return false;
+  if (!IsOurs(header)) return direction->torch || !IsTorchOrCuda(header);
+  if (header.starts_with(direction->folder)) return true;
+  return std::ranges::any_of(direction->may_include, [&](std::string_view one) { return header.starts_with(one); });
+}
+
+std::vector<std::string> IncludesOf(const std::string& text) {
+  static const std::regex include(R"rx(^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"])rx", std::regex::multiline);
+  std::vector<std::string> headers;
+  for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
+    headers.push_back((*match)[1]);
+  }
+  return headers;
+}
+
+struct Seam {
+  std::string folder, list, type;
+};
+
+const std::vector<Seam>& Seams() {
+  static const std::vector<Seam> seams = {{"analyzers", "analyzers.def", "Analyzer"},
+                                          {"profiler/importers", "importers.def", "Importer"},
+                                          {"profiler/treatments", "treatments.def", "Treatment"},
+                                          {"reports", "formats.def", "Format"}};
+  return seams;
+}
+
+// File stem → constant, and the stems in the order of the list.
+struct Listed {
+  std::map<std::string, std::string> constants;
+  std::vector<std::string> stems;
+};
+
+Listed ListOf(const Seam& seam) {
+  static const std::regex row(R"(^LOOPSCOPE_[A-Z]+\(([a-z0-9_]+), *(k[A-Za-z0-9]+)\))", std::regex::multiline);
+  const std::string text = Read(Root() / seam.folder / seam.list);
+  Listed listed;
+  for (std::sregex_iterator match(text.begin(), text.end(), row), end; match != end; ++match) {
+    listed.constants[(*match)[1]] = (*match)[2];
+    listed.stems.push_back((*match)[1]);
+  }
+  return listed;
+}
+
+// The constant of the seam's type that a file defines, "" when none.
+std::string DefinedConstant(const std::string& text, const std::string& type) {
+  const std::regex definition("^(?:extern )?const " + type + R"( (k\w+)\s*(?:=|\{))", std::regex::multiline);
+  std::smatch match;
+  return std::regex_search(text, match, definition) ? match[1].str() : "";
+}
+
+bool AnyFileHas(const std::string& folder, const std::string& text) {
+  return std::ranges::any_of(
+      SourcesIn(folder), [&](const std::string& file) { return Read(Root() / file).find(text) != std::string::npos; });
+}
+
+// "" when what the row names is there, else what is missing.
+std::string MissingApplier(const Treatment& treatment, const std::string& stem, const std::string& applier) {
+  const std::string quoted = "\"" + std::string(treatment.id) + "\"";
+  const auto file = [](const std::string& path) { return fs::exists(Root() / path) ? "" : path; };
+  if (applier == "torch") return file("probes/torch/treatments/" + stem + ".cpp");
+  if (applier == "python") return file("probes/python/treatments/" + stem + ".py");
+  if (applier == "environment") return AnyFileHas("profiler/commands", quoted) ? "" : quoted + " in profiler/commands";
+  if (applier.starts_with("knob:")) {
+    const std::string folder = "workloads/" + applier.substr(5);
+    return AnyFileHas(folder, quoted) ? "" : quoted + " in " + folder;
+  }
+  return "a meaning for the applier \"" + applier + "\"";
+}
+
+TEST(Includes, TheRulesTellRightFromWrong) {
+  EXPECT_TRUE(MayInclude("reports/text.cpp", "profiler/core/report.h"));
+  EXPECT_FALSE(MayInclude("reports/text.cpp", "profiler/commands/prove.h"));
+  EXPECT_FALSE(MayInclude("analyzers/host_sync.cpp", "reports/units.h"));
+  EXPECT_FALSE(MayInclude("profiler/core/trace.h", "analyzers/analyzers.h"));
+  EXPECT_FALSE(MayInclude("profiler/core/trace.h", "ATen/record_function.h"));
+  EXPECT_FALSE(MayInclude("workloads/train_image/main.cpp", "profiler/core/report.h"));
+  EXPECT_FALSE(MayInclude("probes/torch/ops.cpp", "profiler/core/trace.h"));
+  EXPECT_TRUE(MayInclude("probes/torch/ops.cpp", "ATen/record_function.h"));
+  EXPECT_FALSE(MayInclude("probes/preload/preload.cpp", "ATen/record_function.h"));
+  EXPECT_EQ(IncludesOf("#include <a>\n  # include \"b/c.h\"\n// #include <d>\n"),
+            (std::vector<std::string>{"a", "b/c.h"}));
+}
+
+TEST(Includes, PointOneWay) {
+  int checked = 0;
+  for (const char* folder : {"probes", "profiler", "analyzers", "reports", "workloads"}) {
+    for (const std::string& file : SourcesIn(folder)) {
+      for (const std::string& header : IncludesOf(Read(Root() / file))) {
+        ++checked;
+        EXPECT_TRUE(MayInclude(file, header)) << file << " must not include " << header;
+      }
+    }
+  }
+  EXPECT_GT(checked, 200);
+}
+
+TEST(Seams, ListsAndFilesAgree) {
+  for (const Seam& seam : Seams()) {
+    const Listed listed = ListOf(seam);
+    EXPECT_FALSE(listed.stems.empty()) << seam.folder << "/" << seam.list;
+    EXPECT_EQ(listed.stems.size(), listed.constants.size()) << "twice in " << seam.list;
+    std::map<std::string, std::string> defined;
+    for (const std::string& file : FilesIn(seam.folder, {".cpp"}, false)) {
+      const std::string constant = DefinedConstant(Read(Root() / file), seam.type);
+      if (!constant.empty()) defined[fs::path(file).stem()] = constant;
+    }
+    EXPECT_EQ(defined, listed.constants) << "files in " << seam.folder << " (first) against " << seam.list;
+  }
+}
+
+TEST(Treatments, EveryApplierThatARowNamesIsThere) {
+  const std::vector<std::string> stems = ListOf(Seams()[2]).stems;
+  ASSERT_EQ(stems.size(), AllTreatments().size());
+  for (std::size_t row = 0; row < stems.size(); ++row) {
+    const Treatment& treatment = *AllTreatments()[row];
+    EXPECT_FALSE(treatment.appliers.empty()) << treatment.id;
+    for (const std::string_view applier : treatment.appliers) {
+      EXPECT_EQ(MissingApplier(treatment, stems[row], std::string(applier)), "") << treatment.id;
+    }
+  }
+}
+
+TEST(Treatments, EveryApplierHasARowThatNamesIt) {
+  std::map<std::string, std::set<std::string>> stems_by_applier;
+  const std::vector<std::string> stems = ListOf(Seams()[2]).stems;
+  ASSERT_EQ(stems.size(), AllTreatments().size());
+  for (std::size_t row = 0; row < stems.size(); ++row) {
+    for (const std::string_view applier : AllTreatments()[row]->appliers) {
+      stems_by_applier[std::string(applier)].insert(stems[row]);
+    }
+  }
+  for (const char* applier : {"torch", "python"}) {
+    for (const std::string& file : FilesIn(std::string("probes/") + applier + "/treatments", {".cpp", ".py"})) {
+      EXPECT_TRUE(stems_by_applier[applier].contains(fs::path(file).stem())) << file << " is named by no row";
+    }
+  }
+}
+
+TEST(Analyzers, EachHasItsTextBesideIt) {
+  std::set<std::string> listed, texts;
+  for (const std::string& stem : ListOf(Seams()[0]).stems) listed.insert(stem);
+  for (const std::string& file : FilesIn("analyzers", {".md"}, false)) texts.insert(fs::path(file).stem());
+  EXPECT_EQ(texts, listed);
+}
+
+TEST(Sizes, FilesStayShort) {
+  int checked = 0;
+  for (const char* folder : {"profiler", "analyzers", "reports"}) {
+    for (const std::string& file : SourcesIn(folder)) {
+      const std::string text = Read(Root() / file);
+      const auto lines = std::ranges::count(text, '\n');
+      EXPECT_LE(lines, file.ends_with(".h") ? 120 : 300) << file;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 50);
+}
+
+}  // namespace
+}  // namespace loopscope
