@@ -1,0 +1,55 @@
+// An op-bound loop: in-place adds of one-element tensors, nothing else. Prints the time per op, so that what a probe or
+// a profiler adds to each can be read off. Usage: op_loop plain|kineto [OPS]
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "probes/loopscope.h"
+
+namespace {
+
+constexpr long kOpsPerStep = 1000;
+constexpr long kWarmupSteps = 20;
+
+void RunSteps(at::Tensor& sum, const at::Tensor& one, long steps) {
+  for (long step = 0; step < steps; ++step) {
+    for (long op = 0; op < kOpsPerStep; ++op) sum.add_(one);
+    loopscope::StepEnd(1);
+  }
+}
+
+void StartKineto() {
+  using namespace torch::profiler::impl;
+  const ProfilerConfig config(ProfilerState::KINETO);  // no shapes, no memory, no stacks
+  const std::set<ActivityType> activities = {ActivityType::CPU};
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  torch::autograd::profiler::enableProfiler(config, activities);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view mode = count > 1 ? arguments[1] : "";
+  const long ops = count > 2 ? std::atol(arguments[2]) : 200'000;
+  const bool kineto = mode == "kineto";
+  if ((!kineto && mode != "plain") || ops < kOpsPerStep) {
+    std::fprintf(stderr, "usage: op_loop plain|kineto [OPS, at least %ld]\n", kOpsPerStep);
+    return 2;
+  }
+  at::Tensor sum = at::ones({1});
+  const at::Tensor one = at::ones({1});
+  RunSteps(sum, one, kWarmupSteps);
+  if (kineto) StartKineto();
+  const auto begin = std::chrono::steady_clock::now();
+  RunSteps(sum, one, ops / kOpsPerStep);
+  const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
+  const long timed_ops = ops / kOpsPerStep * kOpsPerStep;
+  const long seen = kineto ? static_cast<long>(torch::autograd::profiler::disableProfiler()->events().size()) : -1;
+  std::printf("{\"ns_per_op\": %.3f, \"ops\": %ld, \"warmup_ops\": %ld, \"events\": %ld}\n",
+              time.count() / static_cast<double>(timed_ops), timed_ops, kWarmupSteps * kOpsPerStep, seen);
+}
