@@ -23,6 +23,7 @@ struct ExperimentOptions {
   double min_window_s = 2;     // of the fastest arm
   int alone = -1;              // fixes also measured alone, the costliest first; -1: three, fewer when time is short
   bool check_training = true;  // the check launches; without them nothing is said about the losses
+  int check_steps = 30;        // training steps whose losses a check launch compares
   double launch_timeout_s = 600;
   bool resume = false;  // finished launches are read from the journal
 };
@@ -32,6 +33,7 @@ struct Arm {
   std::string name;                    // "baseline", "ALL", "ALL-amp", "amp"
   std::vector<int> members;            // indices of candidates, ascending
   int repeats = 1;                     // per block
+  int side = 0;                        // of `ab`
   double ms_per_step = 0, wall_s = 0;  // from its pilot; wall_s of one launch with the plan's window
 };
 
@@ -40,6 +42,13 @@ struct PlannedTrial {
   int candidate = 0;
   bool with_others = true;  // T(ALL-i) / T(ALL); else T(baseline) / T(i)
   int arm = 0, reference = 0;
+  std::string verdict, reason;  // set when it ended early: "failed", "dropped"
+};
+
+// Warm-up and window that hold for all arms. A loader that runs `run_ahead` batches ahead needs a warm-up of twice and
+// a window of eight times that, or batches made before the window flatter it.
+struct Window {
+  int warmup = 10, steps = 20;
 };
 
 inline constexpr int kBaselineArm = 0, kAllArm = 1;
@@ -49,7 +58,7 @@ struct ExperimentPlan {
   std::vector<PlannedTrial> trials;
   int blocks = 0;
   int fresh_blocks = 0;  // reserved for the recommended set; more are run when time is left
-  int warmup = 10, steps = 20;
+  Window window;
   double block_s = 0, fresh_block_s = 0;
   std::string shortage;  // what the budget does not allow; empty when nothing is missing
 
@@ -62,13 +71,13 @@ struct ExperimentPlan {
 // same members as another is not made twice: with two fixes, ALL without one is the other alone.
 ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone);
 
-// Warm-up and window that hold for all arms. A loader that runs `run_ahead` batches ahead needs a warm-up of twice and
-// a window of eight times that, or batches made before the window flatter it.
-struct Window {
-  int warmup = 10, steps = 20;
-};
-Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
-Window FinalWindow(const ExperimentOptions& options, Window pilot, double fastest_ms_per_step);
+// What the pilots, and then the blocks, are launched with.
+Window PilotWindow(const ExperimentOptions& options, int run_ahead);
+// `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window.
+Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
+
+// The batches that the treated loaders prepare ahead, at most: two per worker.
+int RunAhead(std::span<const Candidate> candidates);
 
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings.

@@ -211,9 +211,8 @@ std::vector<double> Holm(std::span<const double> p) {
   return adjusted;
 }
 
-double DetectableEffect(double pair_sd, int n, double alpha) {
-  if (n < 2) return HUGE_VAL;
-  const double df = n - 1;
+double DetectableEffect(double pair_sd, int n, double df, double alpha) {
+  if (n < 2 || df <= 0) return HUGE_VAL;
   return (StudentQuantile(1 - alpha / 2, df) + StudentQuantile(0.80, df)) * pair_sd / std::sqrt(n);
 }
 

@@ -74,8 +74,9 @@ std::vector<Effect> CompareWithReference(std::span<const std::vector<double>> ar
 // Step-down adjusted p values (Holm 1979), in the order given.
 std::vector<double> Holm(std::span<const double> p);
 
-// The smallest true |log ratio| that `n` pairs of this standard deviation show with 80 % power at two-sided `alpha`.
-double DetectableEffect(double pair_sd, int n, double alpha = 0.05);
+// The smallest true |log ratio| that `n` pairs of this standard deviation, known to `df` degrees of freedom, show with
+// 80 % power at two-sided `alpha`.
+double DetectableEffect(double pair_sd, int n, double df, double alpha = 0.05);
 
 // The exact permutation p of "the first `treated` curves are as far from the others as those are from one another":
 // over every way to choose `treated` of them, the share whose (mean distance to the rest - mean distance among the

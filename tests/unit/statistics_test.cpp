@@ -181,7 +181,7 @@ TEST(Holm, StepsDown) {
 
 TEST(Detectable, HasTheStatedPower) {
   // 4 % pair noise, 12 pairs: simulate the paired t test at the effect it claims to detect.
-  const double effect = DetectableEffect(0.04, 12);
+  const double effect = DetectableEffect(0.04, 12, 11);
   std::mt19937 random(5);
   std::normal_distribution<double> normal(effect, 0.04);
   int called = 0;

@@ -1,0 +1,194 @@
+#include "profiler/commands/experiment_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "profiler/core/statistics.h"
+
+namespace loopscope {
+namespace {
+
+constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
+constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
+constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
+
+int ArmOf(ExperimentPlan& plan, std::string name, std::vector<int> members) {
+  const auto same = std::ranges::find(plan.arms, members, &Arm::members);
+  if (same != plan.arms.end()) return static_cast<int>(same - plan.arms.begin());
+  plan.arms.push_back({.name = std::move(name), .members = std::move(members)});
+  return static_cast<int>(plan.arms.size()) - 1;
+}
+
+std::vector<int> Without(std::vector<int> members, int one) {
+  std::erase(members, one);
+  return members;
+}
+
+bool Costs(const ExperimentPlan& plan, double& block_s, double& fresh_s) {
+  block_s = 0;
+  for (const Arm& arm : plan.arms) block_s += arm.repeats * arm.wall_s;
+  fresh_s = plan.arms[kBaselineArm].wall_s + plan.arms[kAllArm].wall_s;
+  return block_s > 0;
+}
+
+int BlocksThatFit(const ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
+  double block_s = 0, fresh_s = 0;
+  if (!Costs(plan, block_s, fresh_s)) return options.blocks;
+  const double fitting = (seconds_left - kFreshReserve * kFewestBlocks * fresh_s) / block_s;
+  return std::clamp(static_cast<int>(std::floor(fitting)), 0, options.blocks);
+}
+
+// The cheapest fix alone goes first; a trial that has no other context stays.
+bool GiveUpOneAlone(ExperimentPlan& plan) {
+  for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
+    const bool twice = std::ranges::count(plan.trials, trial->candidate, &PlannedTrial::candidate) > 1;
+    const auto users = std::ranges::count(plan.trials, trial->arm, &PlannedTrial::arm);
+    if (trial->with_others || !twice || users > 1 || trial->arm <= kAllArm) continue;
+    const int arm = trial->arm;
+    plan.trials.erase(std::next(trial).base());
+    plan.arms.erase(plan.arms.begin() + arm);
+    for (PlannedTrial& other : plan.trials) other.arm -= other.arm > arm;
+    return true;
+  }
+  return false;
+}
+
+int ReferenceRepeats(const ExperimentPlan& plan) {
+  const auto sharing = std::ranges::count(plan.trials, kAllArm, &PlannedTrial::reference);
+  return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
+}
+
+std::string Minutes(double seconds) {
+  const int whole = static_cast<int>(std::ceil(seconds));
+  return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+int ExperimentPlan::launches_per_block() const {
+  int launches = 0;
+  for (const Arm& arm : arms) launches += arm.repeats;
+  return launches;
+}
+
+std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> candidates, double spent_s) const {
+  std::vector<std::string> settings, names;
+  for (const int member : arms[kAllArm].members) settings.push_back(candidates[member].Setting());
+  for (const Arm& arm : arms) {
+    names.push_back(arm.repeats > 1 ? fmt::format("{} x{}", arm.name, arm.repeats) : arm.name);
+  }
+  std::vector<std::string> lines;
+  if (!settings.empty()) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
+  lines.push_back(fmt::format("{} blocks, each in random order: {}", blocks, fmt::join(names, ", ")));
+  lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured", window.warmup, window.steps));
+  if (fresh_blocks > 0) {
+    lines.push_back(
+        fmt::format("then at least {} fresh blocks of the recommended set against the baseline", fresh_blocks));
+  }
+  lines.push_back(fmt::format("about {} for {} launches ({} already spent)", Minutes(seconds()),
+                              blocks * launches_per_block() + 2 * fresh_blocks, Minutes(spent_s)));
+  if (!shortage.empty()) lines.push_back(shortage);
+  return lines;
+}
+
+ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone) {
+  ExperimentPlan plan;
+  std::vector<int> all;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    if (in_all[i]) all.push_back(i);
+  }
+  plan.arms.push_back({.name = "baseline", .members = {}});
+  plan.arms.push_back({.name = "ALL", .members = all, .repeats = all.empty() ? 0 : 1});
+  const int wanted = alone < 0 ? kAloneArms : alone;
+  int costliest = 0;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    const std::string id(candidates[i].treatment->id);
+    if (in_all[i] && all.size() > 1) {
+      plan.trials.push_back({i, true, ArmOf(plan, "ALL-" + id, Without(all, i)), kAllArm, "", ""});
+    }
+    // One fix that is all there is, or that fails with the others, is measured alone.
+    const bool only_alone = !in_all[i] || all.size() == 1;
+    if (only_alone || costliest++ < wanted) {
+      plan.trials.push_back({i, false, ArmOf(plan, id, {i}), kBaselineArm, "", ""});
+    }
+  }
+  return plan;
+}
+
+int RunAhead(std::span<const Candidate> candidates) {
+  constexpr int kPrefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
+  int workers = 0;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.treatment->id != "loader.workers") continue;
+    for (const std::string& value : candidate.values) {
+      int number = 0;
+      std::from_chars(value.data(), value.data() + value.size(), number);
+      workers = std::max(workers, number);
+    }
+  }
+  return kPrefetch * workers;
+}
+
+Window PilotWindow(const ExperimentOptions& options, int run_ahead) {
+  const int warmup = std::max(options.warmup, 2 * run_ahead);
+  if (options.steps > 0) return {warmup, options.steps};
+  return {warmup, std::max(options.min_steps, 8 * run_ahead)};
+}
+
+Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step) {
+  Window window = PilotWindow(options, run_ahead);
+  if (options.steps > 0) return window;
+  const double steps_in_time =
+      fastest_ms_per_step > 0 ? std::ceil(1e3 * options.min_window_s / fastest_ms_per_step) : 0;
+  // A program of microsecond steps must not make a window of millions.
+  constexpr double kMostSteps = 100'000;
+  window.steps = std::max({window.steps, steps_per_epoch, static_cast<int>(std::min(steps_in_time, kMostSteps))});
+  return window;
+}
+
+void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
+  const auto set_repeats = [&] {
+    if (plan.arms[kAllArm].repeats == 0) return;  // nothing works together
+    // The exact form compares one launch with one.
+    plan.arms[kAllArm].repeats = 1;
+    const bool pooled = BlocksThatFit(plan, options, seconds_left) < kExactBlocks;
+    if (pooled) plan.arms[kAllArm].repeats = ReferenceRepeats(plan);
+  };
+  const int wanted = std::min(kWantedBlocks, options.blocks);
+  set_repeats();
+  while (BlocksThatFit(plan, options, seconds_left) < wanted) {
+    if (options.alone < 0 && GiveUpOneAlone(plan)) {
+      set_repeats();
+    } else if (plan.arms[kAllArm].repeats > 1) {
+      --plan.arms[kAllArm].repeats;
+    } else {
+      break;
+    }
+  }
+  plan.blocks = BlocksThatFit(plan, options, seconds_left);
+  Costs(plan, plan.block_s, plan.fresh_block_s);
+  plan.fresh_blocks = std::min(kFewestBlocks, plan.blocks);
+  if (plan.blocks < kFewestBlocks) {
+    const double needed = kFewestBlocks * (plan.block_s + kFreshReserve * plan.fresh_block_s) - seconds_left;
+    plan.shortage = options.blocks < kFewestBlocks
+                        ? fmt::format("fewer than {} blocks: nothing will be called faster or slower", kFewestBlocks)
+                        : fmt::format(
+                              "the budget holds fewer than {} blocks, so that nothing can be called faster or "
+                              "slower: {} more are needed (--budget)",
+                              kFewestBlocks, Minutes(needed));
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> SettingsOf(const Arm& arm, std::span<const Candidate> candidates) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const int member : arm.members) {
+    settings.emplace_back(candidates[member].treatment->id, candidates[member].values.front());
+  }
+  return settings;
+}
+
+}  // namespace loopscope
