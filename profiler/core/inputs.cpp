@@ -1,5 +1,6 @@
 #include "profiler/core/inputs.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>

@@ -8,14 +8,6 @@ namespace {
 constexpr std::size_t kMinSteps = 3;      // fewer say nothing about a loop
 constexpr double kProbeNsPerEvent = 150;  // an estimate of what the LibTorch probe adds per op
 
-std::vector<std::int64_t> TimesOf(const Trace& trace, MarkKind kind) {
-  std::vector<std::int64_t> times;
-  for (const Mark& mark : trace.marks) {
-    if (mark.kind == kind) times.push_back(mark.time_ns);
-  }
-  return times;
-}
-
 std::int64_t Middle(const Interval& time) {
   return time.start_ns + time.length() / 2;
 }
@@ -26,6 +18,17 @@ bool AnyIn(const std::vector<std::int64_t>& sorted, const Interval& time) {
 }
 
 }  // namespace
+
+// Of the process that trains: another one of the run may have marks of its own.
+std::vector<std::int64_t> TimelineBuilder::TimesOf(MarkKind kind) const {
+  const Trace& trace = timeline_.trace_;
+  std::vector<std::int64_t> times;
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind != kind || mark.thread >= trace.threads.size()) continue;
+    if (trace.threads[mark.thread].pid == trace.threads[timeline_.training_thread_].pid) times.push_back(mark.time_ns);
+  }
+  return times;
+}
 
 std::int64_t TimelineBuilder::FirstStepStart(std::int64_t first_end) const {
   if (!activity_.loaders.empty() && activity_.loaders.front().time.start_ns < first_end) {
@@ -80,7 +83,7 @@ void TimelineBuilder::FindSteps() {
 // Up to the mark where the window opens; without one the first 10 steps or a fifth of them, whichever is smaller.
 void TimelineBuilder::MarkWarmup() {
   std::vector<Step>& steps = timeline_.steps_;
-  const std::vector<std::int64_t> begins = TimesOf(timeline_.trace_, MarkKind::kMeasureBegin);
+  const std::vector<std::int64_t> begins = TimesOf(MarkKind::kMeasureBegin);
   const std::size_t count = std::min<std::size_t>(10, (steps.size() + 4) / 5);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].warmup = begins.empty() ? i < count : Middle(steps[i].time) < begins.front();
@@ -91,9 +94,9 @@ void TimelineBuilder::MarkWarmup() {
 // over, so that kEpochEnd counts only where no kEpochStart tells it better.
 std::vector<std::int64_t> TimelineBuilder::EpochInstants() const {
   if (timeline_.steps_.empty()) return {};
-  std::vector<std::int64_t> starts = TimesOf(timeline_.trace_, MarkKind::kEpochStart);
+  std::vector<std::int64_t> starts = TimesOf(MarkKind::kEpochStart);
   std::erase_if(starts, [&](std::int64_t time) { return time <= timeline_.steps_.front().time.end_ns; });
-  return starts.empty() ? TimesOf(timeline_.trace_, MarkKind::kEpochEnd) : starts;
+  return starts.empty() ? TimesOf(MarkKind::kEpochEnd) : starts;
 }
 
 void TimelineBuilder::MarkBoundaries() {
@@ -110,7 +113,7 @@ void TimelineBuilder::MarkBoundaries() {
 void TimelineBuilder::CountStepsPerEpoch(const std::vector<std::int64_t>& instants) {
   const std::vector<Step>& steps = timeline_.steps_;
   if (steps.empty()) return;
-  const std::vector<std::int64_t> starts = TimesOf(timeline_.trace_, MarkKind::kEpochStart);
+  const std::vector<std::int64_t> starts = TimesOf(MarkKind::kEpochStart);
   bool known = !starts.empty() && starts.front() <= steps.front().time.end_ns;
   std::size_t from = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -142,7 +145,7 @@ void TimelineBuilder::MarkDetail() {
 // Steps behind the window stay only where they are boundaries: not all that ran in the others was recorded.
 void TimelineBuilder::ChooseSteady() {
   std::vector<Step>& steps = timeline_.steps_;
-  const std::vector<std::int64_t> ends = TimesOf(timeline_.trace_, MarkKind::kMeasureEnd);
+  const std::vector<std::int64_t> ends = TimesOf(MarkKind::kMeasureEnd);
   const std::int64_t closed_ns = ends.empty() ? INT64_MAX : ends.back();
   std::erase_if(steps, [&](const Step& step) { return Middle(step.time) > closed_ns && !step.boundary; });
   for (std::uint32_t i = 0; i < steps.size(); ++i) {

@@ -47,11 +47,13 @@ bool Timeline::outermost_op(EventRef ref) const {
 std::int64_t Timeline::self_ns(EventRef ref) const {
   const std::vector<Event>& events = trace_.threads[ref.thread].events;
   const std::vector<std::uint32_t>& parents = parents_[ref.thread];
-  std::int64_t self = event(ref).duration_ns();
+  std::int64_t self = event(ref).duration_ns(), covered_to = event(ref).start_ns;
   for (std::uint32_t i = ref.index + 1; i < events.size() && events[i].start_ns <= event(ref).end_ns; ++i) {
-    if (parents[i] == ref.index) self -= events[i].duration_ns();
+    if (parents[i] != ref.index || events[i].end_ns <= covered_to) continue;
+    self -= events[i].end_ns - std::max(events[i].start_ns, covered_to);
+    covered_to = events[i].end_ns;
   }
-  return std::max<std::int64_t>(self, 0);
+  return self;
 }
 
 const Where* Timeline::where(EventRef ref) const {

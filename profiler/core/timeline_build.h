@@ -45,6 +45,7 @@ class TimelineBuilder {
   void AddRange(const Event& range, bool in_op, bool in_phase);
   void AddBackwardNodes();
   // step_clock.cpp: where steps begin and end, which of them rules look at.
+  std::vector<std::int64_t> TimesOf(MarkKind kind) const;
   void FindSteps();
   std::vector<Interval> BackwardBursts() const;
   std::int64_t FirstStepStart(std::int64_t first_end) const;

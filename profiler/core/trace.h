@@ -23,7 +23,6 @@ struct Where {
   std::string path;
   int line = 0;
   std::string function;
-  bool operator==(const Where&) const = default;
   auto operator<=>(const Where&) const = default;
 };
 

@@ -1,6 +1,43 @@
 #include "profiler/importers/importers.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+
 namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kHeadBytes = 4096;
+
+// What Importer::sniff looks at.
+Result<std::string> HeadOf(const fs::path& path) {
+  std::error_code error;
+  std::string head;
+  if (fs::is_directory(path, error)) {
+    head = "dir:";
+    for (fs::directory_iterator one(path, error), end; !error && one != end; one.increment(error)) {
+      head += one->path().filename().string() + "\n";
+    }
+    if (!error) return head;
+    return Error{"cannot be read: " + error.message(), path.string(), "check the folder's permissions"};
+  }
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    const std::string reason = errno ? std::strerror(errno) : "no such file";
+    return Error{"cannot be read: " + reason, path.string(), "pass a run folder or a .cap file"};
+  }
+  head.resize(kHeadBytes);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  return head;
+}
+
+}  // namespace
 
 #define LOOPSCOPE_IMPORTER(stem, constant) extern const Importer constant;
 #include "profiler/importers/importers.def"
@@ -20,6 +57,20 @@ const Importer* FindImporter(std::string_view id) {
     if (one->id == id) return one;
   }
   return nullptr;
+}
+
+Result<Trace> ReadAnyTrace(const fs::path& path) {
+  const Result<std::string> head = HeadOf(path);
+  if (!head) return head.error();
+  std::string known;
+  for (const Importer* one : AllImporters()) {
+    if (one->sniff(*head)) return one->read({path});
+    known += (known.empty() ? "" : ", ") + std::string(one->id);
+  }
+  return Error{head->starts_with("dir:") ? "holds no trace"
+               : head->empty()           ? "is empty"
+                                         : "is no trace that is known",
+               path.string(), "formats that are read: " + known + " (a run folder, or a .cap file in one)"};
 }
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
-// All importers, in the order of importers.def.
+// All importers, in the order of importers.def, and the one that fits an input.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -12,5 +13,9 @@ std::span<const Importer* const> AllImporters();
 
 // Null when there is none of that id.
 const Importer* FindImporter(std::string_view id);
+
+// Reads the file or run folder at `path` with the importer that knows it. Errors: nothing there, unknown format, and
+// what that importer says.
+Result<Trace> ReadAnyTrace(const std::filesystem::path& path);
 
 }  // namespace loopscope

@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "profiler/core/importer.h"
+#include "profiler/importers/capture_definitions.h"
+#include "profiler/importers/capture_file.h"
+#include "profiler/importers/capture_threads.h"
+#include "profiler/importers/run_json.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One capture file, read: a trace of its own, to be joined with those beside it.
+struct CaptureTrace {
+  Trace trace;
+  std::uint64_t step_ends = 0, repaired = 0;
+};
+
+std::string OneLine(const Error& error) {
+  return error.where + ": " + error.what;
+}
+
+void AddStacks(const CaptureDefinitions& all, Trace& trace) {
+  std::vector<std::uint64_t> unique;
+  for (const auto& stack : all.stacks) {
+    for (const std::uint64_t frame : stack) {
+      if (!(frame & wire::kFrameIsText) && frame != 0) unique.push_back(frame);
+    }
+  }
+  std::sort(unique.begin(), unique.end());
+  unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
+  Symbolized symbols = Symbolize(all.modules, unique);
+  for (const auto& stack : all.stacks) {
+    Stack& named = trace.stacks.emplace_back();
+    for (const std::uint64_t frame : stack) {
+      if (frame & wire::kFrameIsText) {
+        Where where = WhereOfText(all.text(static_cast<std::uint32_t>(frame)));
+        if (IsUserSource(where.path)) named.frames.push_back(std::move(where));
+        continue;
+      }
+      const auto found = std::lower_bound(unique.begin(), unique.end(), frame);
+      if (found == unique.end() || *found != frame) continue;
+      const auto& frames = symbols.frames[static_cast<std::size_t>(found - unique.begin())];
+      named.frames.insert(named.frames.end(), frames.begin(), frames.end());
+    }
+  }
+  for (std::string& warning : symbols.warnings) trace.quality.warnings.push_back(std::move(warning));
+}
+
+void AddThread(ThreadEvents read, Trace& trace) {
+  const auto thread = static_cast<std::uint32_t>(trace.threads.size());
+  const auto first_detail = static_cast<std::uint32_t>(trace.details.size());
+  trace.details.insert(trace.details.end(), read.details.begin(), read.details.end());
+  std::vector<Event>& events = read.thread.events;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (events[i].detail == kNone) continue;
+    if (events[i].kind == EventKind::kOp) {
+      events[i].detail += first_detail;
+    } else {
+      trace.range_stacks[std::uint64_t{thread} << 32 | i] = std::exchange(events[i].detail, kNone);
+    }
+  }
+  for (Mark& mark : read.marks) {
+    mark.thread = thread;
+    if (mark.kind == MarkKind::kThreadName) read.thread.name = trace.text(mark.name);
+  }
+  trace.quality.events += events.size();
+  trace.marks.insert(trace.marks.end(), read.marks.begin(), read.marks.end());
+  trace.threads.push_back(std::move(read.thread));
+}
+
+// How long after the file was made the last thing in it happened.
+double SecondsCovered(const Trace& trace, std::uint64_t start_ns) {
+  std::int64_t last = 0;
+  for (const Thread& thread : trace.threads) {
+    if (!thread.events.empty()) last = std::max(last, thread.events.back().end_ns);
+  }
+  for (const Mark& mark : trace.marks) last = std::max(last, mark.time_ns);
+  return std::max(0.0, static_cast<double>(last) / 1e9 - static_cast<double>(start_ns) / 1e9);
+}
+
+void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
+  Quality& quality = read.trace.quality;
+  quality.dropped = chunks.header.dropped;
+  quality.stalls_over_1ms = chunks.header.stalls_over_1ms;
+  quality.torn_bytes = chunks.torn_bytes;
+  quality.clean_end = chunks.header.clean_end == 1;
+  auto warn = [&](std::string text) { quality.warnings.push_back(std::move(text)); };
+  if (!quality.clean_end) {
+    warn(fmt::format("the program did not end in order: what was written up to {:.1f} s after its start is used",
+                     SecondsCovered(read.trace, chunks.header.start_mono_ns)));
+  }
+  if (quality.dropped > 0) warn(fmt::format("{} records were lost: the disk did not keep up", quality.dropped));
+  if (chunks.damaged_chunks > 0) {
+    warn(fmt::format("{} damaged chunks of the capture were left out", chunks.damaged_chunks));
+  }
+  if (read.repaired > 0) warn(fmt::format("{} records had impossible times", read.repaired));
+}
+
+Result<CaptureTrace> ReadFile(const fs::path& path) {
+  Result<MappedFile> file = MappedFile::Open(path);
+  if (!file) return file.error();
+  Result<CaptureChunks> chunks = ReadChunks(file->bytes(), path);
+  if (!chunks) return chunks.error();
+  CaptureTrace read;
+  CaptureDefinitions all = ReadDefinitions(chunks->chunks, file->bytes().size());
+  const IdMap ids{0, static_cast<std::uint32_t>(all.strings.size() - 1), 0,
+                  static_cast<std::uint32_t>(all.stacks.size())};
+  AddStacks(all, read.trace);
+  read.trace.strings = std::move(all.strings);
+  for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
+    ThreadEvents events = ReadThread(thread, ids);
+    read.repaired += events.repaired;
+    AddThread(std::move(events), read.trace);
+  }
+  for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
+  read.trace.applied = std::move(all.applied);
+  for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
+  JudgeQuality(*chunks, read);
+  return read;
+}
+
+// Adds what another process of the run recorded: its threads, marks and strings. The quality of `into` stands.
+void Join(Trace from, Trace& into) {
+  const auto strings = static_cast<StringId>(into.strings.size());
+  const auto stacks = static_cast<std::uint32_t>(into.stacks.size());
+  const auto details = static_cast<std::uint32_t>(into.details.size());
+  const auto threads = static_cast<std::uint32_t>(into.threads.size());
+  auto moved = [](std::uint32_t id, std::uint32_t by) { return id == kNone ? kNone : id + by; };
+  for (Thread& thread : from.threads) {
+    for (Event& event : thread.events) {
+      event.name += strings;
+      event.detail = moved(event.detail, details);
+    }
+    into.threads.push_back(std::move(thread));
+  }
+  for (const EventDetail& one : from.details) {
+    into.details.push_back({one.inputs + strings, moved(one.stack, stacks), one.producer});
+  }
+  for (Mark mark : from.marks) {
+    mark.name += strings;
+    mark.thread += threads;
+    into.marks.push_back(mark);
+  }
+  for (const auto& [key, stack] : from.range_stacks) {
+    into.range_stacks[key + (std::uint64_t{threads} << 32)] = moved(stack, stacks);
+  }
+  into.strings.insert(into.strings.end(), from.strings.begin(), from.strings.end());
+  into.stacks.insert(into.stacks.end(), from.stacks.begin(), from.stacks.end());
+  into.applied.insert(into.applied.end(), from.applied.begin(), from.applied.end());
+  into.facts.merge(from.facts);
+  into.quality.events += from.quality.events;
+  into.quality.dropped += from.quality.dropped;
+}
+
+Result<std::vector<fs::path>> CaptureFiles(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
+  std::vector<fs::path> files;
+  for (fs::directory_iterator one(path, error), end; !error && one != end; one.increment(error)) {
+    if (one->path().extension() == ".cap") files.push_back(one->path());
+  }
+  if (error) return Error{"cannot be read: " + error.message(), path.string(), "check the folder's permissions"};
+  if (files.empty()) {
+    return Error{"holds no capture", path.string(),
+                 "the program may have ended before it loaded LibTorch; pass a folder with .cap files"};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void AddRunInfo(const fs::path& folder, Trace& trace) {
+  std::error_code error;
+  if (!fs::exists(folder / kRunJsonName, error)) return;
+  Result<RunInfo> run = ReadRunJson(folder / kRunJsonName);
+  if (run) {
+    trace.run = std::move(*run);
+  } else {
+    trace.quality.warnings.push_back(OneLine(run.error()));
+  }
+}
+
+Result<Trace> ReadCapture(const Input& input) {
+  Result<std::vector<fs::path>> files = CaptureFiles(input.path);
+  if (!files) return files.error();
+  std::vector<CaptureTrace> all;
+  std::vector<std::string> unreadable;
+  for (const fs::path& path : *files) {
+    Result<CaptureTrace> read = ReadFile(path);
+    if (!read && files->size() == 1) return read.error();
+    if (read) {
+      all.push_back(std::move(*read));
+    } else {
+      unreadable.push_back(OneLine(read.error()));
+    }
+  }
+  if (all.empty()) return Error{"no capture in it can be read", input.path.string(), unreadable.front()};
+  // The process that trains leads; the others of the run are threads beside it.
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.step_ends > b.step_ends; });
+  Trace trace = std::move(all.front().trace);
+  if (all.size() > 1 && all[1].step_ends > 0) {
+    trace.quality.warnings.push_back("several processes of this run trained; the one with the most steps is shown");
+  }
+  for (std::size_t i = 1; i < all.size(); ++i) Join(std::move(all[i].trace), trace);
+  std::stable_sort(trace.marks.begin(), trace.marks.end(),
+                   [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
+  trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
+  std::error_code error;
+  AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);
+  return trace;
+}
+
+bool SniffCapture(std::string_view head) {
+  if (head.starts_with("dir:")) {
+    return head.find(".cap") != head.npos || head.find(kRunJsonName) != head.npos;
+  }
+  return head.starts_with(std::string_view(wire::kMagic, sizeof wire::kMagic));
+}
+
+}  // namespace
+
+extern const Importer kCapture;
+const Importer kCapture{"capture", SniffCapture, ReadCapture};
+
+}  // namespace loopscope

@@ -1,0 +1,70 @@
+// One capture file in memory: its chunks, checked, and a walk over their records. Nothing in it is trusted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "probes/wire.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// The bytes of a file, mapped for reading.
+class MappedFile {
+ public:
+  static Result<MappedFile> Open(const std::filesystem::path& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+  ~MappedFile();
+  std::span<const char> bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const char* data, std::size_t size) : data_(data), size_(size) {}
+  const char* data_;
+  std::size_t size_;
+};
+
+// The whole records of one chunk: every head lies inside, has words >= 1 and ends inside.
+struct ChunkView {
+  std::uint32_t pid = 0, tid = 0;
+  std::span<const char> records;
+};
+
+struct CaptureChunks {
+  wire::FileHeader header{};
+  std::vector<ChunkView> chunks;     // in file order
+  std::uint64_t torn_bytes = 0;      // that were written, or claimed, and cannot be used
+  std::uint32_t damaged_chunks = 0;  // closed chunks whose bytes are not what was written
+};
+
+// Errors: not a capture, a newer major version, sizes out of bounds. Damage further in is counted, not an error.
+Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesystem::path& path);
+
+// The record at `at`, which must lie in a ChunkView; zeros where the record is shorter than T.
+template <class T>
+T RecordAt(const char* at) {
+  wire::RecordHead head;
+  std::memcpy(&head, at, sizeof head);
+  T record{};
+  std::memcpy(&record, at, std::min<std::size_t>(sizeof record, std::size_t{head.words} * 8));
+  return record;
+}
+
+// Calls visit(head, at) for every record.
+template <class Visit>
+void ForEachRecord(const ChunkView& chunk, Visit visit) {
+  const char* at = chunk.records.data();
+  const char* end = at + chunk.records.size();
+  while (at < end) {
+    wire::RecordHead head;
+    std::memcpy(&head, at, sizeof head);
+    visit(head, at);
+    at += std::size_t{head.words} * 8;
+  }
+}
+
+}  // namespace loopscope
