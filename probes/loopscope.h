@@ -25,6 +25,17 @@ inline void StepEnd(std::uint64_t samples = 0) {
   if (probe) probe(samples);
 }
 
+// A step of an optimizer that does not run in torch::optim's own step(), e.g. a fused one derived from it: begins with the
+// name of the class it stands for ("AdamW") and how many parameters it has; ends with the token that the begin returned.
+inline void* OptimizerStepBegin(const char* name, std::uint64_t parameters) {
+  static auto* probe = detail::Probe<void*(const char*, std::uint64_t)>("loopscope_v1_optimizer_begin");
+  return probe ? probe(name, parameters) : nullptr;
+}
+inline void OptimizerStepEnd(void* token) {
+  static auto* probe = detail::Probe<void(void*)>("loopscope_v1_optimizer_end");
+  if (probe && token) probe(token);
+}
+
 // A named number, e.g. Metric("accuracy", 0.91): what `prove --target accuracy=0.9` waits for.
 inline void Metric(const char* name, double value) {
   static auto* probe = detail::Probe<void(const char*, double)>("loopscope_v1_metric");
