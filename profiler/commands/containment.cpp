@@ -124,7 +124,7 @@ std::string Containment::Describe() const {
                        : "each launch writes to a throw-away overlay of the file system";
     case ContainmentKind::kCopy:
       return "each launch runs in a fresh copy of the working folder (no overlay: " + why_no_overlay + ")";
-    case ContainmentKind::kNone:
+    case ContainmentKind::kUncontained:
       break;
   }
   return "launches write to the real file system (no overlay: " + why_no_overlay + ")";
@@ -153,7 +153,7 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
   world.user_namespace_ = containment.user_namespace;
   world.in_memory_ = containment.in_memory;
   world.working_directory_ = working_directory;
-  if (containment.kind == ContainmentKind::kNone) return world;
+  if (containment.kind == ContainmentKind::kUncontained) return world;
   std::error_code error;
   fs::create_directories(folder, error);
   world.folder_ = folder;

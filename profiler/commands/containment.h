@@ -12,15 +12,15 @@
 
 namespace loopscope {
 
-enum class ContainmentKind { kOverlay, kCopy, kNone };
+enum class ContainmentKind { kOverlay, kCopy, kUncontained };
 
 struct Containment {
-  ContainmentKind kind = ContainmentKind::kNone;
+  ContainmentKind kind = ContainmentKind::kUncontained;
   bool user_namespace = false;       // overlay: made as an ordinary user
   bool in_memory = false;            // overlay: what is written lies in memory (a tmpfs), since the disk cannot hold it
   std::vector<std::string> notes;    // how it differs from the real file system, one sentence each
   std::vector<std::string> exposed;  // what a launch can still change; empty for an overlay
-  std::string why_no_overlay;        // for kCopy and kNone
+  std::string why_no_overlay;        // for kCopy and kUncontained
 
   std::string Describe() const;  // one line: "writes go to a throw-away overlay of the file system"
 };
@@ -59,7 +59,7 @@ class ContainedWorld {
   ContainedWorld() = default;
   Entered EnterOverlay(int downgraded_fd) const noexcept;
 
-  ContainmentKind kind_ = ContainmentKind::kNone;
+  ContainmentKind kind_ = ContainmentKind::kUncontained;
   bool user_namespace_ = false, in_memory_ = false;
   std::filesystem::path folder_, working_directory_;
   MountPlan plan_;

@@ -1,0 +1,49 @@
+#include "profiler/commands/command_table.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace loopscope {
+namespace {
+
+constexpr std::array<Command, 7> kCommands = {{
+    {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
+     "loopscope run -- ./train --epochs 3", true, true, true, false, true, 0, RunCommand},
+    {"prove", "Rerun the program with each fix: each fix's measured speedup and its interval.",
+     "prove [options] -- CMD…", "loopscope prove --budget 10m -- ./train --epochs 3", true, true, true, true, true, 0,
+     ProveCommand},
+    {"ab", "Measure a change of your own: two commands, the same statistics.", "ab [options] 'CMD_A' -- CMD_B…",
+     "loopscope ab './train --lr 0.1' -- ./train --lr 0.2", true, true, false, true, true, 1, AbCommand},
+    {"report", "The report of runs that are there already.", "report [options] INPUT…",
+     "loopscope report loopscope-out/20250131-093000", true, false, false, false, false, -1, ReportCommand},
+    {"rules", "What the rules look for, or the text of one.", "rules [ID]", "loopscope rules input-starvation", false,
+     false, false, false, false, 1, RulesCommand},
+    {"treatments", "What `prove` can try, or one of them.", "treatments [ID]", "loopscope treatments loader.workers",
+     false, false, false, false, false, 1, TreatmentsCommand},
+    {"doctor", "What works on this machine, and for this program.", "doctor [-- CMD…]", "loopscope doctor -- ./train",
+     false, false, false, false, true, 0, DoctorCommand},
+}};
+
+}  // namespace
+
+std::span<const Command> AllCommands() {
+  return kCommands;
+}
+
+const Command* FindCommand(std::string_view id) {
+  for (const Command& command : kCommands) {
+    if (command.id == id) return &command;
+  }
+  return nullptr;
+}
+
+std::string GeneralHelp() {
+  std::string text =
+      "Finds what slows a training loop, says where, and proves each fix by measuring it.\n\n"
+      "Usage: loopscope COMMAND [options] [-- CMD…]\n\nCommands:\n";
+  for (const Command& command : kCommands) text += fmt::format("  {:<11} {}\n", command.id, command.summary);
+  return text + "\n`loopscope COMMAND --help` tells the options of one; `loopscope --version` the version.\n";
+}
+
+}  // namespace loopscope

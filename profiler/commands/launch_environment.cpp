@@ -1,0 +1,123 @@
+#include "profiler/commands/launch_environment.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "probes/environment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kDefaultTraceSeconds = 120;
+
+constexpr std::array<std::string_view, 18> kRecordedPrefixes = {
+    "OMP_",           "MKL_",        "KMP_",         "GOMP_",        "OPENBLAS_",        "CUDA_",
+    "CUDNN_",         "CUBLAS_",     "NCCL_",        "GLOO_",        "TORCH_",           "PYTORCH_",
+    "TORCHINDUCTOR_", "TOKENIZERS_", "SLURM_PROCID", "SLURM_NTASKS", "OMPI_COMM_WORLD_", "NVIDIA_"};
+constexpr std::array<std::string_view, 8> kRecordedNames = {
+    "RANK",        "WORLD_SIZE", "LOCAL_RANK",   "LOCAL_WORLD_SIZE",
+    "MASTER_ADDR", "LD_PRELOAD", "DNNL_VERBOSE", "ONEDNN_MAX_CPU_ISA"};
+constexpr std::array<std::string_view, 8> kSecretWords = {"KEY",    "TOKEN",      "SECRET", "PASSWORD",
+                                                          "PASSWD", "CREDENTIAL", "AUTH",   "COOKIE"};
+
+std::string_view ModeText(LaunchMode mode) {
+  switch (mode) {
+    case LaunchMode::kTrace:
+      return env::kModeTrace;
+    case LaunchMode::kClock:
+      return env::kModeClock;
+    case LaunchMode::kCheck:
+      break;
+  }
+  return env::kModeCheck;
+}
+
+void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environment& environment) {
+  // A run inside a run must not inherit the outer one's orders.
+  std::erase_if(environment, [](const auto& one) { return one.first.starts_with("LOOPSCOPE_"); });
+  environment[env::kRunDir] = place.captures;
+  environment[env::kLaunchDir] = place.files;
+  environment[env::kMode] = ModeText(spec.mode);
+  environment[env::kWarmup] = std::to_string(spec.warmup);
+  environment[env::kSteps] = std::to_string(spec.steps);
+  if (spec.mode == LaunchMode::kTrace) {
+    environment[env::kTime] = fmt::format("{:g}", spec.time_s > 0 ? spec.time_s : kDefaultTraceSeconds);
+    environment[env::kUntil] = "epoch";
+  }
+  if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
+  if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentText(spec.treatment);
+  if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
+  if (spec.hash_samples) environment[env::kSampleRng] = "hash";
+}
+
+// Names that the trackers document.
+void SilenceTrackers(const LaunchPlace& place, Environment& environment) {
+  environment["WANDB_MODE"] = "disabled";
+  environment["WANDB_DIR"] = place.files;
+  environment["MLFLOW_TRACKING_URI"] = "file:" + (place.files / "mlruns").native();
+  environment["NEPTUNE_MODE"] = "debug";
+  environment["CLEARML_OFFLINE_MODE"] = "1";
+}
+
+}  // namespace
+
+Environment OwnEnvironment() {
+  Environment environment;
+  for (char** at = environ; at && *at; ++at) {
+    const std::string_view one = *at;
+    const std::size_t equals = one.find('=');
+    if (equals != one.npos) environment.emplace(one.substr(0, equals), one.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::vector<std::string> AsStrings(const Environment& environment) {
+  std::vector<std::string> strings;
+  for (const auto& [name, value] : environment) strings.push_back(name + "=" + value);
+  return strings;
+}
+
+std::string TreatmentText(const std::vector<std::pair<std::string, std::string>>& treatment) {
+  std::string text;
+  for (const auto& [key, value] : treatment) text += (text.empty() ? "" : ";") + key + "=" + value;
+  return text;
+}
+
+Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
+                              const ProbePaths& probes) {
+  Environment environment = base;
+  SetProbeVariables(spec, place, environment);
+  std::string& preload = environment["LD_PRELOAD"];
+  preload = preload.empty() ? probes.preload.native() : probes.preload.native() + ":" + preload;
+  if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
+  if (place.throw_away) SilenceTrackers(place, environment);
+  for (const auto& [key, value] : spec.treatment) {
+    if (key != "threads") continue;
+    for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) environment[name] = value;
+  }
+  return environment;
+}
+
+bool SoundsSecret(std::string_view name) {
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
+                     [&](std::string_view word) { return upper.find(word) != upper.npos; });
+}
+
+Environment RecordedEnvironment(const Environment& environment) {
+  Environment recorded;
+  for (const auto& [name, value] : environment) {
+    const auto begins = [&name = name](std::string_view prefix) { return name.starts_with(prefix); };
+    const bool matters = std::any_of(kRecordedPrefixes.begin(), kRecordedPrefixes.end(), begins) ||
+                         std::find(kRecordedNames.begin(), kRecordedNames.end(), name) != kRecordedNames.end();
+    if (matters && !SoundsSecret(name)) recorded[name] = value;
+  }
+  return recorded;
+}
+
+}  // namespace loopscope

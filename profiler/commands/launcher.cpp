@@ -1,0 +1,137 @@
+#include "profiler/commands/launcher.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "profiler/commands/folder_copy.h"
+#include "profiler/commands/outcome.h"
+#include "profiler/commands/run_info.h"
+#include "profiler/importers/importers.h"
+#include "profiler/importers/run_json.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// From exec to the end of warm-up.
+double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind == MarkKind::kMeasureBegin) return static_cast<double>(mark.time_ns - start_ns) * 1e-9;
+  }
+  return 0;
+}
+
+LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>& command) {
+  Result<Trace> trace = ReadAnyTrace(launched.directory);
+  LaunchResult result = trace ? LaunchFacts(*trace) : LaunchResult{};
+  if (!trace) {
+    result.status = "no steps";
+    result.tail = WhyNoLibTorch(InspectProgram(command.front()));
+  } else {
+    result.startup_s = StartupSeconds(*trace, launched.end.start_ns);
+  }
+  const std::string status = StatusText(launched.end, command);
+  if (status != "ok") result.status = status;
+  if (!launched.end.ok()) result.tail = launched.end.tail;
+  result.exit_status = launched.end.status;
+  result.wall_s = launched.end.wall_s;
+  return result;
+}
+
+}  // namespace
+
+std::string StatusText(const ProcessEnd& end, const std::vector<std::string>& command) {
+  switch (end.how) {
+    case ProcessEnd::How::kTimeout:
+      return "timeout";
+    case ProcessEnd::How::kInterrupted:
+      return "interrupted";
+    case ProcessEnd::How::kSignaled:
+      return fmt::format("signal {}", end.status - 128);
+    case ProcessEnd::How::kNotStarted:
+      return DescribeStart(end, command).what;
+    case ProcessEnd::How::kExited:
+      break;
+  }
+  return end.status == 0 ? "ok" : fmt::format("exit {}", end.status);
+}
+
+std::string FileLabel(std::string_view label) {
+  std::string name;
+  for (const unsigned char c : label) {
+    const bool plain = std::isalnum(c) || c == '.' || c == '_' || c == '=';
+    if (plain) name += static_cast<char>(c);
+    if (!plain && !name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name.substr(0, 80);
+}
+
+Result<fs::path> ProgramLauncher::MakeFolder(const LaunchSpec& spec) {
+  const fs::path folder = setup_.scratch / "launches" / fmt::format("{:03}-{}", launches_++, FileLabel(spec.label));
+  std::error_code error;
+  fs::create_directories(folder / "files", error);
+  if (!error) fs::permissions(folder, fs::perms::owner_all, error);
+  if (error) return Error{"cannot be made: " + error.message(), folder, "set TMPDIR to a folder with space"};
+  return folder;
+}
+
+Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
+  const auto folder = MakeFolder(spec);
+  if (!folder) return folder.error();
+  std::optional<ContainedWorld> world;
+  if (setup_.containment) {
+    auto made = ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder->filename(), *folder,
+                                     fs::current_path());
+    if (!made) return made.error();
+    world.emplace(std::move(*made));
+  }
+  const Environment own = OwnEnvironment();
+  Environment environment =
+      LaunchEnvironment(own, spec, {*folder, *folder / "files", setup_.containment.has_value()}, setup_.probes);
+  if (world) environment["PWD"] = world->working_directory();
+  RunInfo info = RunInfoOf(setup_.commands[spec.side], environment);
+  if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
+
+  ProcessSpec process;
+  process.command = setup_.commands[spec.side];
+  process.environment = AsStrings(environment);
+  process.world = world ? &*world : nullptr;
+  process.prepare = setup_.prepare;
+  process.prepare_environment = AsStrings(own);
+  process.throw_away = setup_.containment.has_value();
+  if (process.throw_away) process.output = *folder / "output.txt";
+  process.stdout_to_stderr = setup_.stdout_to_stderr;
+  process.timeout_s = process.throw_away ? spec.timeout_s : 0;
+  Launched launched{*folder, RunProcess(process, signals_)};
+  info.exit_status = launched.end.status;
+  if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
+  return launched;
+}
+
+fs::path ProgramLauncher::PutAway(const fs::path& directory, bool failed) {
+  RemoveTree(directory / "files");
+  if ((failed || setup_.keep) && !setup_.kept.empty()) {
+    const fs::path kept = setup_.kept / directory.filename();
+    if (MovePath(directory, kept)) return kept;
+  }
+  RemoveTree(directory);
+  return {};
+}
+
+LaunchResult ProgramLauncher::Launch(const LaunchSpec& spec) {
+  const auto launched = Start(spec);
+  if (!launched) {
+    LaunchResult result;
+    result.status = launched.error().Message();
+    return result;
+  }
+  LaunchResult result = ReadResult(*launched, setup_.commands[spec.side]);
+  const bool interrupted = launched->end.how == ProcessEnd::How::kInterrupted;
+  result.directory = PutAway(launched->directory, !result.ok() && !interrupted);
+  return result;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,66 @@
+// Starts the user's program under the probes: one launch has a folder, an environment and, in trials, a world of its
+// own.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/commands/containment.h"
+#include "profiler/commands/launch_environment.h"
+#include "profiler/commands/probe_paths.h"
+#include "profiler/commands/process.h"
+#include "profiler/core/launch.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// What all launches have in common.
+struct LaunchSetup {
+  std::array<std::vector<std::string>, 2> commands;  // by LaunchSpec::side
+  ProbePaths probes;
+  std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>
+  std::filesystem::path kept;              // where launches are moved that failed, or all with `keep`
+  std::optional<Containment> containment;  // of trials; empty: the real run, with the user's terminal and files
+  std::string prepare;                     // shell command before each launch
+  bool keep = false;
+  bool stdout_to_stderr = false;
+};
+
+struct Launched {
+  std::filesystem::path directory;  // run.json, captures, and output.txt of a trial
+  ProcessEnd end;
+};
+
+class ProgramLauncher {
+ public:
+  ProgramLauncher(LaunchSetup setup, Signals& signals) : setup_(std::move(setup)), signals_(signals) {}
+
+  // Starts the program and waits for its end. Error (exit 2): the launch cannot be set up.
+  Result<Launched> Start(const LaunchSpec& spec);
+
+  // The same for experiments: reads the capture, and deletes or keeps the folder. Never fails: see
+  // LaunchResult::status.
+  LaunchResult Launch(const LaunchSpec& spec);
+
+  const LaunchSetup& setup() const { return setup_; }
+
+ private:
+  Result<std::filesystem::path> MakeFolder(const LaunchSpec& spec);
+  std::filesystem::path PutAway(const std::filesystem::path& directory, bool failed);
+
+  LaunchSetup setup_;
+  Signals& signals_;
+  int launches_ = 0;
+};
+
+// "ok", "exit 1", "signal 9", "timeout", "interrupted", or what kept it from starting: LaunchResult::status before the
+// capture is looked at.
+std::string StatusText(const ProcessEnd& end, const std::vector<std::string>& command);
+
+// "block 3, ALL-amp" as part of a file name: "block-3-ALL-amp".
+std::string FileLabel(std::string_view label);
+
+}  // namespace loopscope

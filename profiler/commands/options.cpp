@@ -1,0 +1,258 @@
+#include "profiler/commands/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "profiler/commands/command_table.h"
+#include "profiler/commands/config.h"
+#include "profiler/commands/option_values.h"
+#include "reports/formats.h"
+
+namespace loopscope {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string FormatNames() {
+  std::string names;
+  for (const Format* format : AllFormats()) names += (names.empty() ? "" : ", ") + std::string(format->id);
+  return names;
+}
+
+template <class Parse, class Value>
+CLI::callback_t Into(Value& value, Parse parse, std::string expected) {
+  return [&value, parse, expected](const CLI::results_t& given) {
+    const auto parsed = parse(given.back());
+    if (!parsed) throw CLI::ValidationError("'" + given.back() + "' is not " + expected);
+    value = *parsed;
+    return true;
+  };
+}
+
+std::optional<int> ParseCount(std::string_view text) {
+  int value = -1;
+  const bool number = CLI::detail::lexical_cast(std::string(text), value);
+  return number && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+// "auto" or a count.
+std::optional<std::optional<int>> ParseWarmup(std::string_view text) {
+  if (text == "auto") return std::optional<int>();
+  const auto count = ParseCount(text);
+  return count ? std::optional(count) : std::nullopt;
+}
+
+CLI::Option* Last(CLI::Option* option, const char* shown) {
+  return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name(shown)->expected(1);
+}
+
+class Help : public CLI::Formatter {
+ public:
+  explicit Help(const Command& command) : command_(command) { column_width(28); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return fmt::format("Usage: loopscope {}\n", command_.usage);
+  }
+
+ private:
+  const Command& command_;
+};
+
+class Parser {
+ public:
+  Parser(const Command& command, Options& options) : command_(command), options_(options) {
+    app_.description(std::string(command.summary) + "\n");
+    app_.formatter(std::make_shared<Help>(command));
+    app_.footer("Example:\n  " + std::string(command.example));
+    app_.set_help_flag("--help,-h", "print this");
+    if (command.reports) AddReporting();
+    if (command.launches) AddRunning();
+    if (command.experiments) AddExperiment();
+    if (command.id == "prove") AddProve();
+    if (command.inputs != 0) {
+      auto* inputs = app_.add_option("INPUT", options.inputs, "")->group("");
+      if (command.inputs == 1) inputs->expected(0, 1);
+    }
+  }
+
+  CLI::App& app() { return app_; }
+
+  std::set<std::string> Names() const {
+    std::set<std::string> names;
+    for (const CLI::Option* option : app_.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.insert(name);
+    }
+    names.erase("help");
+    names.erase("config");
+    return names;
+  }
+
+ private:
+  template <class Value, class Parse>
+  void Add(const char* names, Value& value, Parse parse, const char* expected, const char* shown, const char* text) {
+    Last(app_.add_option(names, Into(value, parse, expected), text), shown);
+  }
+
+  void AddReporting() {
+    Last(app_.add_option("--json", options_.json, "also write the report as JSON to FILE"), "FILE");
+    Last(app_.add_option("--format", options_.format, "what to print: " + FormatNames() + " (text)"), "NAME");
+    app_.add_flag("--quiet", options_.quiet, "no plan, no progress");
+    app_.add_flag("--no-color", options_.no_color, "no colours on a terminal");
+    Last(app_.add_option("--config", config_, "TOML file with options; the command line goes before it"), "FILE");
+  }
+
+  void AddRunning() {
+    const auto text = [](std::string_view word) { return std::optional(std::filesystem::path(word)); };
+    Add("-o,--output", options_.output, text, "a folder", "DIR", "output folder (loopscope-out/<time>)");
+    Add("--warmup", options_.warmup, ParseWarmup, "a number of steps or `auto`", "N|auto",
+        "steps before the window (10); auto: where step times settle");
+    Add("--steps", options_.steps, ParseCount, "a number of steps", "N",
+        command_.experiments ? "steps in each launch's window (as many as --min-window needs)"
+                             : "steps in the window (50); 0: to the program's own end");
+    if (command_.diagnoses) {
+      Add("--time", options_.time_s, ParseSeconds, "a time such as 90s or 2m", "T",
+          "how long the diagnosis waits for an epoch's end (120s)");
+    }
+  }
+
+  void AddExperiment() {
+    const char* const time = "a time such as 90s or 15m";
+    Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
+        "blocks at most (12); under 4 prove nothing");
+    Add("--budget", options_.budget_s, ParseSeconds, time, "T", "time for all launches (15m)");
+    Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P", "what counts as equivalent (2%)");
+    Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "shortest window of a launch (2s)");
+    Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T", "longest launch (10m)");
+    Last(app_.add_option("--seed", options_.seed, "of the blocks' order and of the launches (1)"), "N");
+    app_.add_flag("--no-seed", options_.no_seed, "leave the programs' random generators alone");
+    Last(app_.add_option("--prepare", options_.prepare, "shell command to run before each launch"), "CMD");
+    app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in -o DIR");
+    app_.add_flag("--allow-writes", options_.allow_writes, "go on where launches cannot be kept from the real files");
+    app_.add_flag("--keep", options_.keep, "keep every launch's captures and output");
+  }
+
+  void AddProve() {
+    const auto list = [](std::string_view text) { return std::optional(SplitList(text)); };
+    Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],…", "try these treatments, found or not");
+    Add("--skip", options_.selection.skip, list, "a list", "KEY,…", "do not try these");
+    Add("--alone", options_.alone, ParseCount, "a number", "N", "also measure the N costliest alone (3)");
+  }
+
+  const Command& command_;
+  Options& options_;
+  std::string config_;
+  CLI::App app_;
+};
+
+std::optional<std::string> ConfigFile(const Words& arguments) {
+  std::optional<std::string> file;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].starts_with("--config=")) file = arguments[i].substr(9);
+    if (arguments[i] == "--config" && i + 1 < arguments.size()) file = arguments[i + 1];
+  }
+  return file;
+}
+
+OptionNames AllNames() {
+  OptionNames names;
+  for (const Command& command : AllCommands()) {
+    Options ignored;
+    names[std::string(command.id)] = Parser(command, ignored).Names();
+  }
+  return names;
+}
+
+Error Wrong(const Command& command, std::string what, std::string next = "") {
+  if (next.empty()) next = fmt::format("see `loopscope {} --help`", command.id);
+  return {std::move(what), fmt::format("loopscope {}", command.id), std::move(next)};
+}
+
+Error Unexpected(const Command& command, const std::string& what, const Words& arguments) {
+  const std::set<std::string> names = AllNames()[std::string(command.id)];
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("--")) continue;
+    const std::string name = argument.substr(2, argument.find('=') - 2);
+    if (names.contains(name) || name == "config" || name == "help") continue;
+    const std::string nearest = Nearest(name, Words(names.begin(), names.end()));
+    return Wrong(command, "unknown option --" + name, nearest.empty() ? "" : "did you mean --" + nearest + "?");
+  }
+  return Wrong(command, what,
+               command.program ? "the program goes behind `--`: loopscope " + std::string(command.usage) : "");
+}
+
+Result<void> ParseWith(Parser& parser, const Command& command, const Words& arguments, Options& options) {
+  Words reversed(arguments.rbegin(), arguments.rend());
+  try {
+    parser.app().parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    options.text = parser.app().help();
+  } catch (const CLI::ExtrasError& problem) {
+    return Unexpected(command, problem.what(), arguments);
+  } catch (const CLI::ParseError& problem) {
+    return Wrong(command, problem.what());
+  }
+  return {};
+}
+
+Result<void> Check(const Command& command, Options& options) {
+  if (command.id == "ab") {
+    if (options.inputs.size() != 1)
+      return Wrong(command, "one command in quotes goes before `--`", "loopscope " + std::string(command.usage));
+    auto words = SplitWords(options.inputs.front());
+    if (!words) return words.error();
+    options.program_a = std::move(*words);
+    if (options.program_a.empty())
+      return Wrong(command, "the first command is empty", "loopscope " + std::string(command.usage));
+  }
+  if (command.program && command.id != "doctor" && options.program.empty()) {
+    return Wrong(command, "no program to run: it goes behind `--`", "loopscope " + std::string(command.usage));
+  }
+  if (!command.program && !options.program.empty()) return Wrong(command, "takes no program behind `--`");
+  if (command.id == "report" && options.inputs.empty())
+    return Wrong(command, "nothing to report on", "name a run folder, a .cap file or a report's JSON");
+  if (!FindFormat(options.format))
+    return Wrong(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
+  if (options.resume && options.output.empty())
+    return Wrong(command, "--resume needs the folder of the experiment", "name it with -o DIR");
+  return {};
+}
+
+Error UnknownCommand(const std::string& word) {
+  Words names;
+  for (const Command& command : AllCommands()) names.emplace_back(command.id);
+  const std::string nearest = Nearest(word, names);
+  const std::string what = word.starts_with("-") ? "options go behind the command" : "unknown command `" + word + "`";
+  std::string next = nearest.empty() ? "" : "did you mean `" + nearest + "`? ";
+  return {what, "loopscope", next + "Commands: " + fmt::format("{}", fmt::join(names, ", "))};
+}
+
+}  // namespace
+
+Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
+  Options options;
+  if (arguments.empty()) return Error{"no command", "loopscope", GeneralHelp()};
+  const std::string& word = arguments.front();
+  if (word == "--help" || word == "-h" || word == "help") options.text = GeneralHelp();
+  if (word == "--version") options.text = fmt::format("loopscope {}\n", LOOPSCOPE_VERSION);
+  if (!options.text.empty()) return options;
+  const Command* const command = FindCommand(word);
+  if (!command) return UnknownCommand(word);
+  options.command = word;
+  // Everything behind the first `--` is the program's, whatever it looks like.
+  const auto dashes = std::find(arguments.begin() + 1, arguments.end(), "--");
+  if (dashes != arguments.end()) options.program.assign(dashes + 1, arguments.end());
+  Words own(arguments.begin() + 1, dashes);
+  if (const auto file = ConfigFile(own); file && command->reports) {
+    auto from_file = ReadConfig(*file, word, AllNames());
+    if (!from_file) return from_file.error();
+    own.insert(own.begin(), from_file->begin(), from_file->end());
+  }
+  Parser parser(*command, options);
+  if (const auto parsed = ParseWith(parser, *command, own, options); !parsed) return parsed.error();
+  if (!options.text.empty()) return options;
+  if (const auto checked = Check(*command, options); !checked) return checked.error();
+  return options;
+}
+
+}  // namespace loopscope

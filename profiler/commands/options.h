@@ -1,0 +1,43 @@
+// The command line of `loopscope COMMAND [options] [INPUT…] [-- CMD…]`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/commands/experiment_candidates.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+struct Options {
+  std::string command;                 // "run", "prove" …
+  std::vector<std::string> program;    // what follows `--`
+  std::vector<std::string> program_a;  // `ab`: the first command
+  std::vector<std::string> inputs;     // report INPUT…, rules [ID], treatments [ID]
+
+  std::filesystem::path output;  // -o
+  std::string json;              // file
+  std::string format = "text";   // an id in formats.def
+  bool quiet = false, no_color = false;
+
+  std::optional<int> warmup = 10;  // empty: auto
+  std::optional<int> steps;        // run: 50, prove and ab: as many as the window needs
+  double time_s = 120;
+
+  Selection selection;  // --only, --skip
+  int alone = -1, blocks = 12;
+  double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
+  std::uint64_t seed = 1;
+  bool no_seed = false, resume = false, allow_writes = false, keep = false;
+  std::string prepare;
+
+  std::string text;  // not empty: print this instead (--help, --version)
+};
+
+// `arguments` without the program's name. Errors (exit 2) say what, where and what to do.
+Result<Options> ParseOptions(const std::vector<std::string>& arguments);
+
+}  // namespace loopscope

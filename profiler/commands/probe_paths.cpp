@@ -1,0 +1,29 @@
+#include "profiler/commands/probe_paths.h"
+
+namespace loopscope {
+
+namespace fs = std::filesystem;
+
+Result<ProbePaths> FindProbes(const fs::path& executable_folder) {
+  std::error_code error;
+  for (const char* beside : {"probes", "../lib/loopscope"}) {
+    const fs::path folder = fs::weakly_canonical(executable_folder / beside, error);
+    ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so"};
+    if (!fs::exists(probes.preload, error)) continue;
+    if (!fs::exists(probes.nvtx, error)) probes.nvtx.clear();
+    if (probes.preload.native().find_first_of(" :") != std::string::npos) {
+      return Error{"the path holds a blank or a colon, which LD_PRELOAD cannot carry", probes.preload,
+                   "move Loopscope to another folder"};
+    }
+    return probes;
+  }
+  return Error{"the probes are missing: no libloopscope_preload.so in probes/ or ../lib/loopscope/", executable_folder,
+               "build them with `make build`, or keep the executable beside its probes folder"};
+}
+
+fs::path ExecutableFolder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+}  // namespace loopscope

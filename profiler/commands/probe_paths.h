@@ -1,0 +1,21 @@
+// Where the probes lie that are loaded into a program.
+#pragma once
+
+#include <filesystem>
+
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+struct ProbePaths {
+  std::filesystem::path preload;  // libloopscope_preload.so, for LD_PRELOAD
+  std::filesystem::path nvtx;     // libloopscope_nvtx.so, for NVTX_INJECTION64_PATH; empty when there is none
+};
+
+// Looks in probes/ and ../lib/loopscope/ beside the executable. Error (exit 2): not there, or at a path that LD_PRELOAD
+// cannot carry.
+Result<ProbePaths> FindProbes(const std::filesystem::path& executable_folder);
+
+std::filesystem::path ExecutableFolder();  // of this process, from /proc/self/exe
+
+}  // namespace loopscope

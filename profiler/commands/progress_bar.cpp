@@ -1,0 +1,74 @@
+#include "profiler/commands/progress_bar.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace loopscope {
+namespace {
+
+constexpr int kBarColumns = 20;
+
+int Columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+double Share(const Progress& progress) {
+  return progress.total > 0 ? std::clamp(double(progress.done) / progress.total, 0.0, 1.0) : 0;
+}
+
+}  // namespace
+
+std::string TimeText(double seconds) {
+  const long whole = std::lround(std::max(0.0, seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string ProgressLine(const Progress& progress, int columns) {
+  const int full = static_cast<int>(Share(progress) * kBarColumns);
+  std::string line = fmt::format("[{}{}] {}/{}", std::string(full, '#'), std::string(kBarColumns - full, '-'),
+                                 progress.done, progress.total);
+  if (progress.seconds_left >= 0) line += fmt::format("  {} left", TimeText(progress.seconds_left));
+  if (!progress.what.empty()) line += "  " + progress.what;
+  return line.substr(0, static_cast<std::size_t>(std::max(columns, 1)));
+}
+
+ProgressBar::ProgressBar(bool quiet, bool color)
+    : quiet_(quiet), terminal_(isatty(STDERR_FILENO)), color_(color && terminal_) {}
+
+void ProgressBar::Clear() {
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+void ProgressBar::Say(const std::string& line) {
+  if (quiet_) return;
+  Clear();
+  fmt::print(stderr, "{}\n", line);
+}
+
+void ProgressBar::Show(const Progress& progress) {
+  if (quiet_) return;
+  if (terminal_) {
+    const std::string line = ProgressLine(progress, Columns() - 1);
+    fmt::print(stderr, "\r\033[K{}{}{}", color_ ? "\033[36m" : "", line, color_ ? "\033[0m" : "");
+    std::fflush(stderr);
+    drawn_ = true;
+    return;
+  }
+  // In a log a line per tenth tells enough; before the plan is made each launch is one.
+  const int tenth = progress.total > 0 ? progress.done * 10 / progress.total : 0;
+  if (tenth == last_tenth_ && progress.done != progress.total) return;
+  last_tenth_ = tenth;
+  fmt::print(stderr, "{}\n", ProgressLine(progress, 200));
+}
+
+}  // namespace loopscope

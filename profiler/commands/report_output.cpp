@@ -1,0 +1,70 @@
+#include "profiler/commands/report_output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "reports/formats.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPlainColumns = 80, kMostColumns = 120;
+
+Output Terminal(const Options& options) {
+  Output output;
+  const char* const no_color = std::getenv("NO_COLOR");
+  const bool terminal = isatty(STDOUT_FILENO);
+  output.color = terminal && !options.no_color && !(no_color && *no_color);
+  output.columns = kPlainColumns;
+  winsize size{};
+  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    output.columns = std::clamp<int>(size.ws_col, kPlainColumns, kMostColumns);
+  }
+  return output;
+}
+
+Result<void> WriteJson(const Report& report, const fs::path& file) {
+  Output output;
+  if (const auto made = FindFormat("json")->write(report, output); !made) return made;
+  return WriteWhole(file, output.bytes);
+}
+
+}  // namespace
+
+Result<void> WriteWhole(const fs::path& file, const std::string& bytes) {
+  const auto failed = [&] { return Error{std::strerror(errno), file, "name a place that can be written to"}; };
+  const std::string part = file.native() + ".part";
+  std::FILE* const out = std::fopen(part.c_str(), "wb");
+  if (!out) return failed();
+  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
+  const bool closed = std::fclose(out) == 0;
+  if (!whole || !closed || std::rename(part.c_str(), file.c_str()) != 0) {
+    const Error error = failed();
+    std::remove(part.c_str());
+    return error;
+  }
+  return {};
+}
+
+Result<void> WriteReport(const Report& report, const Options& options, const fs::path& folder) {
+  Result<void> result;
+  if (!folder.empty()) result = WriteJson(report, folder / "report.json");
+  if (!options.json.empty()) {
+    if (auto written = WriteJson(report, options.json); !written) result = written;
+  }
+  Output output = Terminal(options);
+  if (const auto made = FindFormat(options.format)->write(report, output); !made) return made;
+  std::fwrite(output.bytes.data(), 1, output.bytes.size(), stdout);
+  if (std::fflush(stdout) != 0 && errno != EPIPE) return Error{std::strerror(errno), "standard output", "free space"};
+  return result;
+}
+
+}  // namespace loopscope

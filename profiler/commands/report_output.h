@@ -1,0 +1,20 @@
+// Puts a report where the command line asks for it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "profiler/commands/options.h"
+#include "profiler/core/report.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// Prints it in --format, writes --json, and report.json into `folder` unless that is empty. Error (exit 2): a file
+// cannot be written; what could be is.
+Result<void> WriteReport(const Report& report, const Options& options, const std::filesystem::path& folder);
+
+// Replaces the file at once, and says when the disk is full.
+Result<void> WriteWhole(const std::filesystem::path& file, const std::string& bytes);
+
+}  // namespace loopscope

@@ -1,0 +1,138 @@
+#include "profiler/commands/session.h"
+
+#include <fmt/format.h>
+
+#include "profiler/commands/diagnosis.h"
+#include "profiler/commands/folder_copy.h"
+#include "profiler/commands/probe_paths.h"
+#include "profiler/commands/run_info.h"
+#include "profiler/importers/importers.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kLeastWarmup = 10;
+
+Error Exposed(const Containment& containment) {
+  std::string list;
+  for (const std::string& one : containment.exposed) list += "\n    " + one;
+  return {"launches cannot be kept from changing real files (" + containment.why_no_overlay + "); exposed are:" + list,
+          fs::current_path(), "run it in a smaller working folder or as root, or pass --allow-writes to go on"};
+}
+
+// Everything the launch left but the files it wrote for itself.
+Result<void> KeepCaptures(const fs::path& launch, const fs::path& folder) {
+  std::error_code error;
+  RemoveTree(launch / "files");
+  for (const auto& entry : fs::directory_iterator(launch, error)) {
+    if (const auto moved = MovePath(entry.path(), folder / entry.path().filename()); !moved) return moved;
+  }
+  RemoveTree(launch);
+  return {};
+}
+
+}  // namespace
+
+LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
+  LaunchSpec spec;
+  spec.mode = LaunchMode::kTrace;
+  spec.warmup = options.warmup.value_or(kLeastWarmup);
+  spec.steps = options.steps.value_or(default_steps);
+  spec.time_s = options.time_s;
+  if (!options.no_seed && options.command != "run") spec.seed = options.seed;
+  spec.label = options.command == "run" ? "run" : "diagnosis";
+  spec.timeout_s = options.time_s + options.launch_timeout_s;
+  return spec;
+}
+
+Session::Session(const Options& options, fs::path output, Scratch scratch)
+    : options_(options),
+      output_(std::move(output)),
+      scratch_(std::move(scratch)),
+      bar_(options.quiet, !options.no_color) {}
+
+Result<std::optional<Containment>> Session::Contain() const {
+  const Containment containment = DetectContainment(scratch_.path(), fs::current_path());
+  if (containment.kind == ContainmentKind::kUncontained && !options_.allow_writes) return Exposed(containment);
+  return std::optional(containment);
+}
+
+Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool trials) {
+  auto probes = FindProbes(ExecutableFolder());
+  if (!probes) return probes.error();
+  auto output = MakeOutputFolder(options.output, options.resume);
+  if (!output) return output.error();
+  auto scratch = Scratch::Make();
+  if (!scratch) return scratch.error();
+  std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
+  LaunchSetup setup;
+  setup.commands = {options.program, options.program};
+  if (options.command == "ab") setup.commands[0] = options.program_a;
+  setup.probes = std::move(*probes);
+  setup.scratch = session->scratch_.path();
+  setup.kept = session->output_ / "launches";
+  setup.prepare = options.prepare;
+  setup.keep = options.keep;
+  setup.stdout_to_stderr = options.format != "text";
+  if (trials) {
+    auto containment = session->Contain();
+    if (!containment) return containment.error();
+    setup.containment = std::move(*containment);
+    session->bar_.Say(setup.containment->Describe());
+    for (const std::string& note : setup.containment->notes) session->bar_.Say("  " + note);
+  }
+  session->launcher_ = std::make_unique<ProgramLauncher>(std::move(setup), session->signals_);
+  return session;
+}
+
+Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::path& folder) {
+  auto launched = launcher_->Start(spec);
+  if (!launched) return launched.error();
+  const std::vector<std::string>& command = launcher_->setup().commands[spec.side];
+  auto trace = ReadAnyTrace(launched->directory);
+  const Seen seen = SeenIn(trace, launched->directory);
+  Diagnosed diagnosed{{}, *launched, DescribeOutcome(launched->end, command, seen)};
+  if (trace) {
+    diagnosed.report = DiagnosisOf(std::move(*trace));
+  } else {
+    diagnosed.report.run = RunInfoOf(command, OwnEnvironment());
+    diagnosed.report.run.exit_status = launched->end.status;
+    if (diagnosed.failure) diagnosed.report.quality.warnings.push_back(diagnosed.failure->what);
+  }
+  diagnosed.report.output_directory = folder;
+  if (const auto kept = KeepCaptures(launched->directory, folder); !kept) {
+    scratch_.Keep();
+    return kept.error();
+  }
+  return diagnosed;
+}
+
+ExperimentEvents Session::Events() {
+  ExperimentEvents events;
+  events.plan = [this](const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) bar_.Say(line);
+  };
+  events.progress = [this](const Progress& progress) { bar_.Show(progress); };
+  events.stop = [this] { return signals_.interrupted(); };
+  return events;
+}
+
+ExperimentOptions Session::Experiment(int warmup) const {
+  ExperimentOptions experiment;
+  experiment.blocks = options_.blocks;
+  experiment.budget_s = options_.budget_s;
+  experiment.margin = options_.margin;
+  experiment.seed = options_.seed;
+  experiment.seed_programs = !options_.no_seed;
+  experiment.warmup = options_.warmup.value_or(warmup);
+  experiment.steps = options_.steps.value_or(0);
+  experiment.min_window_s = options_.min_window_s;
+  experiment.alone = options_.alone;
+  experiment.launch_timeout_s = options_.launch_timeout_s;
+  experiment.resume = options_.resume;
+  return experiment;
+}
+
+}  // namespace loopscope

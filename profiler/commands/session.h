@@ -1,0 +1,54 @@
+// What `run`, `prove` and `ab` share: folders, probes and the launcher, set up before anything is started.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "profiler/commands/experiment.h"
+#include "profiler/commands/launcher.h"
+#include "profiler/commands/options.h"
+#include "profiler/commands/outcome.h"
+#include "profiler/commands/output_folder.h"
+#include "profiler/commands/progress_bar.h"
+
+namespace loopscope {
+
+class Session {
+ public:
+  // `trials`: launches are thrown away, so they are contained. Errors (exit 2): no probes, an output folder that cannot
+  // be written to, or real files that launches could change, listed, without --allow-writes.
+  static Result<std::unique_ptr<Session>> Open(const Options& options, bool trials);
+
+  const std::filesystem::path& output() const { return output_; }
+  ProgramLauncher& launcher() { return *launcher_; }
+  ProgressBar& bar() { return bar_; }
+  Signals& signals() { return signals_; }
+
+  struct Diagnosed {
+    Report report;  // what is known even when the program failed
+    Launched launched;
+    std::optional<Error> failure;
+  };
+  // Runs the program once under full tracing and puts what it recorded into `folder`. Error (exit 2): nothing could be
+  // launched or kept.
+  Result<Diagnosed> Diagnose(const LaunchSpec& spec, const std::filesystem::path& folder);
+
+  ExperimentEvents Events();
+  ExperimentOptions Experiment(int warmup) const;
+
+ private:
+  Session(const Options& options, std::filesystem::path output, Scratch scratch);
+  Result<std::optional<Containment>> Contain() const;
+
+  const Options& options_;
+  std::filesystem::path output_;
+  Scratch scratch_;
+  Signals signals_;
+  ProgressBar bar_;
+  std::unique_ptr<ProgramLauncher> launcher_;
+};
+
+LaunchSpec DiagnosisSpec(const Options& options, int default_steps);
+
+}  // namespace loopscope

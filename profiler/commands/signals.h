@@ -1,0 +1,31 @@
+// Interrupts while programs run: they arrive as data, so that what was recorded is still reported.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+namespace loopscope {
+
+bool IsInterrupt(std::uint32_t signal);  // SIGINT, SIGTERM or SIGHUP
+
+// While it lives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGPIPE are blocked and arrive through fd(). One at a time.
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int fd() const { return fd_; }                      // a signalfd, not blocking; -1 when there is none
+  const sigset_t& before() const { return before_; }  // the mask that a child gets back
+  void Interrupt() { interrupted_ = true; }
+  bool interrupted();  // also looks at what has arrived since
+
+ private:
+  int fd_ = -1;
+  sigset_t before_;
+  bool interrupted_ = false;
+};
+
+}  // namespace loopscope

@@ -1,0 +1,35 @@
+// loopscope COMMAND …: errors come together here, and nowhere else is anything said about them.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "profiler/commands/command_table.h"
+
+namespace loopscope {
+namespace {
+
+int Main(const std::vector<std::string>& arguments) {
+  const Result<Options> options = ParseOptions(arguments);
+  if (options && !options->text.empty()) {
+    fmt::print("{}", options->text);
+    return 0;
+  }
+  const Result<int> code = options ? FindCommand(options->command)->run(*options) : options.error();
+  if (code) return *code;
+  fmt::print(stderr, "loopscope: {}\n", code.error().Message());
+  return code.error().exit_code;
+}
+
+}  // namespace
+}  // namespace loopscope
+
+int main(int argc, char** argv) {
+  try {
+    return loopscope::Main({argv + 1, argv + argc});
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "loopscope: unexpected: {}\n  please report this with the command that you typed\n",
+               problem.what());
+    return 2;
+  }
+}
