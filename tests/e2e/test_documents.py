@@ -1,0 +1,70 @@
+"""README, CHANGELOG, CONTRIBUTING and docs/ speak of things that exist."""
+
+import importlib.util
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+README = (ROOT / "README.md").read_text()
+
+
+def refresh_readme():
+    spec = importlib.util.spec_from_file_location("refresh_readme", ROOT / "docs" / "refresh_readme.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_first_line_says_what_a_bare_machine_needs():
+    assert "apt-get install git make" in README.splitlines()[0]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+        assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_named_in_code_exist(document):
+    named = re.findall(r"`((?:probes|profiler|analyzers|reports|workloads|tests|docs|cmake)/[\w./-]*)`", document.read_text())
+    for path in named:
+        # The example rule of CONTRIBUTING.md is made up.
+        assert "slow_optimizer" in path or (ROOT / path).exists(), f"{document.name} names {path}"
+
+
+def test_options_exist():
+    sources = "".join(path.read_text() for path in (ROOT / "profiler" / "commands").glob("*.cpp"))
+    for document in DOCUMENTS:
+        for option in re.findall(r"`(--[a-z][a-z-]+)[` =]", document.read_text()):
+            if option != "--preset":
+                assert re.search(rf'"[^"]*{option}\b', sources), f"{document.name} names {option}"
+
+
+def test_changelog_lists_the_rules():
+    listed = re.findall(r"^LOOPSCOPE_ANALYZER\((\w+),", (ROOT / "analyzers" / "analyzers.def").read_text(), re.MULTILINE)
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert listed
+    for stem in listed:
+        assert f"`{stem.replace('_', '-')}`" in changelog
+
+
+def test_the_readme_can_be_refreshed():
+    sample = (ROOT / "tests" / "data" / "sample_report.txt").read_text()
+    refreshed = refresh_readme().refreshed(README, "block 1 of 6\n\x1b[1m" + sample)
+    assert sample.strip() in refreshed
+    assert refreshed.count("<!-- demo:begin") == refreshed.count("<!-- demo:end -->") == 1
+    assert refresh_readme().refreshed(refreshed, sample) == refreshed
+
+
+def test_the_readme_takes_no_output_without_speedups():
+    with pytest.raises(ValueError, match="no report"):
+        refresh_readme().refreshed(README, "Loopscope  train\n\nLimited by nothing\n")
+
+
+def test_the_readme_shows_a_demo():
+    block = README[README.index("<!-- demo:begin") : README.index("<!-- demo:end -->")]
+    assert re.search(r"^Measured +\d+\.\d\dx \[", block, re.MULTILINE), "run `make demo` and docs/refresh_readme.py"
