@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/op_names.h"
+
+namespace loopscope {
+namespace {
+
+// aten::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+constexpr std::size_t kTrainingInput = 5;
+
+// A training batch norm passes over its input three times (mean and variance, then read and write). A bias costs one
+// pass over a tensor of that size, the sum of its gradient; half of the norm's forward time bounds it.
+constexpr double kPassShareOfNorm = 0.5;
+
+bool IsLayer(std::string_view name) {
+  return (ops::IsConvolution(name) && !name.ends_with("_backward")) || name == "aten::linear" || name == "aten::addmm";
+}
+
+bool IsAccumulateNode(std::string_view name) {
+  return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
+}
+
+bool HasBias(std::string_view name, std::string_view inputs) {
+  const std::vector<TensorText> all = ParseInputs(inputs);
+  // torch::nn::Linear calls aten::addmm(bias, input, weight^T) itself; a matrix there is a sum of products, no bias.
+  if (name == "aten::addmm") return !all.empty() && all[0].defined && all[0].sizes.size() == 1;
+  return all.size() > 2 && all[2].is_tensor && all[2].defined;  // conv*(input, weight, bias, …), linear likewise
+}
+
+bool Trains(std::string_view inputs) {
+  const std::vector<TensorText> all = ParseInputs(inputs);
+  return all.size() > kTrainingInput && all[kTrainingInput].scalar == "true";
+}
+
+struct Matches {
+  CallSites sites;    // of the layers with a bias to drop, with the time of one pass each; over the detail steps
+  bool norm = false;  // a training-mode batch norm was seen
+};
+
+class Search {
+ public:
+  explicit Search(const Timeline& timeline)
+      : timeline_(timeline), layers_(timeline.trace(), IsLayer), norms_(timeline.trace(), ops::IsBatchNorm) {
+    timeline.ForEachDetailed([&](EventRef ref) {
+      const EventDetail* detail = timeline.detail(ref);
+      if (!detail || !timeline.outermost_op(ref)) return;
+      if (norms_.Has(timeline.event(ref)) && Trains(timeline.inputs(ref))) training_norms_.push_back(ref);
+      if (detail->producer == kNone) return;
+      ++readers_[detail->producer];
+    });
+  }
+
+  Matches Find() const {
+    Matches matches;
+    matches.norm = !training_norms_.empty();
+    for (const EventRef norm : training_norms_) {
+      const EventRef layer = LayerBefore(norm);
+      if (!Exists(layer)) continue;
+      matches.sites.Add(timeline_.where(layer), kPassShareOfNorm * Ms(timeline_.event(norm).duration_ns()));
+    }
+    return matches;
+  }
+
+ private:
+  // The outermost layer with a bias that made the norm's input, when nothing else reads that output.
+  EventRef LayerBefore(EventRef norm) const {
+    constexpr EventRef kNothing{kNone, kNone};
+    const std::uint32_t sequence = timeline_.detail(norm)->producer;
+    const EventRef made = timeline_.producer(sequence);
+    if (!Exists(made) || timeline_.event(made).end_ns > timeline_.event(norm).start_ns) return kNothing;
+    if (timeline_.step_at(timeline_.event(made).start_ns) != timeline_.step_at(timeline_.event(norm).start_ns)) {
+      return kNothing;
+    }
+    if (readers_.at(sequence) > 1) return kNothing;
+    EventRef layer = kNothing;
+    for (EventRef up = made; Exists(up); up = {made.thread, timeline_.parent(up)}) {
+      if (layers_.Has(timeline_.event(up))) layer = up;
+    }
+    if (!Exists(layer) || !HasBias(timeline_.name(layer), timeline_.inputs(layer))) return kNothing;
+    return layer;
+  }
+
+  const Timeline& timeline_;
+  NameSet layers_, norms_;
+  std::vector<EventRef> training_norms_;
+  std::unordered_map<std::uint32_t, int> readers_;  // outermost ops by the sequence number of their first input's maker
+};
+
+// Time per step of the optimizer and of gradient accumulation, per parameter.
+double UpkeepMsPerParameter(const Timeline& timeline) {
+  const NameSet nodes(timeline.trace(), IsAccumulateNode);
+  double ms = 0, parameters = 0;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.is_range(RangeCategory::kOptimizer)) parameters += event.value;
+    if (event.is_range(RangeCategory::kOptimizer) || event.is_range(RangeCategory::kZeroGrad) || nodes.Has(event)) {
+      ms += Ms(event.duration_ns());
+    }
+  });
+  return parameters > 0 ? ms / parameters : 0;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (timeline.detail_steps() == 0) {
+    return {Finding::CannotTell("no timed step lies in the detail window, so the layers' inputs are not known")};
+  }
+  const Matches matches = Search(timeline).Find();
+  if (!matches.norm) return {Finding::NotApplicable("no batch norm in training mode was seen")};
+  if (matches.sites.empty()) return {};
+  const double steps = timeline.detail_steps();
+  const double biases = static_cast<double>(matches.sites.count()) / steps;
+  const double cost_ms = matches.sites.ms() / steps + biases * UpkeepMsPerParameter(timeline);
+  Finding finding = Costing(timeline, std::min(cost_ms, timeline.mean_step_ms()),
+                            fmt::format("{:.0f} biases per step are added and then removed by a batch norm", biases));
+  finding.severity = std::max(finding.severity, Severity::kLow);
+  finding.evidence = matches.sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("a layer with bias goes straight into a training batch norm, {:.0f} times per step",
+                       static_cast<double>(site.count) / steps);
+  });
+  finding.evidence.push_back(
+      {fmt::format("at most {} per step: one pass over each output for the bias's gradient, and its share of the "
+                   "optimizer's work",
+                   MsText(cost_ms)),
+       1,
+       {}});
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kBiasBeforeNorm;
+const Analyzer kBiasBeforeNorm{
+    .id = "bias-before-norm", .question = "Do layers add a bias that a batch norm removes?", .run = Run};
+
+}  // namespace loopscope

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/op_names.h"
+
+namespace loopscope {
+namespace {
+
+// A switch that is on in fewer of the timed steps is a sample taken on purpose (a profiler's schedule, one checked
+// step).
+constexpr double kMinShareOfSteps = 0.1;
+
+struct Switch {
+  wire::OpFlag flag;
+  std::string_view name;
+  Severity severity;  // at least
+};
+constexpr Switch kSwitches[] = {
+    {wire::kOpAnomaly, "anomaly mode", Severity::kMedium},
+    {wire::kOpProfiler, "a torch profiler", Severity::kLow},
+    {wire::kOpEmitNvtx, "emit_nvtx", Severity::kLow},
+};
+
+struct SwitchUse {
+  std::vector<bool> steps;  // by index into steps(): on in it
+  std::uint64_t ops = 0;
+
+  std::uint64_t count() const { return static_cast<std::uint64_t>(std::count(steps.begin(), steps.end(), true)); }
+};
+
+std::array<SwitchUse, std::size(kSwitches)> Uses(const Timeline& timeline) {
+  std::array<SwitchUse, std::size(kSwitches)> uses;
+  for (SwitchUse& use : uses) use.steps.resize(timeline.steps().size());
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.kind != EventKind::kOp) return;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (!(event.flags & kSwitches[i].flag)) continue;
+      ++uses[i].ops;
+      if (const int step = timeline.step_at(event.start_ns); step >= 0)
+        uses[i].steps[static_cast<std::size_t>(step)] = true;
+    }
+  });
+  return uses;
+}
+
+// What the engine calls on each gradient under anomaly mode (torch/csrc/autograd/engine.cpp: isnan, _is_any_true,
+// item).
+bool IsNanCheck(std::string_view name) {
+  return name == "aten::isnan" || name == "aten::ne" || name == "aten::any" || name == "aten::_is_any_true" ||
+         name == "aten::item";
+}
+
+struct AnomalyCost {
+  double ms = 0;  // in total: the checks, and the engine's own time around them
+  std::uint64_t checks = 0;
+  std::optional<Where> backward;
+};
+
+AnomalyCost MeasureAnomaly(const Timeline& timeline) {
+  const NameSet checks(timeline.trace(), IsNanCheck), nodes(timeline.trace(), ops::IsBackwardNode);
+  AnomalyCost cost;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.is_range(RangeCategory::kBackward) && !cost.backward) {
+      if (const Where* where = timeline.where(ref)) cost.backward = *where;
+    }
+    if (event.kind != EventKind::kOp || !(event.flags & wire::kOpAnomaly)) return;
+    if (nodes.Has(event)) cost.ms += Ms(timeline.self_ns(ref));
+    if (!checks.Has(event)) return;
+    const std::uint32_t parent = timeline.parent(ref);
+    if (parent == kNone || !nodes.Has(timeline.event({ref.thread, parent}))) return;
+    cost.ms += Ms(event.duration_ns());
+    ++cost.checks;
+  });
+  return cost;
+}
+
+struct Setting {
+  std::string text;
+  Severity severity;
+};
+
+// Environment switches that cost something here: a GPU's only with a GPU, a process group's only with several ranks.
+std::vector<Setting> CostlySettings(const RunInfo& run) {
+  const auto value = [&](const std::string& name) {
+    const auto found = run.environment.find(name);
+    return found == run.environment.end() ? std::string() : found->second;
+  };
+  std::vector<Setting> settings;
+  if (!run.gpus.empty() && value("CUDA_LAUNCH_BLOCKING") == "1") {
+    settings.push_back({"CUDA_LAUNCH_BLOCKING=1: the host waits for every kernel", Severity::kMedium});
+  }
+  const std::string distributed = value("TORCH_DISTRIBUTED_DEBUG");
+  if (run.ranks > 1 && (distributed == "DETAIL" || distributed == "INFO")) {
+    const bool all = distributed == "DETAIL";
+    settings.push_back({fmt::format("TORCH_DISTRIBUTED_DEBUG={}: {}", distributed,
+                                    all ? "every collective is checked by one more" : "extra logging and statistics"),
+                        all ? Severity::kMedium : Severity::kLow});
+  }
+  return settings;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const auto uses = Uses(timeline);
+  const std::size_t steps = timeline.steady().size();
+  std::string names;
+  double cost_ms = 0;
+  Severity severity = Severity::kInfo;
+  std::vector<Evidence> evidence;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const std::uint64_t on = uses[i].count();
+    if (on == 0 || static_cast<double>(on) < kMinShareOfSteps * static_cast<double>(steps)) continue;
+    names += (names.empty() ? "" : " and ") + std::string(kSwitches[i].name);
+    severity = std::max(severity, kSwitches[i].severity);
+    evidence.push_back(
+        {fmt::format("{} is on in {} of {}", kSwitches[i].name, on, Counted(steps, "timed step")), on, {}});
+    if (kSwitches[i].flag != wire::kOpAnomaly) continue;
+    const AnomalyCost anomaly = MeasureAnomaly(timeline);
+    cost_ms += PerStep(timeline, anomaly.ms);
+    evidence.back().where = anomaly.backward;
+    evidence.back().text += fmt::format("; {:.0f} checks for NaN per step in the backward pass",
+                                        PerStep(timeline, static_cast<double>(anomaly.checks)));
+  }
+  for (const Setting& setting : CostlySettings(timeline.trace().run)) {
+    names += (names.empty() ? "" : " and ") + setting.text.substr(0, setting.text.find(':'));
+    severity = std::max(severity, setting.severity);
+    evidence.push_back({setting.text, 1, {}});
+  }
+  if (evidence.empty()) return {};
+  Finding finding =
+      Costing(timeline, cost_ms,
+              names + " left on" + (cost_ms > 0 ? fmt::format(": its checks take {} per step", MsText(cost_ms)) : ""));
+  finding.severity = std::max(finding.severity, severity);
+  finding.evidence = std::move(evidence);
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kDebugLeftOn;
+const Analyzer kDebugLeftOn{
+    .id = "debug-left-on", .question = "Is a debugging switch on in the steps that count?", .run = Run};
+
+}  // namespace loopscope

@@ -1,0 +1,100 @@
+#include "analyzers/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace loopscope {
+
+NameSet::NameSet(const Trace& trace, bool (*accepts)(std::string_view)) : accepted_(trace.strings.size()) {
+  for (std::size_t i = 0; i < trace.strings.size(); ++i) accepted_[i] = accepts(trace.strings[i]);
+}
+
+EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts) {
+  for (std::uint32_t up = timeline.parent(ref); up != kNone; up = timeline.parent({ref.thread, up})) {
+    if (accepts(timeline.event({ref.thread, up}))) return {ref.thread, up};
+  }
+  return {kNone, kNone};
+}
+
+bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts) {
+  return Exists(Ancestor(timeline, ref, accepts));
+}
+
+void CallSites::Add(const Where* where, double ms) {
+  Merge({where ? std::optional(*where) : std::nullopt, 1, ms});
+}
+
+void CallSites::Merge(const Site& site) {
+  Site& sum = sites_[site.where];
+  sum.where = site.where;
+  sum.count += site.count;
+  sum.ms += site.ms;
+}
+
+void CallSites::DropRarerThan(double count) {
+  std::erase_if(sites_, [&](const auto& entry) { return static_cast<double>(entry.second.count) < count; });
+}
+
+std::uint64_t CallSites::count() const {
+  std::uint64_t total = 0;
+  for (const auto& [where, site] : sites_) total += site.count;
+  return total;
+}
+
+double CallSites::ms() const {
+  double total = 0;
+  for (const auto& [where, site] : sites_) total += site.ms;
+  return total;
+}
+
+std::vector<CallSites::Site> CallSites::Ordered() const {
+  std::vector<Site> ordered;
+  for (const auto& [where, site] : sites_) ordered.push_back(site);
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Site& a, const Site& b) {
+    if (a.where.has_value() != b.where.has_value()) return a.where.has_value();
+    return a.ms != b.ms ? a.ms > b.ms : a.count > b.count;
+  });
+  return ordered;
+}
+
+std::vector<Evidence> CallSites::Describe(const std::function<std::string(const Site&)>& text, std::size_t most) const {
+  std::vector<Evidence> evidence;
+  Site rest;
+  std::size_t left_out = 0;
+  for (const Site& site : Ordered()) {
+    if (evidence.size() < most) {
+      evidence.push_back({text(site), site.count, site.where});
+      continue;
+    }
+    ++left_out;
+    rest.count += site.count;
+    rest.ms += site.ms;
+  }
+  if (left_out > 0) {
+    evidence.push_back({fmt::format("{} more: {}", Counted(left_out, "place"), text(rest)), rest.count, {}});
+  }
+  return evidence;
+}
+
+Finding Costing(const Timeline& timeline, double ms_per_step, std::string title) {
+  Finding finding;
+  finding.title = std::move(title);
+  finding.cost_ms_per_step = ms_per_step;
+  finding.cost_pct = timeline.mean_step_ms() > 0 ? 100 * ms_per_step / timeline.mean_step_ms() : 0;
+  finding.severity = SeverityOfShare(finding.cost_pct);
+  return finding;
+}
+
+std::string MsText(double ms) {
+  if (ms < 0.1) return fmt::format("{:.0f} us", ms * 1e3);
+  if (ms < 10) return fmt::format("{:.2f} ms", ms);
+  if (ms < 1000) return fmt::format("{:.1f} ms", ms);
+  return fmt::format("{:.2f} s", ms / 1e3);
+}
+
+std::string Counted(std::uint64_t count, std::string_view singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
+}  // namespace loopscope

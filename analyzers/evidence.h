@@ -1,0 +1,79 @@
+// What the rules share: names looked up once per trace, ancestors of an op, counts and times by call site.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/finding.h"
+#include "profiler/core/timeline.h"
+
+namespace loopscope {
+
+// The names of a trace that a predicate of op_names.h accepts, so that events are tested by their string id.
+class NameSet {
+ public:
+  NameSet(const Trace& trace, bool (*accepts)(std::string_view));
+  // Ops only: a range may carry any text.
+  bool Has(const Event& event) const {
+    return event.kind == EventKind::kOp && event.name < accepted_.size() && accepted_[event.name];
+  }
+
+ private:
+  std::vector<bool> accepted_;
+};
+
+// The nearest ancestor that `accepts`; {kNone, kNone} when there is none.
+EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
+bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
+inline bool Exists(EventRef ref) {
+  return ref.index != kNone;
+}
+
+// Counts and milliseconds by call site, in total over the steps looked at.
+class CallSites {
+ public:
+  struct Site {
+    std::optional<Where> where;
+    std::uint64_t count = 0;
+    double ms = 0;
+  };
+
+  void Add(const Where* where, double ms = 0);
+  void Merge(const Site& site);
+  void DropRarerThan(double count);
+  bool empty() const { return sites_.empty(); }
+  std::uint64_t count() const;
+  double ms() const;
+  // The costliest first, then the most frequent; known places before unknown ones.
+  std::vector<Site> Ordered() const;
+  // One evidence per site, at most `most`, the rest in one line.
+  std::vector<Evidence> Describe(const std::function<std::string(const Site&)>& text, std::size_t most = 8) const;
+
+ private:
+  std::map<std::optional<Where>, Site> sites_;
+};
+
+// A kFound finding whose cost is `ms_per_step`, with its share of the mean step and the severity of that share.
+Finding Costing(const Timeline& timeline, double ms_per_step, std::string title);
+
+inline double Ms(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e6;
+}
+
+// `total` over all steady steps, by step. There is at least one: Judge() sees to it.
+inline double PerStep(const Timeline& timeline, double total) {
+  return total / static_cast<double>(timeline.steady().size());
+}
+
+// "12.3 ms", "0.41 ms", "85 us": three digits that a person reads.
+std::string MsText(double ms);
+
+// "1 step", "3 steps".
+std::string Counted(std::uint64_t count, std::string_view singular);
+
+}  // namespace loopscope

@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/op_names.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinShare = 0.2;         // of the step, in float32 convolutions and matrix products
+constexpr double kMaxUnknownShare = 0.5;  // of the compute time, whose input types were not recorded
+
+constexpr std::array<std::string_view, 3> kFastUnits{"avx512_bf16", "amx_bf16", "avx512_fp16"};
+
+bool IsCompute(std::string_view name) {
+  return ops::IsConvolution(name) || ops::IsMatmul(name);
+}
+
+std::string FastUnits(const RunInfo& run) {
+  std::string names;
+  for (const std::string_view unit : kFastUnits) {
+    if (std::find(run.cpu_features.begin(), run.cpu_features.end(), unit) == run.cpu_features.end()) continue;
+    names += (names.empty() ? "" : ", ") + std::string(unit);
+  }
+  return names;
+}
+
+enum class Type { kUnknown, kFloat32, kOther, kDevice };
+
+// Of the first tensor that is defined: all operands of such an op have one type.
+Type TypeOf(std::string_view inputs) {
+  for (const TensorText& input : ParseInputs(inputs)) {
+    if (!input.is_tensor || !input.defined) continue;
+    if (!input.device.empty()) return Type::kDevice;
+    return input.dtype == "f32" ? Type::kFloat32 : Type::kOther;
+  }
+  return Type::kUnknown;
+}
+
+// Input types by (name, shape hash): what the detail window showed holds for the same op in every other step.
+class Types {
+ public:
+  Types(const Timeline& timeline, const NameSet& compute) {
+    timeline.ForEachDetailed([&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      if (!compute.Has(event) || event.shape_hash == 0) return;
+      const Type type = TypeOf(timeline.inputs(ref));
+      if (type != Type::kUnknown) types_[{event.name, event.shape_hash}] = type;
+    });
+  }
+
+  Type Of(const Timeline& timeline, EventRef ref) const {
+    const Event& event = timeline.event(ref);
+    const Type own = TypeOf(timeline.inputs(ref));
+    if (own != Type::kUnknown) return own;
+    const auto found = types_.find({event.name, event.shape_hash});
+    return found == types_.end() ? Type::kUnknown : found->second;
+  }
+
+ private:
+  std::map<std::pair<StringId, std::uint32_t>, Type> types_;
+};
+
+struct Compute {
+  std::array<double, 4> ms{};  // by Type, in total over the steady steps
+  CallSites sites;             // float32, forward, of the detail window
+  double total() const { return ms[0] + ms[1] + ms[2] + ms[3]; }
+  double of(Type type) const { return ms[static_cast<std::size_t>(type)]; }
+};
+
+Compute Measure(const Timeline& timeline) {
+  const NameSet compute(timeline.trace(), IsCompute), nodes(timeline.trace(), ops::IsBackwardNode);
+  const Types types(timeline, compute);
+  Compute measured;
+  EventRef top{kNone, kNone};
+  Type type = Type::kUnknown;
+  const auto close = [&] {
+    if (!Exists(top)) return;
+    const double ms = Ms(timeline.event(top).duration_ns());
+    measured.ms[static_cast<std::size_t>(type)] += ms;
+    if (type != Type::kFloat32 || HasAncestor(timeline, top, [&](const Event& up) { return nodes.Has(up); })) return;
+    if (const Where* where = timeline.where(top)) measured.sites.Add(where, ms);
+  };
+  timeline.ForEachSteady([&](EventRef ref) {
+    if (!compute.Has(timeline.event(ref)) || timeline.inside(ref, RangeCategory::kOptimizer)) return;
+    const bool nested = Exists(top) && ref.thread == top.thread &&
+                        timeline.event(ref).start_ns >= timeline.event(top).start_ns &&
+                        timeline.event(ref).end_ns <= timeline.event(top).end_ns;
+    if (!nested) {
+      close();
+      top = ref;
+      type = Type::kUnknown;
+    }
+    // The deepest tells: under autocast the outer op still has float32 inputs, the inner one their 16-bit copies.
+    if (const Type own = types.Of(timeline, ref); own != Type::kUnknown) type = own;
+    const bool autocast = timeline.event(top).flags & wire::kOpAutocast;
+    if (autocast && type == Type::kFloat32) type = Type::kOther;
+  });
+  close();
+  return measured;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const std::string units = FastUnits(timeline.trace().run);
+  if (units.empty()) return {Finding::NotApplicable("this CPU has no 16-bit floating point units")};
+  const Compute measured = Measure(timeline);
+  if (measured.total() == 0) {
+    return {Finding::NotApplicable("no convolution or matrix product was seen in the timed steps")};
+  }
+  if (measured.of(Type::kDevice) > 0) {
+    return {Finding::NotApplicable("the layers run on a device, and this rule looks at the CPU's units")};
+  }
+  const double ms = PerStep(timeline, measured.of(Type::kFloat32));
+  const double share = ms / timeline.mean_step_ms();
+  if (share < kMinShare) {
+    if (measured.of(Type::kUnknown) < kMaxUnknownShare * measured.total()) return {};
+    return {Finding::CannotTell("the input types of most convolutions and matrix products were not recorded")};
+  }
+  Finding finding = Costing(timeline, ms,
+                            fmt::format("{:.0f} % of the step is float32 convolutions and matrix products, on a CPU "
+                                        "with {}",
+                                        100 * share, units));
+  const double steps = std::max(timeline.detail_steps(), 1);
+  finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("float32 layers: {} per step in the forward pass", MsText(site.ms / steps));
+  });
+  if (finding.evidence.empty()) {
+    finding.evidence.push_back({fmt::format("float32 layers: {} per step, forward and backward", MsText(ms)), 1, {}});
+  }
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kFp32Compute;
+const Analyzer kFp32Compute{.id = "fp32-compute",
+                            .question = "Does the CPU compute in float32 although it has faster 16-bit units?",
+                            .run = Run};
+
+}  // namespace loopscope

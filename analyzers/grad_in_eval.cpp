@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/op_names.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinGraphShare = 0.5;  // of an evaluation's layers: one head kept trainable is no missing no_grad
+constexpr double kMediumPct = 5;        // of an epoch's time in such forward passes
+
+bool IsCompute(std::string_view name) {
+  return ops::IsConvolution(name) || ops::IsMatmul(name);
+}
+
+struct Evaluations {
+  std::set<int> steps;  // in which an evaluation ran
+  std::uint64_t layers = 0;
+  CallSites with_graph;       // layers that recorded a graph node
+  std::int64_t graph_ns = 0;  // in outermost ops that did
+};
+
+// Looks at one stretch; one in which a backward pass runs needs its graph, and is left out.
+void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, const NameSet& nodes, Evaluations& seen) {
+  Evaluations here;
+  bool backward = false;
+  timeline.ForEach(timeline.training_thread(), stretch, [&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    backward |= nodes.Has(event) || event.is_range(RangeCategory::kBackward);
+    const bool graph = event.flags & wire::kOpGraph;
+    if (timeline.outermost_op(ref) && graph) here.graph_ns += event.duration_ns();
+    if (!compute.Has(event) || HasAncestor(timeline, ref, [&](const Event& up) { return compute.Has(up); })) return;
+    ++here.layers;
+    if (graph) here.with_graph.Add(timeline.where(ref), Ms(event.duration_ns()));
+  });
+  if (backward || here.layers == 0) return;
+  seen.steps.insert(timeline.step_at(stretch.start_ns));
+  seen.layers += here.layers;
+  seen.graph_ns += here.graph_ns;
+  for (const CallSites::Site& site : here.with_graph.Ordered()) seen.with_graph.Merge(site);
+}
+
+Evaluations Collect(const Timeline& timeline) {
+  const NameSet compute(timeline.trace(), IsCompute), nodes(timeline.trace(), ops::IsBackwardNode);
+  const auto first =
+      std::find_if(timeline.steps().begin(), timeline.steps().end(), [](const Step& step) { return !step.warmup; });
+  const std::int64_t from = first->time.start_ns;
+  Evaluations seen;
+  for (const Interval& stretch : timeline.evaluation().intervals()) {
+    if (stretch.start_ns >= from) Add(timeline, stretch, compute, nodes, seen);
+  }
+  return seen;
+}
+
+double StepsPerEvaluation(const Timeline& timeline, const Evaluations& seen) {
+  if (timeline.steps_per_epoch() > 0) return static_cast<double>(timeline.steps_per_epoch());
+  const auto timed =
+      std::count_if(timeline.steps().begin(), timeline.steps().end(), [](const Step& step) { return !step.warmup; });
+  return std::max(1.0, static_cast<double>(timed) / static_cast<double>(seen.steps.size()));
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (!timeline.evaluation_seen()) return {Finding::CannotTell("not in the window: no evaluation was seen")};
+  const Evaluations seen = Collect(timeline);
+  if (seen.layers == 0) return {Finding::CannotTell("the evaluation held no layer whose graph could be looked for")};
+  const std::uint64_t with_graph = seen.with_graph.count();
+  if (with_graph == 0 || static_cast<double>(with_graph) < kMinGraphShare * static_cast<double>(seen.layers)) return {};
+  const double ms = Ms(seen.graph_ns) / static_cast<double>(seen.steps.size());
+  Finding finding = Costing(
+      timeline, ms / StepsPerEvaluation(timeline, seen),
+      fmt::format("evaluation records a graph that nothing uses: its forward passes take {} each time", MsText(ms)));
+  // The forward pass stays; only its recording goes. So the whole of it is a bound, but no measure of severity.
+  finding.severity = finding.cost_pct >= kMediumPct ? Severity::kMedium : Severity::kLow;
+  finding.per_epoch = true;
+  finding.evidence = seen.with_graph.Describe([&](const CallSites::Site& site) {
+    return fmt::format("{} recorded a graph node although no backward pass followed",
+                       Counted(site.count, "layer call"));
+  });
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kGradInEval;
+const Analyzer kGradInEval{
+    .id = "grad-in-eval", .question = "Does evaluation record a graph that nothing uses?", .run = Run};
+
+}  // namespace loopscope

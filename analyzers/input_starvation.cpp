@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinShare = 0.05;  // of the steady steps' time; Costing() calls 20 % and more high
+
+struct Waits {
+  std::int64_t wait_ns = 0, time_ns = 0;  // over the steady steps
+  std::int64_t longest_ns = 0, longest_step_ns = 0;
+  std::uint64_t steps = 0;  // that waited
+
+  double share() const { return static_cast<double>(wait_ns) / static_cast<double>(time_ns); }
+  // Without the step that waited longest: one hiccup of the disk is no starved loop.
+  double share_without_longest() const {
+    return static_cast<double>(wait_ns - longest_ns) /
+           static_cast<double>(std::max<std::int64_t>(time_ns - longest_step_ns, 1));
+  }
+};
+
+Waits Measure(const Timeline& timeline) {
+  Waits waits;
+  for (const std::uint32_t index : timeline.steady()) {
+    const Step& step = timeline.steps()[index];
+    const std::int64_t wait_ns = step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
+    waits.wait_ns += wait_ns;
+    waits.time_ns += step.time.length();
+    waits.steps += wait_ns > 0;
+    if (wait_ns >= waits.longest_ns) {
+      waits.longest_ns = wait_ns;
+      waits.longest_step_ns = step.time.length();
+    }
+  }
+  return waits;
+}
+
+// Where the training thread asks for its batches.
+std::optional<Where> AskingPlace(const Timeline& timeline) {
+  CallSites sites;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (ref.thread != timeline.training_thread() || !event.is_range(RangeCategory::kLoader)) return;
+    if (const Where* where = timeline.where(ref)) sites.Add(where, Ms(event.duration_ns()));
+  });
+  return sites.empty() ? std::nullopt : sites.Ordered().front().where;
+}
+
+std::string WorkersText(const Timeline& timeline) {
+  const auto fact = timeline.trace().facts.find("loader.workers");
+  if (fact == timeline.trace().facts.end()) return "";
+  return fact->second == "0" ? ", loading on the training thread itself (0 workers)"
+                             : fmt::format(", with {} loader workers", fact->second);
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (!timeline.loader_known()) {
+    return {Finding::CannotTell("no loader was seen, so waiting for data cannot be told from other time")};
+  }
+  const Waits waits = Measure(timeline);
+  if (waits.share() < kMinShare || waits.share_without_longest() < kMinShare) return {};
+  const double ms = PerStep(timeline, Ms(waits.wait_ns));
+  Finding finding = Costing(
+      timeline, ms,
+      fmt::format("the loop waits {} per step for its loader ({:.0f} % of the step)", MsText(ms), 100 * waits.share()));
+  finding.evidence.push_back(
+      {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.steady().size(),
+                   MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
+       waits.steps, AskingPlace(timeline)});
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kInputStarvation;
+const Analyzer kInputStarvation{.id = "input-starvation", .question = "Does the loop wait for its data?", .run = Run};
+
+}  // namespace loopscope

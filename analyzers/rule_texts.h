@@ -1,0 +1,18 @@
+// The text of each rule (analyzers/<stem>.md), embedded at build.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace loopscope {
+
+// The whole text, in Markdown; empty when there is no such rule.
+std::string_view RuleText(std::string_view id);
+
+// The first line without "# <id>: ".
+std::string RuleTitle(std::string_view id);
+
+// The first paragraph below "## Fix", on one line: what a finding advises.
+std::string RuleAdvice(std::string_view id);
+
+}  // namespace loopscope

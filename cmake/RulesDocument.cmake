@@ -1,0 +1,21 @@
+# Writes docs/rules.md out of the rules' texts, in the order of analyzers.def:
+#   cmake -DSOURCE=<repository> -DOUT=<file> -P cmake/RulesDocument.cmake
+include("${CMAKE_CURRENT_LIST_DIR}/SeamList.cmake")
+loopscope_seam_sources(sources "${SOURCE}/analyzers/analyzers.def")
+set(index "")
+set(body "")
+foreach(source IN LISTS sources)
+  string(REGEX REPLACE "\\.cpp$" ".md" path "${source}")
+  file(READ "${path}" text)
+  string(REGEX MATCH "^# ([a-z0-9-]+): ([^\n]*)\n" heading "${text}")
+  if(NOT heading)
+    message(FATAL_ERROR "${path}: the first line is not '# <rule>: <one line>'")
+  endif()
+  string(APPEND index "- [`${CMAKE_MATCH_1}`](#${CMAKE_MATCH_1}): ${CMAKE_MATCH_2}\n")
+  string(LENGTH "${heading}" length)
+  string(SUBSTRING "${text}" ${length} -1 rest)
+  string(REPLACE "\n## " "\n### " rest "${rest}")
+  string(APPEND body "\n## ${CMAKE_MATCH_1}\n\n**${CMAKE_MATCH_2}**\n${rest}")
+endforeach()
+file(WRITE "${OUT}" "# The rules\n\nWhat `loopscope run` looks for. `loopscope rules ID` prints one of these texts. This page is made from \
+`analyzers/*.md` by `cmake --build build --target rules_document`.\n\n${index}${body}")

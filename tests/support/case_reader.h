@@ -1,0 +1,47 @@
+// Reads .case files: small hand-written traces and what a rule must and must not find in them. The format is described
+// in tests/cases/README.md.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/finding.h"
+#include "profiler/core/result.h"
+#include "profiler/core/trace.h"
+
+namespace loopscope::test {
+
+struct CaseLine;
+
+// What the rule must say. Bounds that are absent are not looked at.
+struct Expectation {
+  Verdict verdict = Verdict::kClear;
+  std::optional<double> cost_at_least, cost_at_most, pct_at_least, pct_at_most;
+  std::optional<Severity> severity;
+  std::optional<std::size_t> evidence;  // how many pieces
+  std::optional<std::uint64_t> count;   // of the first evidence
+  std::string at;                       // "path:line" of the first evidence; "-" for none
+  std::vector<std::string> text;        // parts of the title, the reason or an evidence's text
+};
+
+struct Case {
+  std::string name;
+  int line = 0;  // where it begins in the file
+  Trace trace;
+  Expectation expectation;
+};
+
+// "expect found cost>=2 at=train.cpp:41 …"; throws CaseError.
+Expectation ReadExpectation(const CaseLine& line);
+
+// All cases of a file's text, or an error that names `path` and the line.
+Result<std::vector<Case>> ParseCases(std::string_view text, std::string_view path);
+Result<std::vector<Case>> ReadCases(const std::filesystem::path& path);
+
+// What in `findings` is not as expected; empty when all is.
+std::string Mismatch(const Expectation& expected, const std::vector<Finding>& findings);
+
+}  // namespace loopscope::test

@@ -1,0 +1,259 @@
+// What holds for all rules together: each has its text and its cases, and Diagnose() puts their findings in order.
+#include "analyzers/analyzers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "analyzers/diagnose.h"
+#include "analyzers/evidence.h"
+#include "analyzers/rule_texts.h"
+#include "tests/support/case_reader.h"
+#include "tests/support/trace_builder.h"
+
+namespace loopscope {
+namespace {
+
+using test::Case;
+using test::ParseCases;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::filesystem::path kRepository = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+
+std::string StemOf(std::string_view id) {
+  std::string stem(id);
+  std::replace(stem.begin(), stem.end(), '-', '_');
+  return stem;
+}
+
+Timeline TimelineOf(std::string_view text) {
+  auto cases = ParseCases(text, "inline");
+  if (!cases) throw std::runtime_error(cases.error().Message());
+  return Timeline::Build(std::move(cases->at(0).trace));
+}
+
+// Waits for its data, reads the loss, and zeroes its gradients.
+constexpr std::string_view kFlawed = R"(
+case flawed
+  step x10
+    range loader 10us at=/src/train.cpp:30:Train
+    gap 5ms
+    op aten::conv2d 5ms graph
+    op aten::item 2us at=/src/train.cpp:41:Train
+    range backward 5ms
+    range zero-grad 500us at=/src/train.cpp:43:Train
+      op aten::zero_ 500us
+    range optimizer 1ms value=10
+  expect clear
+)";
+
+TEST(Analyzers, EachHasItsFiles) {
+  for (const Analyzer* analyzer : AllAnalyzers()) {
+    const std::string stem = StemOf(analyzer->id);
+    EXPECT_TRUE(std::filesystem::exists(kRepository / "analyzers" / (stem + ".cpp"))) << stem;
+    EXPECT_TRUE(std::filesystem::exists(kRepository / "analyzers" / (stem + ".md"))) << stem;
+    EXPECT_TRUE(analyzer->question.ends_with("?")) << analyzer->id;
+    EXPECT_EQ(FindAnalyzer(analyzer->id), analyzer);
+  }
+  EXPECT_EQ(FindAnalyzer("no-such-rule"), nullptr);
+}
+
+TEST(Analyzers, EachHasACaseThatFiresAndOneThatIsQuiet) {
+  for (const Analyzer* analyzer : AllAnalyzers()) {
+    const auto cases = test::ReadCases(kRepository / "tests/cases" / (StemOf(analyzer->id) + ".case"));
+    ASSERT_TRUE(cases.ok()) << cases.error().Message();
+    std::set<Verdict> verdicts;
+    std::set<std::string> names;
+    for (const Case& one : *cases) {
+      verdicts.insert(one.expectation.verdict);
+      EXPECT_TRUE(names.insert(one.name).second) << analyzer->id << " has two cases " << one.name;
+    }
+    EXPECT_TRUE(verdicts.contains(Verdict::kFound)) << analyzer->id << " has no case that fires";
+    EXPECT_TRUE(verdicts.contains(Verdict::kClear)) << analyzer->id << " has no quiet case";
+    EXPECT_TRUE(verdicts.contains(Verdict::kCannotTell) || verdicts.contains(Verdict::kNotApplicable) ||
+                analyzer->id == "debug-left-on")
+        << analyzer->id << " never abstains";
+  }
+}
+
+TEST(Analyzers, EachCaseFileAndTextHasAnAnalyzer) {
+  std::set<std::string> stems;
+  for (const Analyzer* analyzer : AllAnalyzers()) stems.insert(StemOf(analyzer->id));
+  for (const auto* folder : {"tests/cases", "analyzers"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(kRepository / folder)) {
+      const std::string extension = entry.path().extension();
+      const bool text = extension == ".md" && entry.path().stem() != "README";
+      if (extension != ".case" && !text) continue;
+      EXPECT_TRUE(stems.contains(entry.path().stem())) << entry.path();
+    }
+  }
+}
+
+TEST(RuleTexts, HaveTitleFixAndSource) {
+  for (const Analyzer* analyzer : AllAnalyzers()) {
+    const std::string text(RuleText(analyzer->id));
+    EXPECT_TRUE(text.starts_with("# " + std::string(analyzer->id) + ": ")) << analyzer->id;
+    EXPECT_THAT(RuleTitle(analyzer->id), Not(IsEmpty()));
+    EXPECT_THAT(text, HasSubstr("\n## When it fires\n"));
+    EXPECT_THAT(text, HasSubstr("\n## Source\n"));
+    EXPECT_THAT(text, HasSubstr("```cpp"));
+    EXPECT_THAT(text, HasSubstr("```python"));
+    const std::string advice = RuleAdvice(analyzer->id);
+    EXPECT_THAT(advice, Not(IsEmpty())) << analyzer->id;
+    EXPECT_THAT(advice, Not(HasSubstr("\n"))) << analyzer->id;
+    EXPECT_LE(advice.size(), 300u) << analyzer->id;
+  }
+  EXPECT_EQ(RuleText("no-such-rule"), "");
+  EXPECT_EQ(RuleTitle("no-such-rule"), "");
+  EXPECT_EQ(RuleAdvice("no-such-rule"), "");
+}
+
+TEST(Diagnose, OrdersFindingsBySeverityThenCost) {
+  const Timeline timeline = TimelineOf(kFlawed);
+  Report report;
+  Diagnose(
+      timeline, [](std::string_view rule) { return "cure." + std::string(rule); }, report);
+  std::vector<std::string> rules;
+  for (const Finding& finding : report.findings) rules.push_back(finding.rule);
+  EXPECT_THAT(rules, ElementsAre("input-starvation", "grads-zeroed", "host-sync"));
+  EXPECT_EQ(report.findings[0].severity, Severity::kHigh);
+  EXPECT_EQ(report.findings[0].treatment_id, "cure.input-starvation");
+  EXPECT_EQ(report.findings[0].advice, RuleAdvice("input-starvation"));
+  EXPECT_EQ(report.findings[2].cost_ms_per_step, 0);
+}
+
+TEST(Diagnose, GivesEveryRuleARow) {
+  const Timeline timeline = TimelineOf(kFlawed);
+  Report report;
+  Diagnose(
+      timeline, [](std::string_view) { return std::string(); }, report);
+  ASSERT_EQ(report.rules.size(), AllAnalyzers().size());
+  for (std::size_t i = 0; i < report.rules.size(); ++i) {
+    EXPECT_EQ(report.rules[i].id, AllAnalyzers()[i]->id);
+    const bool abstains =
+        report.rules[i].verdict == Verdict::kCannotTell || report.rules[i].verdict == Verdict::kNotApplicable;
+    EXPECT_EQ(abstains, !report.rules[i].reason.empty()) << report.rules[i].id;
+  }
+}
+
+TEST(Diagnose, IdsHoldInAnotherCheckout) {
+  auto cases = ParseCases(kFlawed, "inline");
+  ASSERT_TRUE(cases.ok());
+  Trace here = cases->at(0).trace, there = cases->at(0).trace;
+  here.run.working_directory = "/src";
+  there.run.working_directory = "/home/other";
+  for (Stack& stack : there.stacks) {
+    stack.frames[0].path = "/home/other/" + stack.frames[0].path.substr(std::string("/src/").size());
+    stack.frames[0].line += 7;
+  }
+  const Analyzer& rule = *FindAnalyzer("input-starvation");
+  const auto first = Judge(rule, Timeline::Build(std::move(here)));
+  const auto second = Judge(rule, Timeline::Build(std::move(there)));
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(first[0].id.size(), 12u);
+  EXPECT_EQ(first[0].id, second[0].id);
+}
+
+TEST(Diagnose, WithoutStepsNothingIsSaid) {
+  const Timeline timeline = Timeline::Build(test::TraceBuilder().Take());
+  Report report;
+  Diagnose(
+      timeline, [](std::string_view) { return std::string(); }, report);
+  EXPECT_THAT(report.findings, IsEmpty());
+  for (const RuleRow& row : report.rules) {
+    EXPECT_EQ(row.verdict, Verdict::kCannotTell) << row.id;
+    EXPECT_EQ(row.reason, timeline.why_no_steps());
+  }
+}
+
+TEST(CallSites, PutTheCostliestKnownPlaceFirst) {
+  CallSites sites;
+  const Where cheap{"a.cpp", 1, "A"}, dear{"b.cpp", 2, "B"};
+  for (int i = 0; i < 5; ++i) sites.Add(&cheap, 1);
+  sites.Add(&dear, 20);
+  sites.Add(nullptr, 100);
+  const auto ordered = sites.Ordered();
+  ASSERT_EQ(ordered.size(), 3u);
+  EXPECT_EQ(ordered[0].where, dear);
+  EXPECT_EQ(ordered[1].count, 5u);
+  EXPECT_FALSE(ordered[2].where.has_value());
+  const auto evidence = sites.Describe([](const CallSites::Site&) { return "seen"; }, 1);
+  ASSERT_EQ(evidence.size(), 2u);
+  EXPECT_EQ(evidence[1].text, "2 places more: seen");
+  EXPECT_EQ(evidence[1].count, 6u);
+}
+
+// Each line is wrong in one way, and the message names it.
+TEST(CaseReader, NamesTheLineThatIsWrong) {
+  const std::pair<std::string_view, std::string_view> wrong[] = {
+      {"step\n", "f.case:1: a case begins"},
+      {"case a\n  step\n    op x 1ms\n", "f.case:1: case 'a' expects nothing"},
+      {"case a\n  step\n    op x\n  expect clear\n", "f.case:3: 'op' has no length"},
+      {"case a\n  step\n    op x 1ms\n      op y 2ms\n  expect clear\n", "f.case:3: what is inside lasts longer"},
+      {"case a\n  step\n    op x 1ms from=y\n  expect clear\n", "f.case:1: no op makes the node 'y'"},
+      {"case a\n  step\n    op x 1ms grap\n  expect clear\n", "f.case:3: unknown attribute 'grap'"},
+      {"case a\n  step\n    range loade 1ms\n  expect clear\n", "f.case:3: unknown category 'loade'"},
+      {"case a\n  step\n    gap 3\n  expect clear\n", "f.case:3: unknown attribute '3'"},
+      {"case a\n  fact x\n  expect fond\n", "f.case:3: expect found, clear"},
+      {"case a\n  expect found cost>=x\n", "f.case:2: 'x' is no number"},
+      {"case a\n  expect found severity=bad\n", "f.case:2: unknown severity 'bad'"},
+      {"case a\n  step\n    gap 1ms\n  warmup\n    gap 1ms\n  expect clear\n", "f.case:4: a warm-up step after"},
+  };
+  for (const auto& [text, message] : wrong) {
+    const auto cases = ParseCases(text, "f.case");
+    ASSERT_FALSE(cases.ok()) << text;
+    EXPECT_THAT(cases.error().Message(), HasSubstr(message)) << text;
+  }
+}
+
+TEST(CaseReader, LaysStepsOutInTime) {
+  auto cases = ParseCases(
+      "case a\n  warmup\n    gap 1ms\n  step x2\n    op x 1ms node=n\n      op y 400us\n    thread w\n      op z 3ms\n"
+      "  expect clear\n",
+      "f.case");
+  ASSERT_TRUE(cases.ok()) << cases.error().Message();
+  const Trace& trace = cases->at(0).trace;
+  ASSERT_EQ(trace.threads.size(), 2u);
+  const auto& events = trace.threads[0].events;
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[1].start_ns, events[0].start_ns);
+  EXPECT_EQ(events[1].duration_ns(), 400'000);
+  EXPECT_EQ(events[2].start_ns, events[0].end_ns);
+  EXPECT_NE(events[2].sequence, events[0].sequence);
+  // The other thread is still busy when the second step begins.
+  EXPECT_EQ(trace.threads[1].events[1].start_ns, trace.threads[1].events[0].end_ns);
+}
+
+// A mismatch must be noticed, or no case could fail.
+TEST(Mismatch, NoticesEachBound) {
+  Finding finding;
+  finding.title = "waits 3 ms";
+  finding.cost_ms_per_step = 3;
+  finding.cost_pct = 10;
+  finding.severity = Severity::kMedium;
+  finding.advice = "wait less";
+  finding.evidence.push_back({"often", 4, Where{"a.cpp", 5, "F"}});
+  const auto against = [&](std::string_view expectation) {
+    const auto cases = ParseCases("case a\n  expect " + std::string(expectation) + "\n", "f.case");
+    EXPECT_TRUE(cases.ok()) << expectation;
+    return test::Mismatch(cases->at(0).expectation, {finding});
+  };
+  EXPECT_EQ(against("found cost>=3 cost<=3 pct>=10 pct<=10 severity=medium at=a.cpp:5 evidence=1 count=4 text=often"),
+            "");
+  for (const char* wrong : {"clear", "cannot-tell", "found cost>=3.1", "found cost<=2.9", "found pct>=11",
+                            "found pct<=9", "found severity=high", "found at=a.cpp:6", "found at=-", "found evidence=2",
+                            "found count=3", "found text=rarely"}) {
+    EXPECT_THAT(against(wrong), Not(IsEmpty())) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace loopscope
