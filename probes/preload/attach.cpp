@@ -1,0 +1,96 @@
+// Where the preloaded library comes to life: only in a process that was launched to be measured and has LibTorch
+// mapped; anywhere else (shells, launchers, build tools) it does nothing.
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "probes/capture/records.h"
+#include "probes/preload/call_stack.h"
+#include "probes/preload/ending.h"
+#include "probes/preload/loop.h"
+
+namespace loopscope {
+namespace {
+
+bool LibTorchIsMapped() noexcept {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* info, std::size_t, void*) {
+               return info->dlpi_name != nullptr && std::strstr(info->dlpi_name, "libtorch_cpu.so") != nullptr ? 1 : 0;
+             },
+             nullptr) != 0;
+}
+
+const char* ExecutableName() noexcept {
+  static char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[length > 0 ? length : 0] = '\0';
+  const char* slash = std::strrchr(path, '/');
+  return slash != nullptr && slash[1] != '\0' ? slash + 1 : "program";
+}
+
+// An exec of the same program keeps its process id: the second image's file has a number.
+int OpenCapture(const Settings& settings) noexcept {
+  capture::Options options;
+  if (settings.limit_bytes != 0) options.limit_bytes = settings.limit_bytes;
+  char path[PATH_MAX];
+  int error = 0;
+  for (int image = 1; image < 100; ++image) {
+    char number[16] = "";
+    if (image > 1) std::snprintf(number, sizeof number, "-%d", image);
+    std::snprintf(path, sizeof path, "%s/%.200s-%d%s.cap", settings.run_dir, ExecutableName(),
+                  static_cast<int>(getpid()), number);
+    error = capture::Open(path, options);
+    if (error != EEXIST) break;
+  }
+  if (error != 0) {
+    std::fprintf(stderr, "loopscope: cannot record into %s (%s); training goes on unobserved\n", path,
+                 std::strerror(error));
+  }
+  return error;
+}
+
+// libloopscope_torch.so lies beside this library and binds to the program's LibTorch.
+const char* LoadTorchProbe() noexcept {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void*>(&LoadTorchProbe), &here) == 0) return "its own folder is unknown";
+  const char* slash = std::strrchr(here.dli_fname, '/');
+  char path[PATH_MAX];
+  std::snprintf(path, sizeof path, "%.*slibloopscope_torch.so",
+                slash != nullptr ? static_cast<int>(slash - here.dli_fname + 1) : 0, here.dli_fname);
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return dlerror();
+  auto* attach = reinterpret_cast<const char* (*)(const ProbeApi*)>(dlsym(library, "loopscope_torch_attach"));
+  return attach != nullptr ? attach(loop::Api()) : "it is not the LibTorch probe";
+}
+
+void ReportTorchProbe(const char* reason) noexcept {
+  if (reason == nullptr) return;
+  char text[1024];
+  std::snprintf(text, sizeof text, "LibTorch probe off: %s", reason);
+  capture::WriteMark(wire::MarkKind::kProbeOff, text);
+  std::fprintf(stderr, "loopscope: %s; only steps are recorded\n", text);
+}
+
+__attribute__((constructor)) void Attach() {
+  const Settings settings = ReadSettings();
+  if (settings.run_dir == nullptr || !LibTorchIsMapped() || OpenCapture(settings) != 0) return;
+  capture::WriteMark(wire::MarkKind::kProbeOn, "preload");
+  AnnounceRank(settings);
+  loop::Start(settings);
+  if (settings.mode == Mode::kTrace) {
+    WarmUpCallStacks();
+    WriteModules();
+  }
+  ReportTorchProbe(LoadTorchProbe());
+  // Registered after LibTorch's own, hence run before LibTorch goes.
+  on_exit([](int status, void*) { loop::ProgramEnds(status); }, nullptr);
+}
+
+}  // namespace
+}  // namespace loopscope

@@ -1,0 +1,16 @@
+// Call stacks of this process, as return addresses, and the map of modules that makes sense of them afterwards.
+#pragma once
+
+#include <cstdint>
+
+namespace loopscope {
+
+// Id of the calling thread's stack, at most 64 frames, innermost first; 0 where it could not be taken. The first call
+// is slow (it loads unwind tables): WarmUpCallStacks() does it ahead of time.
+std::uint32_t CallStackId() noexcept;
+void WarmUpCallStacks() noexcept;
+
+// Writes a record for every executable mapping of a file that has none yet.
+void WriteModules() noexcept;
+
+}  // namespace loopscope

@@ -1,0 +1,140 @@
+#include "probes/preload/ending.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "probes/capture/records.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::uint64_t kChildGraceNs = 500'000'000;
+constexpr unsigned kFlushSeconds = 10;
+
+void Pause() noexcept {
+  usleep(2000);
+}
+
+void WriteRankFile(const Settings& settings, const char* what) noexcept {
+  const Rank rank = ReadRank();
+  if (rank.rank < 0) return;
+  char path[PATH_MAX];
+  std::snprintf(path, sizeof path, "%s/rank-%d.%s", settings.run_dir, rank.rank, what);
+  const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd >= 0) close(fd);
+}
+
+bool EveryRankThatBeganEnded(const Settings& settings, int size) noexcept {
+  char path[PATH_MAX];
+  for (int rank = 0; rank < size; ++rank) {
+    std::snprintf(path, sizeof path, "%s/rank-%d.began", settings.run_dir, rank);
+    if (access(path, F_OK) != 0) continue;
+    std::snprintf(path, sizeof path, "%s/rank-%d.ended", settings.run_dir, rank);
+    if (access(path, F_OK) != 0) return false;
+  }
+  return true;
+}
+
+// A rank that leaves alone would make the others' next collective fail.
+void MeetRanks(const Settings& settings) noexcept {
+  const Rank rank = ReadRank();
+  if (rank.rank < 0) return;
+  WriteRankFile(settings, "ended");
+  const std::uint64_t until = capture::NowNs() + settings.rank_timeout_ns;
+  while (!EveryRankThatBeganEnded(settings, rank.size)) {
+    if (capture::NowNs() > until) {
+      capture::WriteMark(wire::MarkKind::kProbeOff, "some ranks did not reach the end of the run in time");
+      return;
+    }
+    Pause();
+  }
+}
+
+void SynchroniseDevice() noexcept {
+  if (auto* synchronise = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize"))) synchronise();
+}
+
+// Direct children of this process that were not waited for.
+std::size_t Children(std::array<pid_t, 256>& into) noexcept {
+  std::size_t count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return 0;
+  while (const dirent* task = readdir(tasks)) {
+    char path[300];
+    std::snprintf(path, sizeof path, "/proc/self/task/%s/children", task->d_name);
+    std::FILE* list = task->d_name[0] == '.' ? nullptr : std::fopen(path, "re");
+    if (list == nullptr) continue;
+    for (int child = 0; count < into.size() && std::fscanf(list, "%d", &child) == 1;) into[count++] = child;
+    std::fclose(list);
+  }
+  closedir(tasks);
+  return count;
+}
+
+bool AnyLeft(const std::array<pid_t, 256>& children, std::size_t count) noexcept {
+  bool left = false;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (waitpid(children[n], nullptr, WNOHANG) == 0) left = true;
+  }
+  return left;
+}
+
+void EndChildren() noexcept {
+  std::array<pid_t, 256> children;
+  const std::size_t count = Children(children);
+  for (std::size_t n = 0; n < count; ++n) kill(children[n], SIGTERM);
+  const std::uint64_t until = capture::NowNs() + kChildGraceNs;
+  while (AnyLeft(children, count) && capture::NowNs() < until) Pause();
+  if (!AnyLeft(children, count)) return;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (waitpid(children[n], nullptr, WNOHANG) == 0) kill(children[n], SIGKILL);
+  }
+}
+
+// Flushing waits for a stream that another thread holds, perhaps for ever.
+void StartWatchdog(const Settings& settings) noexcept {
+  static unsigned seconds;
+  seconds = kFlushSeconds + static_cast<unsigned>(settings.rank_timeout_ns / 1'000'000'000u);
+  pthread_t watchdog;
+  const int error = pthread_create(
+      &watchdog, nullptr,
+      [](void*) -> void* {
+        sleep(seconds);
+        capture::Close(true);
+        _exit(0);
+      },
+      nullptr);
+  if (error == 0) pthread_detach(watchdog);
+}
+
+}  // namespace
+
+void AnnounceRank(const Settings& settings) noexcept {
+  WriteRankFile(settings, "began");
+}
+
+void EndProgram(const Settings& settings) noexcept {
+  StartWatchdog(settings);
+  MeetRanks(settings);
+  SynchroniseDevice();
+  std::cout.flush();
+  std::cerr.flush();
+  std::fflush(nullptr);
+  EndChildren();
+  capture::Close(true);
+  _exit(0);
+}
+
+}  // namespace loopscope

@@ -1,0 +1,90 @@
+// The C functions that programs reach through probes/loopscope.h, and the one that the other injected libraries use.
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "probes/capture/records.h"
+#include "probes/preload/loop.h"
+
+#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+// Null texts are taken as empty.
+const char* Text(const char* text) noexcept {
+  return text != nullptr ? text : "";
+}
+
+struct OptimizerStep {
+  char name[48];
+  std::uint64_t parameters, begin_ns;
+};
+
+// Tells optimizers apart that are known by name only.
+const void* IdentityOf(const OptimizerStep& step) noexcept {
+  std::uint64_t hash = 1469598103934665603ull ^ step.parameters;
+  for (const char* at = step.name; *at != '\0'; ++at)
+    hash = (hash ^ static_cast<unsigned char>(*at)) * 1099511628211ull;
+  return reinterpret_cast<const void*>(hash);
+}
+
+}  // namespace
+
+extern "C" {
+
+LOOPSCOPE_EXPORT const loopscope::ProbeApi* loopscope_probe_api() {
+  return loopscope::loop::Api();
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_step_end(std::uint64_t samples) {
+  loopscope::loop::MarkedStepEnd(samples);
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_metric(const char* name, double value) {
+  if (!loopscope::loop::Active()) return;
+  loopscope::capture::WriteMark(loopscope::wire::MarkKind::kMetric, Text(name), std::bit_cast<std::uint64_t>(value));
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_fact(const char* key, const char* value) {
+  if (loopscope::loop::Active()) loopscope::capture::WriteFact(Text(key), Text(value));
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_evaluation(int begins) {
+  loopscope::loop::Evaluation(begins != 0);
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_claim(const char* key) {
+  loopscope::loop::Claim(Text(key));
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_applied(const char* key, const char* where, const char* old_value,
+                                           const char* new_value) {
+  if (!loopscope::loop::Active()) return;
+  loopscope::capture::WriteApplied(Text(key), Text(where), Text(old_value), Text(new_value), 0);
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_not_applicable(const char* key, const char* reason) {
+  if (!loopscope::loop::Active()) return;
+  loopscope::capture::WriteApplied(Text(key), "", "", Text(reason), loopscope::wire::kAppliedNotApplicable);
+}
+
+// Brackets the step of an optimizer that is not LibTorch's own. `name` is the class it stands for ("SGD").
+LOOPSCOPE_EXPORT void* loopscope_v1_optimizer_begin(const char* name, std::uint64_t parameters) {
+  if (!loopscope::loop::Active()) return nullptr;
+  auto* step = new (std::nothrow) OptimizerStep{"", parameters, loopscope::capture::NowNs()};
+  if (step == nullptr) return nullptr;
+  std::strncpy(step->name, Text(name), sizeof step->name - 1);
+  loopscope::loop::OptimizerBegins();
+  return step;
+}
+
+LOOPSCOPE_EXPORT void loopscope_v1_optimizer_end(void* token) {
+  if (token == nullptr) return;
+  const OptimizerStep step = *static_cast<OptimizerStep*>(token);
+  delete static_cast<OptimizerStep*>(token);
+  loopscope::loop::OptimizerEnds(IdentityOf(step), step.name, step.parameters, step.begin_ns, false);
+}
+
+}  // extern "C"

@@ -1,0 +1,183 @@
+// Functions of LibTorch and libstdc++ that are called through this library first: by mangled name, without a torch
+// header. Classes pass by address (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial
+// arguments are passed by address), so that their layout stays unknown here, but for the samplers' results.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "probes/capture/writer.h"
+#include "probes/preload/loop.h"
+
+#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
+
+namespace loopscope {
+namespace {
+
+using capture::NowNs;
+
+// The library of which a loaded module's path contains `name`, e.g. one that was opened outside the global scope.
+void* LoadedLibrary(const char* name) noexcept {
+  struct Search {
+    const char* name;
+    void* handle;
+  } search{name, nullptr};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        auto& wanted = *static_cast<Search*>(into);
+        if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, wanted.name) == nullptr) return 0;
+        wanted.handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        return wanted.handle != nullptr ? 1 : 0;
+      },
+      &search);
+  return search.handle;
+}
+
+void* FindReal(const char* symbol) noexcept {
+  if (void* next = dlsym(RTLD_NEXT, symbol)) return next;
+  void* torch = LoadedLibrary("libtorch_cpu.so");
+  return torch != nullptr ? dlsym(torch, symbol) : nullptr;
+}
+
+// Closes what a forwarder opened, also when the real function throws.
+template <class Close>
+class Closing {
+ public:
+  explicit Closing(Close close) : close_(close) {}
+  ~Closing() { close_(threw_); }
+  void Returned() { threw_ = false; }
+
+ private:
+  Close close_;
+  bool threw_ = true;
+};
+
+using Step = void*(void* result, void* self, void* closure);
+
+void* ForwardStep(Step* real, const char* name, void* result, void* self, void* closure) {
+  if (!loop::Active()) return real(result, self, closure);
+  const std::uint64_t begin_ns = NowNs();
+  loop::OptimizerBegins();
+  Closing closing([&](bool threw) { loop::OptimizerEnds(self, name, loop::ParametersOf(self), begin_ns, threw); });
+  real(result, self, closure);
+  closing.Returned();
+  return result;
+}
+
+// std::optional<std::vector<size_t>> and std::optional<BatchSize> as libstdc++ lays them out.
+struct IndicesResult {
+  const std::size_t *begin, *end, *capacity;
+  bool engaged;
+};
+struct SizeResult {
+  const void* vtable;
+  std::size_t size;
+  bool engaged;
+};
+static_assert(sizeof(IndicesResult) == sizeof(std::vector<std::size_t>) + 8);
+
+void Tell(const void* sampler, std::uint64_t begin_ns, const IndicesResult& batch) noexcept {
+  if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
+  loop::SamplerGave(sampler, begin_ns, batch.begin, static_cast<std::size_t>(batch.end - batch.begin));
+}
+void Tell(const void* sampler, std::uint64_t begin_ns, const SizeResult& batch) noexcept {
+  if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
+  loop::SamplerGave(sampler, begin_ns, nullptr, batch.size);
+}
+
+using Next = void*(void* result, void* self, std::size_t batch_size);
+
+template <class Result>
+void* ForwardNext(Next* real, void* result, void* self, std::size_t batch_size) {
+  const std::uint64_t begin_ns = loop::Active() ? NowNs() : 0;
+  real(result, self, batch_size);
+  if (begin_ns != 0) Tell(self, begin_ns, *static_cast<const Result*>(result));
+  return result;
+}
+
+// std::optional<size_t> travels in two registers.
+using Reset = void(void* self, std::uint64_t size, std::uint64_t has_size);
+
+}  // namespace
+}  // namespace loopscope
+
+#define LOOPSCOPE_STEP(Class, mangled)                                                    \
+  extern "C" LOOPSCOPE_EXPORT void* Class##Step(void*, void*, void*) asm(mangled);        \
+  void* Class##Step(void* result, void* self, void* closure) {                            \
+    static auto* real = reinterpret_cast<loopscope::Step*>(loopscope::FindReal(mangled)); \
+    return loopscope::ForwardStep(real, #Class, result, self, closure);                   \
+  }
+
+LOOPSCOPE_STEP(SGD, "_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE")
+LOOPSCOPE_STEP(Adam, "_ZN5torch5optim4Adam4stepESt8functionIFN2at6TensorEvEE")
+LOOPSCOPE_STEP(AdamW, "_ZN5torch5optim5AdamW4stepESt8functionIFN2at6TensorEvEE")
+LOOPSCOPE_STEP(LBFGS, "_ZN5torch5optim5LBFGS4stepESt8functionIFN2at6TensorEvEE")
+LOOPSCOPE_STEP(Adagrad, "_ZN5torch5optim7Adagrad4stepESt8functionIFN2at6TensorEvEE")
+LOOPSCOPE_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEvEE")
+
+#define LOOPSCOPE_SAMPLER(Class, Result, next_mangled, reset_mangled)                                    \
+  extern "C" LOOPSCOPE_EXPORT void* Class##Next(void*, void*, std::size_t) asm(next_mangled);            \
+  void* Class##Next(void* result, void* self, std::size_t batch_size) {                                  \
+    static auto* real = reinterpret_cast<loopscope::Next*>(loopscope::FindReal(next_mangled));           \
+    return loopscope::ForwardNext<loopscope::Result>(real, result, self, batch_size);                    \
+  }                                                                                                      \
+  extern "C" LOOPSCOPE_EXPORT void Class##Reset(void*, std::uint64_t, std::uint64_t) asm(reset_mangled); \
+  void Class##Reset(void* self, std::uint64_t size, std::uint64_t has_size) {                            \
+    static auto* real = reinterpret_cast<loopscope::Reset*>(loopscope::FindReal(reset_mangled));         \
+    real(self, size, has_size);                                                                          \
+    loopscope::loop::SamplerReset(self);                                                                 \
+  }
+
+LOOPSCOPE_SAMPLER(RandomSampler, IndicesResult, "_ZN5torch4data8samplers13RandomSampler4nextEm",
+                  "_ZN5torch4data8samplers13RandomSampler5resetESt8optionalImE")
+LOOPSCOPE_SAMPLER(SequentialSampler, IndicesResult, "_ZN5torch4data8samplers17SequentialSampler4nextEm",
+                  "_ZN5torch4data8samplers17SequentialSampler5resetESt8optionalImE")
+LOOPSCOPE_SAMPLER(StreamSampler, SizeResult, "_ZN5torch4data8samplers13StreamSampler4nextEm",
+                  "_ZN5torch4data8samplers13StreamSampler5resetESt8optionalImE")
+LOOPSCOPE_SAMPLER(DistributedRandomSampler, IndicesResult, "_ZN5torch4data8samplers24DistributedRandomSampler4nextEm",
+                  "_ZN5torch4data8samplers24DistributedRandomSampler5resetESt8optionalImE")
+LOOPSCOPE_SAMPLER(DistributedSequentialSampler, IndicesResult,
+                  "_ZN5torch4data8samplers28DistributedSequentialSampler4nextEm",
+                  "_ZN5torch4data8samplers28DistributedSequentialSampler5resetESt8optionalImE")
+
+#define LOOPSCOPE_ZERO_GRAD "_ZN5torch5optim9Optimizer9zero_gradEb"
+extern "C" LOOPSCOPE_EXPORT void OptimizerZeroGrad(void*, bool) asm(LOOPSCOPE_ZERO_GRAD);
+void OptimizerZeroGrad(void* self, bool set_to_none) {
+  static auto* real = reinterpret_cast<void (*)(void*, bool)>(loopscope::FindReal(LOOPSCOPE_ZERO_GRAD));
+  if (!loopscope::loop::Active()) return real(self, set_to_none);
+  const std::uint64_t begin_ns = loopscope::capture::NowNs();
+  loopscope::loop::ZeroGradBegins();
+  loopscope::Closing closing([&](bool) { loopscope::loop::ZeroGradEnds(begin_ns, set_to_none); });
+  real(self, set_to_none);
+}
+
+// backward(roots, gradients, std::optional<bool> retain_graph (in one register), bool create_graph, inputs)
+#define LOOPSCOPE_BACKWARD "_ZN5torch8autograd8backwardERKSt6vectorIN2at6TensorESaIS3_EES7_St8optionalIbEbS7_"
+extern "C" LOOPSCOPE_EXPORT void AutogradBackward(const void*, const void*, std::uint64_t, bool,
+                                                  const void*) asm(LOOPSCOPE_BACKWARD);
+void AutogradBackward(const void* roots, const void* gradients, std::uint64_t retain_graph, bool create_graph,
+                      const void* inputs) {
+  using Backward = void(const void*, const void*, std::uint64_t, bool, const void*);
+  static auto* real = reinterpret_cast<Backward*>(loopscope::FindReal(LOOPSCOPE_BACKWARD));
+  if (!loopscope::loop::Active()) return real(roots, gradients, retain_graph, create_graph, inputs);
+  const std::uint64_t begin_ns = loopscope::capture::NowNs();
+  loopscope::loop::BackwardBegins(roots);
+  loopscope::Closing closing([&](bool threw) { loopscope::loop::BackwardEnds(begin_ns, threw); });
+  real(roots, gradients, retain_graph, create_graph, inputs);
+  closing.Returned();
+}
+
+// std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers.
+#define LOOPSCOPE_WAIT "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(void*, void*) asm(LOOPSCOPE_WAIT);
+void ConditionVariableWait(void* self, void* held) {
+  constexpr std::uint64_t kWorthTellingNs = 20'000;
+  static auto* real = reinterpret_cast<void (*)(void*, void*)>(loopscope::FindReal(LOOPSCOPE_WAIT));
+  if (!loopscope::loop::Tracing()) return real(self, held);
+  const std::uint64_t begin_ns = loopscope::capture::NowNs();
+  real(self, held);
+  const std::uint64_t end_ns = loopscope::capture::NowNs();
+  if (end_ns - begin_ns >= kWorthTellingNs) loopscope::loop::Waited(begin_ns, end_ns);
+}

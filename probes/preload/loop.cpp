@@ -1,0 +1,338 @@
+#include "probes/preload/loop.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "probes/capture/records.h"
+#include "probes/preload/call_stack.h"
+#include "probes/preload/ending.h"
+#include "probes/preload/memory.h"
+#include "probes/preload/passes.h"
+
+namespace loopscope::loop {
+namespace {
+
+using capture::NowNs;
+using capture::WriteMark;
+using capture::WriteMarkAt;
+using wire::MarkKind;
+using wire::RangeCategory;
+
+constexpr int kFirstStacks = 16;  // ranges of each category that carry a stack outside the detail window
+
+Settings settings;
+std::atomic<bool> active{false};
+std::atomic<std::uint32_t> gate{0};
+std::atomic<const TorchHooks*> hooks{nullptr};
+
+// Guards what follows; held for the bookkeeping only, never while the program's code runs.
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+StepClock clock_choice;
+Window window;
+Passes passes;
+std::uint64_t sample_hash = 0;
+bool detail_marked = false;
+bool ended = false;
+std::array<std::atomic<int>, 16> stacks_taken{};
+
+constinit thread_local int backward_depth = 0;
+constinit thread_local int optimizer_depth = 0;
+
+struct Guard {
+  Guard() noexcept { pthread_mutex_lock(&lock); }
+  ~Guard() { pthread_mutex_unlock(&lock); }
+};
+
+void Tell(Moment moment) noexcept {
+  if (const TorchHooks* known = hooks.load(std::memory_order_acquire)) known->moment(moment);
+}
+
+std::uint32_t StackFor(RangeCategory category) noexcept {
+  auto& taken = stacks_taken[static_cast<std::size_t>(category)];
+  const bool first = taken.load(std::memory_order_relaxed) < kFirstStacks;
+  if (!first && (gate.load(std::memory_order_relaxed) & kGateDetail) == 0) return 0;
+  if (first) taken.fetch_add(1, std::memory_order_relaxed);
+  return CallStackId();
+}
+
+void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
+           std::uint64_t value, bool with_stack) noexcept {
+  if (!Tracing()) return;
+  capture::WriteRange(category, name, begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
+}
+
+// Under the lock.
+void UpdateGate(std::uint64_t time_ns) noexcept {
+  if (settings.mode != Mode::kTrace) return;
+  const bool detail = window.detail();
+  gate.store((window.record_ops() ? kGateOps : 0u) | (detail ? kGateDetail : 0u), std::memory_order_relaxed);
+  if (detail != detail_marked) WriteMarkAt(time_ns, detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
+  detail_marked = detail;
+}
+
+// Under the lock.
+void WriteEpoch(const Passes::Epoch& epoch) noexcept {
+  if (epoch.end_ns != 0) WriteMarkAt(epoch.end_ns, MarkKind::kEpochEnd);
+  if (epoch.start_ns == 0) return;
+  WriteMarkAt(epoch.start_ns, MarkKind::kEpochStart);
+  window.EpochStarted();
+  UpdateGate(NowNs());
+}
+
+void OpenWindow(std::uint64_t time_ns) noexcept {
+  WriteMarkAt(time_ns, MarkKind::kMeasureBegin);
+  if (!ResetPeak())
+    WriteMark(MarkKind::kProbeOff, "peak memory covers the whole run: /proc/self/clear_refs is not writable");
+}
+
+// Under the lock. Returns whether the run is over.
+bool OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
+  WriteMarkAt(time_ns, MarkKind::kStepEnd, name, samples);
+  passes.StepEnded(time_ns);
+  const WindowActions actions = window.StepEnded(time_ns);
+  if (actions.measure_begin) OpenWindow(time_ns);
+  if (actions.measure_end) WriteMarkAt(time_ns, MarkKind::kMeasureEnd, {}, window.measured());
+  return actions.finish;
+}
+
+void WriteTotals(int status) noexcept {
+  if (const TorchHooks* known = hooks.load(std::memory_order_acquire)) known->finish();
+  if (const std::uint64_t peak = PeakBytes()) WriteMark(MarkKind::kPeakBytes, "host", peak);
+  if (settings.mode == Mode::kTrace) WriteModules();
+  WriteMark(MarkKind::kCleanEnd, {}, static_cast<std::uint64_t>(status));
+}
+
+// Claims the end for the caller: it happens once.
+bool TakeEnd() noexcept {
+  const Guard guard;
+  if (ended) return false;
+  ended = true;
+  gate.store(0, std::memory_order_relaxed);
+  WriteEpoch(passes.CloseExhausted());
+  return true;
+}
+
+void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::uint64_t parameters,
+          std::uint64_t samples) noexcept {
+  bool stepped = false, over = false;
+  const std::uint64_t now_ns = NowNs();
+  {
+    const Guard guard;
+    if (ended) return;
+    clock_choice.Tick(kind, object, name, parameters, now_ns, passes.samples_total(), samples,
+                      [&](std::string_view clock, std::uint64_t time_ns, std::uint64_t count) {
+                        stepped = true;
+                        over |= OneStep(clock, time_ns, count);
+                      });
+    if (stepped) UpdateGate(now_ns);
+  }
+  if (!stepped) return;
+  if (settings.mode == Mode::kTrace) WriteMark(MarkKind::kResidentBytes, {}, ResidentBytes());
+  Tell(Moment::kStepEnd);
+  if (over && TakeEnd()) {
+    WriteTotals(0);
+    EndProgram(settings);
+  }
+}
+
+// A batch's indices, chained within one pass over the data.
+std::uint64_t ChainHash(std::uint64_t hash, const std::size_t* indices, std::size_t count) noexcept {
+  for (std::size_t n = 0; n < count; ++n) {
+    hash = (hash ^ indices[n]) * 0xff51afd7ed558ccdull;
+    hash ^= hash >> 33;
+  }
+  return hash;
+}
+
+struct Claims {
+  std::array<char[48], 64> keys{};
+  std::size_t count = 0;
+} claims;
+
+}  // namespace
+
+void Start(const Settings& from) noexcept {
+  settings = from;
+  clock_choice.Want(settings.clock);
+  window.Start(settings.window);
+  pthread_atfork([] { pthread_mutex_lock(&lock); }, [] { pthread_mutex_unlock(&lock); },
+                 [] {
+                   // Steps, window and end belong to the process that began them.
+                   active.store(false);
+                   pthread_mutex_unlock(&lock);
+                 });
+  if (settings.mode == Mode::kTrace) gate.store(kGateOps);
+  active.store(true);
+}
+
+void ProgramEnds(int status) noexcept {
+  if (!Active() || !TakeEnd()) return;
+  {
+    const Guard guard;
+    clock_choice.Settle(
+        [](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) { OneStep(clock, time_ns, samples); });
+    if (window.measuring()) WriteMark(MarkKind::kMeasureEnd, {}, window.measured());
+  }
+  WriteTotals(status);
+  capture::Close(true);
+}
+
+bool Active() noexcept {
+  return active.load(std::memory_order_relaxed);
+}
+bool Tracing() noexcept {
+  return Active() && settings.mode == Mode::kTrace;
+}
+
+void SamplerReset(const void* sampler) noexcept {
+  if (!Active()) return;
+  const Guard guard;
+  sample_hash = 0;
+  WriteEpoch(passes.Reset(sampler, NowNs()));
+}
+
+void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices,
+                 std::size_t samples) noexcept {
+  if (!Active()) return;
+  bool trains = false;
+  {
+    const Guard guard;
+    WriteEpoch(passes.Batch(sampler, begin_ns, samples));
+    trains = !passes.evaluates();
+    if (settings.mode == Mode::kCheck && indices != nullptr) {
+      sample_hash = ChainHash(sample_hash, indices, samples);
+      WriteMark(MarkKind::kSampleHash, {}, sample_hash);
+    }
+  }
+  Range(RangeCategory::kLoader, "sampler", begin_ns, NowNs(), samples, true);
+  if (trains) Tell(Moment::kBatchBegin);
+}
+
+void SamplerRanOut(const void* sampler, std::uint64_t begin_ns) noexcept {
+  if (!Active()) return;
+  {
+    const Guard guard;
+    if (passes.RanOut(sampler, NowNs())) window.EpochEnding();
+    UpdateGate(begin_ns);
+  }
+  Range(RangeCategory::kLoader, "sampler", begin_ns, NowNs(), 0, true);
+  Tell(Moment::kLoaderEnd);
+}
+
+void BackwardBegins(const void* roots) noexcept {
+  ++backward_depth;
+  if (!Active()) return;
+  if (backward_depth == 1) {
+    const Guard guard;
+    WriteEpoch(passes.Backward());
+  }
+  Tell(Moment::kBackwardBegin);
+  const TorchHooks* known = hooks.load(std::memory_order_acquire);
+  if (settings.mode == Mode::kCheck && known != nullptr && backward_depth == 1) known->backward_roots(roots);
+}
+
+void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
+  --backward_depth;
+  if (!Active()) return;
+  Range(RangeCategory::kBackward, "backward", begin_ns, NowNs(), 0, true);
+  Tell(Moment::kBackwardEnd);
+  if (!threw && backward_depth == 0) Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
+}
+
+bool InBackward() noexcept {
+  return backward_depth > 0;
+}
+
+void ZeroGradBegins() noexcept {
+  if (Active()) Tell(Moment::kZeroGrad);
+}
+
+void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept {
+  Range(RangeCategory::kZeroGrad, "zero_grad", begin_ns, NowNs(), set_to_none ? 1 : 0, true);
+}
+
+std::uint64_t ParametersOf(const void* optimizer) noexcept {
+  const TorchHooks* known = hooks.load(std::memory_order_acquire);
+  return known != nullptr ? known->parameters(optimizer) : 0;
+}
+
+void OptimizerBegins() noexcept {
+  if (optimizer_depth++ == 0 && Active()) Tell(Moment::kOptimizerBegin);
+}
+
+void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,
+                   bool threw) noexcept {
+  if (--optimizer_depth > 0 || !Active()) return;
+  Range(RangeCategory::kOptimizer, name, begin_ns, NowNs(), parameters, true);
+  if (!threw) Tick(StepClock::Kind::kOptimizer, optimizer, name, parameters, 0);
+}
+
+void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
+  Range(RangeCategory::kWait, "condition_variable", begin_ns, end_ns, 0, true);
+}
+
+void UserRange(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
+  if (!Active()) return;
+  Range(RangeCategory::kUser, name, begin_ns, end_ns, 0, false);
+  if (name == "step") Tick(StepClock::Kind::kRange, nullptr, name, 0, 0);
+}
+
+void MarkedStepEnd(std::uint64_t samples) noexcept {
+  if (Active()) Tick(StepClock::Kind::kMark, nullptr, "mark", 0, samples);
+}
+
+void Evaluation(bool begins) noexcept {
+  static constinit thread_local std::uint64_t begin_ns = 0;
+  if (!Active()) return;
+  if (!begins && begin_ns != 0) Range(RangeCategory::kEvaluation, "evaluation", begin_ns, NowNs(), 0, true);
+  begin_ns = begins ? NowNs() : 0;
+}
+
+void Claim(std::string_view key) noexcept {
+  if (!Active() || Claimed(key)) return;
+  const Guard guard;
+  if (claims.count == claims.keys.size() || key.size() >= sizeof claims.keys[0]) return;
+  std::memcpy(claims.keys[claims.count++], key.data(), key.size());
+}
+
+bool Claimed(std::string_view key) noexcept {
+  const Guard guard;
+  for (std::size_t n = 0; n < claims.count; ++n) {
+    if (key == claims.keys[n]) return true;
+  }
+  return false;
+}
+
+const ProbeApi* Api() noexcept {
+  static const ProbeApi api{
+      .version = kProbeApiVersion,
+      .gate = &gate,
+      .tracing = settings.mode == Mode::kTrace,
+      .checking = settings.mode == Mode::kCheck,
+      .now_ns = NowNs,
+      .append = [](const void* records, std::size_t bytes) { return capture::Append(records, bytes); },
+      .string_id =
+          [](const char* text, std::size_t length) {
+            return capture::StringId({text, length});
+          },
+      .call_stack = CallStackId,
+      .mark = [](std::uint8_t kind, const char* name,
+                 std::uint64_t value) { WriteMark(static_cast<MarkKind>(kind), name, value); },
+      .fact = [](const char* key, const char* value) { capture::WriteFact(key, value); },
+      .applied = [](const char* key, const char* where, const char* old_value, const char* now,
+                    std::uint32_t flags) { capture::WriteApplied(key, where, old_value, now, flags); },
+      .user_range =
+          [](const char* name, std::size_t length, std::uint64_t begin_ns, std::uint64_t end_ns) {
+            UserRange({name, length}, begin_ns, end_ns);
+          },
+      .claimed = [](const char* key) { return Claimed(key); },
+      .in_backward = InBackward,
+      .set_torch_hooks = [](const TorchHooks* given) { hooks.store(given, std::memory_order_release); },
+  };
+  return Active() ? &api : nullptr;
+}
+
+}  // namespace loopscope::loop

@@ -1,0 +1,56 @@
+// The training loop as the interposed functions see it: turns their calls into records, steps, epochs and the end of
+// a bounded run. Every function may be called from any thread and does nothing while no capture is open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "probes/preload/probe_api.h"
+#include "probes/preload/settings.h"
+#include "probes/preload/step_clock.h"
+#include "probes/wire.h"
+
+namespace loopscope::loop {
+
+void Start(const Settings& settings) noexcept;
+
+// The program ends by itself, with `status`.
+void ProgramEnds(int status) noexcept;
+
+bool Active() noexcept;   // a capture is open in this process (not in its forked children)
+bool Tracing() noexcept;  // … and ranges are recorded
+
+// A sampler was started, or asked for a batch that it gave (`indices` may be null) or did not give.
+void SamplerReset(const void* sampler) noexcept;
+void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples) noexcept;
+void SamplerRanOut(const void* sampler, std::uint64_t begin_ns) noexcept;
+
+void BackwardBegins(const void* roots) noexcept;
+void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept;
+bool InBackward() noexcept;
+
+void ZeroGradBegins() noexcept;
+void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept;
+
+// How many numbers a torch::optim::Optimizer trains; 0 unknown.
+std::uint64_t ParametersOf(const void* optimizer) noexcept;
+
+// Brackets an optimizer's step; nested ones (a derived class calling its base) count as the outermost.
+void OptimizerBegins() noexcept;
+void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,
+                   bool threw) noexcept;
+
+void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
+
+void UserRange(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
+void MarkedStepEnd(std::uint64_t samples) noexcept;
+void Evaluation(bool begins) noexcept;
+
+// A treatment that the program applies itself.
+void Claim(std::string_view key) noexcept;
+bool Claimed(std::string_view key) noexcept;
+
+const ProbeApi* Api() noexcept;  // null while not active
+
+}  // namespace loopscope::loop

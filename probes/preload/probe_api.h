@@ -1,0 +1,59 @@
+// What the preloaded library offers to the other injected libraries (torch, nvtx), so that all of them share one
+// writer, one clock and one window; and what the LibTorch probe gives back. Plain C functions, none throws.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace loopscope {
+
+enum GateBit : std::uint32_t {
+  kGateOps = 1,     // ops are recorded
+  kGateDetail = 2,  // with their inputs and stacks
+};
+
+// Points of the training loop at which treatments act. All but kFinish come from the thread that reached them.
+enum class Moment : std::uint32_t {
+  kBatchBegin,      // the training loader was asked for a batch and has one
+  kLoaderEnd,       // a loader ran out
+  kZeroGrad,        // zero_grad begins
+  kBackwardBegin,   // torch::autograd::backward begins
+  kBackwardEnd,     // … returned or threw
+  kOptimizerBegin,  // an optimizer's step begins
+  kStepEnd,         // the step clock ticked
+};
+
+// Implemented by the LibTorch probe.
+struct TorchHooks {
+  void (*moment)(Moment moment);
+  void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; check mode only
+  std::uint64_t (*parameters)(const void* optimizer);  // how many numbers a torch::optim::Optimizer trains
+  void (*finish)();                                    // read treatments back, write what is still held
+};
+
+inline constexpr std::uint32_t kProbeApiVersion = 1;
+
+struct ProbeApi {
+  std::uint32_t version;
+  const std::atomic<std::uint32_t>* gate;  // GateBit
+  bool tracing, checking;                  // LOOPSCOPE_MODE; neither: only the clock
+  std::uint64_t (*now_ns)();
+  bool (*append)(const void* records, std::size_t bytes);
+  std::uint32_t (*string_id)(const char* text, std::size_t length);
+  std::uint32_t (*call_stack)();  // the caller's; 0 where it could not be taken
+  void (*mark)(std::uint8_t kind, const char* name, std::uint64_t value);
+  void (*fact)(const char* key, const char* value);
+  void (*applied)(const char* key, const char* where, const char* old_value, const char* now, std::uint32_t flags);
+  void (*user_range)(const char* name, std::size_t length, std::uint64_t start_ns, std::uint64_t end_ns);
+  bool (*claimed)(const char* key);  // the program applies this treatment itself
+  bool (*in_backward)();             // this thread is inside torch::autograd::backward
+  void (*set_torch_hooks)(const TorchHooks* hooks);
+};
+
+}  // namespace loopscope
+
+// Null while no capture is open in this process.
+extern "C" const loopscope::ProbeApi* loopscope_probe_api();
+// In the LibTorch probe: returns null, or why it cannot work with this program's torch.
+extern "C" const char* loopscope_torch_attach(const loopscope::ProbeApi* api);

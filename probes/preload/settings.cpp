@@ -1,0 +1,67 @@
+#include "probes/preload/settings.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "probes/environment.h"
+
+namespace loopscope {
+namespace {
+
+std::uint64_t Number(const char* name, std::uint64_t otherwise) noexcept {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text, &end, 10);
+  return *end == '\0' ? value : otherwise;
+}
+
+std::uint64_t Nanoseconds(const char* name, double otherwise_s) noexcept {
+  const char* text = std::getenv(name);
+  const double seconds = text != nullptr && *text != '\0' ? std::strtod(text, nullptr) : otherwise_s;
+  return seconds > 0 ? static_cast<std::uint64_t>(seconds * 1e9) : 0;
+}
+
+std::string_view Text(const char* name) noexcept {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+Settings ReadSettings() noexcept {
+  Settings settings;
+  settings.run_dir = std::getenv(env::kRunDir);
+  if (settings.run_dir == nullptr || *settings.run_dir == '\0') {
+    settings.run_dir = nullptr;
+    return settings;
+  }
+  const std::string_view mode = Text(env::kMode);
+  if (mode == env::kModeClock) settings.mode = Mode::kClock;
+  if (mode == env::kModeCheck) settings.mode = Mode::kCheck;
+  const bool traces = settings.mode == Mode::kTrace;
+  settings.window.warmup = Number(env::kWarmup, 10);
+  settings.window.steps = Number(env::kSteps, 0);
+  settings.window.detail = traces ? Number(env::kDetail, 5) : 0;
+  settings.window.until_epoch = traces && Text(env::kUntil) == "epoch";
+  settings.window.time_ns = Nanoseconds(env::kTime, 120);
+  settings.clock = Text(env::kClock);
+  settings.limit_bytes = Number(env::kCaptureLimit, 0);
+  settings.rank_timeout_ns = Nanoseconds(env::kRankTimeout, 30);
+  return settings;
+}
+
+Rank ReadRank() noexcept {
+  static constexpr const char* kPairs[][2] = {{"RANK", "WORLD_SIZE"},
+                                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                              {"PMI_RANK", "PMI_SIZE"},
+                                              {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+  for (const auto& [rank, size] : kPairs) {
+    if (std::getenv(rank) == nullptr || std::getenv(size) == nullptr) continue;
+    const int count = static_cast<int>(Number(size, 1));
+    if (count > 1) return {static_cast<int>(Number(rank, 0)), count};
+  }
+  return {};
+}
+
+}  // namespace loopscope

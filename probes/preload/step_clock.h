@@ -1,0 +1,156 @@
+// Chooses what ends a training step, once per run: marks of the program, an NVTX range named "step", the primary
+// optimizer's step, or bursts of backward, in this order. Until the choice has settled, steps are held back, so that
+// the capture carries the steps of one clock only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+namespace loopscope {
+
+class StepClock {
+ public:
+  enum class Kind : std::uint8_t { kBackward, kOptimizer, kRange, kMark };  // the later, the stronger
+
+  // Steps of the chosen clock after which no other is chosen any more: by then every optimizer of a usual loop stepped.
+  static constexpr std::uint64_t kSettleAfter = 5;
+  // Backward passes without any optimizer step after which they are the clock themselves.
+  static constexpr std::uint64_t kBackwardsToTrust = 24;
+
+  // `wanted`: the name of the clock to use ("optimizer:SGD#1", "mark" …); empty: choose. An optimizer is wanted by its
+  // number, since a treatment may change its class.
+  void Want(std::string_view wanted) {
+    const std::size_t length = std::min(wanted.size(), sizeof wanted_ - 1);
+    std::memcpy(wanted_, wanted.data(), length);
+    wanted_[length] = '\0';
+  }
+
+  // A candidate's step ended at time_ns, when `samples_total` samples had been trained on in all. `object` tells
+  // optimizers apart; `parameters` is its size; `samples` is what the program says itself (0: unknown).
+  // Calls emit(name, time_ns, samples) for each step that is now known to be one.
+  template <class Emit>
+  void Tick(Kind kind, const void* object, std::string_view class_name, std::uint64_t parameters, std::uint64_t time_ns,
+            std::uint64_t samples_total, std::uint64_t samples, Emit emit) {
+    Candidate* candidate = Find(kind, object, class_name, parameters);
+    if (candidate == nullptr) return;
+    ++candidate->count;
+    if (settled_) {
+      if (candidate == chosen_) EmitOne({candidate, time_ns, samples_total, samples}, emit);
+      return;
+    }
+    if (held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
+    Choose(candidate);
+    const bool enough = chosen_ != nullptr && (wanted_[0] != '\0' || chosen_->count >= kSettleAfter);
+    if (!enough && held_count_ < held_.size()) return;
+    Settle(emit);
+  }
+
+  // Hands out what is held back: the run ends before the choice has settled.
+  template <class Emit>
+  void Settle(Emit emit) {
+    if (settled_ || chosen_ == nullptr) return;
+    settled_ = true;
+    for (std::size_t n = 0; n < held_count_; ++n) {
+      if (held_[n].candidate == chosen_) EmitOne(held_[n], emit);
+    }
+  }
+
+  bool settled() const { return settled_; }
+
+ private:
+  struct Candidate {
+    Kind kind{};
+    const void* object = nullptr;
+    std::uint64_t parameters = 0, count = 0;
+    int number = 0;  // optimizers, by their first step
+    char name[56] = "";
+  };
+  struct Held {
+    const Candidate* candidate;
+    std::uint64_t time_ns, samples_total, samples;
+  };
+
+  Candidate* Find(Kind kind, const void* object, std::string_view class_name, std::uint64_t parameters) {
+    for (std::size_t n = 0; n < candidate_count_; ++n) {
+      Candidate& known = candidates_[n];
+      if (known.kind != kind || (kind == Kind::kOptimizer && known.object != object)) continue;
+      known.parameters = std::max(known.parameters, parameters);
+      return &known;
+    }
+    if (candidate_count_ == candidates_.size()) return nullptr;
+    Candidate& made = candidates_[candidate_count_++];
+    made = {kind, object, parameters, 0, 0, ""};
+    Name(made, class_name);
+    return &made;
+  }
+
+  void Name(Candidate& made, std::string_view class_name) {
+    switch (made.kind) {
+      case Kind::kMark:
+        std::strcpy(made.name, "mark");
+        return;
+      case Kind::kRange:
+        std::strcpy(made.name, "nvtx:step");
+        return;
+      case Kind::kBackward:
+        std::strcpy(made.name, "backward");
+        return;
+      case Kind::kOptimizer:
+        break;
+    }
+    made.number = ++optimizers_;
+    std::snprintf(made.name, sizeof made.name, "optimizer:%.*s#%d",
+                  static_cast<int>(std::min<std::size_t>(class_name.size(), 32)), class_name.data(), made.number);
+  }
+
+  bool Wanted(const Candidate& candidate) const {
+    if (std::strcmp(candidate.name, wanted_) == 0) return true;
+    const char* number = std::strrchr(wanted_, '#');
+    return candidate.kind == Kind::kOptimizer && std::strncmp(wanted_, "optimizer:", 10) == 0 && number != nullptr &&
+           std::atoi(number + 1) == candidate.number;
+  }
+
+  void Choose(const Candidate* ticked) {
+    if (wanted_[0] != '\0') {
+      if (Wanted(*ticked)) chosen_ = ticked;
+      return;
+    }
+    // One optimizer may step before another of the same loop: nothing is chosen until one steps for the second time.
+    if (ticked->kind == Kind::kOptimizer && ticked->count < 2 && chosen_ == nullptr) return;
+    if (ticked->kind == Kind::kBackward && (optimizers_ > 0 || ticked->count < kBackwardsToTrust)) return;
+    for (std::size_t n = 0; n < candidate_count_; ++n) {
+      const Candidate& other = candidates_[n];
+      if (other.kind == Kind::kBackward && &other != ticked) continue;
+      if (chosen_ == nullptr || Better(other, *chosen_)) chosen_ = &other;
+    }
+  }
+
+  static bool Better(const Candidate& one, const Candidate& other) {
+    if (one.kind != other.kind) return one.kind > other.kind;
+    if (one.parameters != other.parameters) return one.parameters > other.parameters;
+    return one.number < other.number;
+  }
+
+  template <class Emit>
+  void EmitOne(const Held& held, Emit emit) {
+    const std::uint64_t counted = held.samples_total - std::min(samples_emitted_, held.samples_total);
+    samples_emitted_ = held.samples_total;
+    emit(std::string_view(held.candidate->name), held.time_ns, held.samples != 0 ? held.samples : counted);
+  }
+
+  char wanted_[64] = "";
+  std::array<Candidate, 16> candidates_{};
+  std::size_t candidate_count_ = 0;
+  int optimizers_ = 0;
+  const Candidate* chosen_ = nullptr;
+  bool settled_ = false;
+  std::array<Held, 256> held_{};
+  std::size_t held_count_ = 0;
+  std::uint64_t samples_emitted_ = 0;
+};
+
+}  // namespace loopscope

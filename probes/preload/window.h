@@ -1,0 +1,89 @@
+// The bounded run: which steps are measured, when ops are recorded and with how much detail, and when the run is over.
+// Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace loopscope {
+
+struct WindowSettings {
+  std::uint64_t warmup = 10;  // steps before the window; at least 1: the window opens at a step's end
+  std::uint64_t steps = 50;   // in the window; 0: to the program's own end
+  std::uint64_t detail = 5;   // steps in the detail window after warm-up; 0: no detail anywhere
+  bool until_epoch = false;   // go on until an epoch boundary and the training after it were seen
+  std::uint64_t time_ns = 0;  // … but no longer than this after the window closed
+};
+
+// What the caller has to do after an event.
+struct WindowActions {
+  bool measure_begin = false, measure_end = false, finish = false;
+};
+
+class Window {
+ public:
+  void Start(const WindowSettings& settings) {
+    settings_ = settings;
+    if (settings_.warmup == 0) settings_.warmup = 1;
+  }
+
+  // A step of the chosen clock ended.
+  WindowActions StepEnded(std::uint64_t time_ns) {
+    WindowActions actions;
+    if (phase_ == Phase::kDone) return actions;
+    ++total_;
+    if (boundary_ == Boundary::kTraining && ++steps_after_boundary_ >= 2) boundary_ = Boundary::kSeen;
+    if (phase_ == Phase::kWarmup && total_ >= settings_.warmup) {
+      phase_ = Phase::kMeasuring;
+      actions.measure_begin = true;
+      return actions;
+    }
+    if (phase_ == Phase::kMeasuring && ++measured_ == settings_.steps) {
+      actions.measure_end = true;
+      phase_ = Phase::kWaiting;
+      waiting_since_ns_ = time_ns;
+    }
+    if (phase_ == Phase::kWaiting && Over(time_ns)) {
+      phase_ = Phase::kDone;
+      actions.finish = true;
+    }
+    return actions;
+  }
+
+  // The training loader ran out. What ran before the window opened is not counted.
+  void EpochEnding() {
+    if (boundary_ == Boundary::kNone && phase_ != Phase::kWarmup) boundary_ = Boundary::kInside;
+  }
+  // Training goes on after an epoch boundary.
+  void EpochStarted() {
+    loader_seen_ = true;
+    if (boundary_ == Boundary::kInside) boundary_ = Boundary::kTraining;
+  }
+
+  bool detail() const {
+    if (settings_.detail == 0) return false;
+    return AtBoundary() || (phase_ == Phase::kMeasuring && measured_ < settings_.detail);
+  }
+  bool record_ops() const {
+    return phase_ == Phase::kWarmup || phase_ == Phase::kMeasuring || (phase_ == Phase::kWaiting && AtBoundary());
+  }
+  bool measuring() const { return phase_ == Phase::kMeasuring; }
+  std::uint64_t measured() const { return measured_; }
+
+ private:
+  enum class Phase { kWarmup, kMeasuring, kWaiting, kDone };
+  enum class Boundary { kNone, kInside, kTraining, kSeen };
+
+  bool AtBoundary() const { return boundary_ == Boundary::kInside || boundary_ == Boundary::kTraining; }
+  bool Over(std::uint64_t time_ns) const {
+    if (!settings_.until_epoch || !loader_seen_ || boundary_ == Boundary::kSeen) return true;
+    return time_ns - waiting_since_ns_ >= settings_.time_ns;
+  }
+
+  WindowSettings settings_;
+  Phase phase_ = Phase::kWarmup;
+  Boundary boundary_ = Boundary::kNone;
+  bool loader_seen_ = false;
+  std::uint64_t total_ = 0, measured_ = 0, steps_after_boundary_ = 0, waiting_since_ns_ = 0;
+};
+
+}  // namespace loopscope

@@ -1,0 +1,35 @@
+"""The Python shim: what Loopscope loads into a Python process. Does nothing until the program imports torch."""
+
+import os
+import random
+import sys
+
+from . import imports
+
+
+def start():
+    """Called by sitecustomize, before the program's own code."""
+    from . import settings
+
+    chosen = settings.read()
+    callbacks = {"torch": lambda module: _torch_was_imported(module, chosen)}
+    if chosen.seed is not None:
+        random.seed(chosen.seed)
+        callbacks["numpy"] = lambda module: module.random.seed(chosen.seed % 2**32)
+    imports.after(callbacks)
+
+
+def _torch_was_imported(torch, chosen):
+    from . import attach
+
+    try:
+        attach.attach(torch, chosen)
+    except Exception as error:
+        if os.environ.get("LOOPSCOPE_SHIM_TRACEBACK"):
+            import traceback
+
+            traceback.print_exc()
+        sys.stderr.write(
+            f"loopscope: the Python shim cannot work with torch {torch.__version__}: {type(error).__name__}: {error}; "
+            "training goes on unobserved\n"
+        )

@@ -1,0 +1,61 @@
+"""Which line of the program is running: the innermost frame that belongs to the user."""
+
+import os
+import sys
+import sysconfig
+
+_START_FOLDER = os.getcwd()
+_SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_is_user = {}  # by file name
+
+
+def foreign_folders():
+    """Folders whose code is never the user's: the shim's, the standard library's, torch's."""
+    folders = [_SHIM]
+    for name in ("stdlib", "platstdlib"):
+        folder = sysconfig.get_path(name)
+        if folder:
+            folders.append(os.path.join(folder, ""))
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.__file__:
+        folders.append(os.path.join(os.path.dirname(torch.__file__), ""))
+    return folders
+
+
+def _belongs_to_user(path):
+    known = _is_user.get(path)
+    if known is None:
+        known = not (
+            path.startswith("<frozen")
+            or any(part in path for part in _LIBRARY_PARTS)
+            or any(path.startswith(folder) for folder in foreign_folders())
+        )
+        _is_user[path] = known
+    return known
+
+
+def user_frame():
+    """The innermost frame of the user's code; of any code outside torch and the shim where there is none; or None."""
+    frame = sys._getframe(1)
+    library = None
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if _belongs_to_user(path):
+            return frame
+        if library is None and not path.startswith("<") and not path.startswith(tuple(foreign_folders())):
+            library = frame
+        frame = frame.f_back
+    return library
+
+
+def shown(path):
+    """`path` relative to the folder the program was started in, where it lies below it."""
+    inside = os.path.join(_START_FOLDER, "")
+    return path[len(inside) :] if path.startswith(inside) else path
+
+
+def place():
+    """"train.py:42" of the user's line that is running; "" when no such line is."""
+    frame = user_frame()
+    return f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""

@@ -1,0 +1,76 @@
+"""The preloaded library's functions for interpreters (probes/preload/script.h), by ctypes."""
+
+import ctypes
+import os
+import time
+
+now_ns = time.monotonic_ns  # CLOCK_MONOTONIC, the capture's clock
+
+BACKWARD, OPTIMIZER, ZERO_GRAD, EVALUATION, FORWARD = 2, 3, 4, 8, 9  # wire.h, RangeCategory
+PROBE_OFF, PROBE_ON = 10, 11  # wire.h, MarkKind
+NOT_APPLICABLE, LOST, FAILED = 1, 2, 4  # wire.h, AppliedFlag
+
+_TEXT, _ID, _NS, _INT = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int
+_FUNCTIONS = {
+    "start": (_TEXT, []),
+    "load_torch": (_TEXT, []),
+    "foreign_code": (None, [_TEXT]),
+    "loader_started": (None, [_ID, _NS, _TEXT]),
+    "loader_gave": (None, [_ID, _NS, _TEXT, ctypes.POINTER(ctypes.c_size_t), ctypes.c_size_t]),
+    "loader_ran_out": (None, [_ID, _NS, _TEXT]),
+    "backward_begins": (None, []),
+    "backward_ends": (None, [_NS, _INT]),
+    "zero_grad_begins": (None, []),
+    "zero_grad_ends": (None, [_NS, _INT]),
+    "optimizer_begins": (None, []),
+    "optimizer_ends": (None, [_ID, _TEXT, ctypes.c_uint64, _NS, _INT]),
+    "range": (None, [_INT, _TEXT, _NS, _NS, ctypes.c_uint64]),
+    "mark": (None, [_INT, _TEXT, ctypes.c_uint64]),
+    "loss": (None, [ctypes.c_double]),
+    "claim": (None, [_TEXT]),
+    "fact": (None, [_TEXT, _TEXT]),
+    "applied": (None, [_TEXT, _TEXT, _TEXT, _TEXT, ctypes.c_uint32]),
+}
+_FINISH = ctypes.PYFUNCTYPE(None)
+
+
+class Missing(Exception):
+    """The preloaded library is not there, or of another version."""
+
+
+class Probe:
+    """One attribute per function; texts are bytes. Calls keep the interpreter's lock: none of them waits."""
+
+    def __init__(self):
+        library = _library()
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(library, "loopscope_script_" + name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+        self._set_finish = library.loopscope_script_set_finish
+        self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
+
+    def set_finish(self, finish):
+        """`finish` is called before a bounded run ends."""
+        self._finish = _FINISH(finish)
+        self._set_finish(self._finish)
+
+
+def _library():
+    library = ctypes.PyDLL(None)
+    if hasattr(library, "loopscope_script_start"):
+        return library
+    # LD_PRELOAD did not reach this process (a set-user-id program between, a wrapper that clears it).
+    path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "libloopscope_preload.so")
+    try:
+        library = ctypes.PyDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise Missing(str(error)) from None
+    if not hasattr(library, "loopscope_script_start"):
+        raise Missing(f"{path} is of another version")
+    return library
+
+
+def text(value):
+    """A str as the functions take it."""
+    return str(value).encode("utf-8", "replace")

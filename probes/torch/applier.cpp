@@ -1,0 +1,124 @@
+#include "probes/torch/applier.h"
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+#include "probes/environment.h"
+#include "probes/torch/api.h"
+#include "probes/wire.h"
+
+namespace loopscope {
+
+#define LOOPSCOPE_APPLIER(stem, constant) extern const Applier constant;
+#include "probes/torch/treatments/appliers.def"
+#undef LOOPSCOPE_APPLIER
+
+namespace {
+
+#define LOOPSCOPE_APPLIER(stem, constant) &constant,
+constexpr std::array kAppliers = {
+#include "probes/torch/treatments/appliers.def"
+};
+#undef LOOPSCOPE_APPLIER
+
+struct Asked {
+  const Applier* applier = nullptr;  // null: not asked for
+  std::string value, old_value, refusal, failure;
+  bool looked_at = false;  // its precondition was checked
+  bool changed = false;
+};
+
+struct State {
+  std::mutex lock;
+  std::array<Asked, kAppliers.size()> asked;
+  bool any = false;
+};
+
+// Never destroyed: the loop may go on while static objects go.
+State& Treatments() {
+  static State* state = new State;
+  return *state;
+}
+
+void Ask(std::string_view key, std::string_view value) {
+  for (std::size_t n = 0; n < kAppliers.size(); ++n) {
+    if (kAppliers[n]->key != key) continue;
+    Treatments().asked[n].applier = kAppliers[n];
+    Treatments().asked[n].value = value;
+    Treatments().any = true;
+  }
+}
+
+bool IsProgramsOwn(const Asked& asked) {
+  return api->claimed(std::string(asked.applier->key).c_str());
+}
+
+void Assert(Asked& asked, Moment moment) {
+  const Applier& applier = *asked.applier;
+  if (!asked.looked_at) asked.refusal = applier.refusal(asked.value);
+  asked.looked_at = true;
+  if (!asked.refusal.empty()) return;
+  if (applier.at != nullptr) return applier.at(moment, asked.value);
+  std::string now = applier.read();
+  if (now == asked.value) return;
+  if (!asked.changed) asked.old_value = std::move(now);
+  asked.changed = true;
+  applier.write(asked.value);
+}
+
+void Report(const Asked& asked) {
+  const Applier& applier = *asked.applier;
+  const auto write = [&](std::string_view where, const std::string& old_value, const std::string& now,
+                         std::uint32_t flags) {
+    api->applied(std::string(applier.key).c_str(), std::string(where).c_str(), old_value.c_str(), now.c_str(), flags);
+  };
+  if (!asked.failure.empty()) return write(applier.where, "", asked.failure, wire::kAppliedFailed);
+  if (!asked.looked_at) return write("", "", "the training loop was not reached", wire::kAppliedNotApplicable);
+  if (!asked.refusal.empty()) return write("", "", asked.refusal, wire::kAppliedNotApplicable);
+  const std::string now = applier.read();
+  if (applier.at != nullptr) {
+    if (now == asked.value) return write(applier.where, "off", now, 0);
+    return write("", "", now, wire::kAppliedNotApplicable);
+  }
+  if (!asked.changed) return write("", "", "already " + asked.value, wire::kAppliedNotApplicable);
+  write(applier.where, asked.old_value, now, now == asked.value ? 0u : wire::kAppliedLost);
+}
+
+}  // namespace
+
+void AskForTreatments() {
+  const char* text = std::getenv(env::kTreatment);
+  std::string_view rest = text != nullptr ? text : "";
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(item.size() < rest.size() ? item.size() + 1 : rest.size());
+    const std::size_t equals = item.find('=');
+    if (equals != item.npos) Ask(item.substr(0, equals), item.substr(equals + 1));
+  }
+}
+
+void ApplyTreatments(Moment moment) {
+  State& state = Treatments();
+  if (!state.any) return;
+  const std::lock_guard guard(state.lock);
+  for (Asked& asked : state.asked) {
+    if (asked.applier == nullptr || !asked.failure.empty() || IsProgramsOwn(asked)) continue;
+    try {
+      Assert(asked, moment);
+    } catch (const std::exception& error) {
+      asked.failure = error.what();
+    }
+  }
+}
+
+void ReportTreatments() {
+  State& state = Treatments();
+  const std::lock_guard guard(state.lock);
+  for (const Asked& asked : state.asked) {
+    if (asked.applier != nullptr && !IsProgramsOwn(asked)) Report(asked);
+  }
+}
+
+}  // namespace loopscope

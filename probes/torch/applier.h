@@ -1,0 +1,32 @@
+// The seam of what treatments change inside LibTorch: one file in treatments/ ends in one constant of Applier and has
+// one line in treatments/appliers.def.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "probes/preload/probe_api.h"
+
+namespace loopscope {
+
+struct Applier {
+  std::string_view key;    // "cudnn.benchmark"
+  std::string_view where;  // what is changed, for the report: "at::globalContext().benchmarkCuDNN"
+  // Why this value cannot be applied in this program, e.g. no such device; "" when it can.
+  std::string (*refusal)(std::string_view value);
+  // What stands now, in the words that values use; what a value turns it into.
+  std::string (*read)();
+  void (*write)(std::string_view value);
+  // For a change that holds for a part of the step only; null: it holds always and is asserted again at each moment.
+  // Then read() is asked at the end only, and tells whether it was ever in force.
+  void (*at)(Moment moment, std::string_view value);
+};
+
+// The loop reached `moment`: asserts every treatment that was asked for and is not the program's own.
+void ApplyTreatments(Moment moment);
+// Reads back what was asked for and reports it, once.
+void ReportTreatments();
+// Reads LOOPSCOPE_TREATMENT.
+void AskForTreatments();
+
+}  // namespace loopscope

@@ -1,0 +1,125 @@
+// How the LibTorch probe joins the preloaded library.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "probes/environment.h"
+#include "probes/torch/api.h"
+#include "probes/torch/applier.h"
+#include "probes/torch/losses.h"
+#include "probes/torch/ops.h"
+#include "probes/torch/optimizer.h"
+#include "probes/wire.h"
+
+namespace loopscope {
+
+const ProbeApi* api = nullptr;
+
+namespace {
+
+// Headers lay out RecordFunction: another minor version may have another layout.
+std::string VersionMismatch() {
+  auto* version = reinterpret_cast<std::uint64_t (*)()>(dlsym(RTLD_DEFAULT, "aoti_torch_abi_version"));
+  if (version == nullptr) return "the program's torch does not tell its version; built for " TORCH_VERSION;
+  const std::uint64_t running = version();
+  const auto major = static_cast<int>(running >> 56), minor = static_cast<int>(running >> 48 & 0xff);
+  if (major == TORCH_VERSION_MAJOR && minor == TORCH_VERSION_MINOR) return "";
+  return "built for torch " TORCH_VERSION ", the program has " + std::to_string(major) + "." + std::to_string(minor) +
+         "; build the probes against it with -DLOOPSCOPE_PYTHON";
+}
+
+void Switch(const char* key, bool on) {
+  api->fact(key, on ? "on" : "off");
+}
+
+// Once, when the program's own set-up is over.
+void WriteFacts() {
+  static std::atomic<bool> written{false};
+  if (written.exchange(true)) return;
+  api->fact("threads", std::to_string(at::get_num_threads()).c_str());
+  api->fact("interop_threads", std::to_string(at::get_num_interop_threads()).c_str());
+  Switch("cudnn.benchmark", at::globalContext().benchmarkCuDNN());
+  Switch("cudnn.deterministic", at::globalContext().deterministicCuDNN());
+  Switch("deterministic", at::globalContext().deterministicAlgorithms());
+}
+
+// The launcher sets threads through the environment; here it is read back.
+void ReportThreads() {
+  const char* treatment = std::getenv(env::kTreatment);
+  const std::string all = std::string(";") + (treatment != nullptr ? treatment : "") + ";";
+  const std::size_t at = all.find(";threads=");
+  if (at == all.npos || api->claimed("threads")) return;
+  const std::string asked = all.substr(at + 9, all.find(';', at + 1) - at - 9);
+  const std::string now = std::to_string(at::get_num_threads());
+  api->applied("threads", "OMP_NUM_THREADS", "", now.c_str(), now == asked ? 0u : wire::kAppliedLost);
+}
+
+void ReportFailure(const std::exception& error) {
+  api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), error.what(), 0);
+}
+
+// Nothing that LibTorch throws may reach the program through a probe.
+template <class Body>
+void Guarded(Body body) noexcept {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    ReportFailure(error);
+  }
+}
+
+const TorchHooks kHooks{
+    .moment =
+        [](Moment moment) {
+          Guarded([&] {
+            ApplyTreatments(moment);
+            if (moment == Moment::kStepEnd) WriteFacts();
+          });
+        },
+    .backward_roots = [](const void* roots) { Guarded([&] { KeepLoss(roots); }); },
+    .parameters = ParametersOf,
+    .finish =
+        [] {
+          Guarded([] { WriteLosses(); });
+          Guarded([] { ReportTreatments(); });
+          Guarded([] { ReportThreads(); });
+        },
+};
+
+void Seed() {
+  const char* seed = std::getenv(env::kSeed);
+  if (seed == nullptr || *seed == '\0') return;
+  const char* rank = std::getenv("RANK");
+  at::manual_seed(std::strtoull(seed, nullptr, 10) + (rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0));
+}
+
+}  // namespace
+}  // namespace loopscope
+
+extern "C" __attribute__((visibility("default"))) const char* loopscope_torch_attach(
+    const loopscope::ProbeApi* offered) {
+  using namespace loopscope;
+  static std::string reason;
+  if (offered == nullptr || offered->version != kProbeApiVersion) return "it belongs to another loopscope";
+  api = offered;
+  try {
+    reason = VersionMismatch();
+    if (!reason.empty()) return reason.c_str();
+    api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOn), "torch " TORCH_VERSION, 0);
+    api->fact("torch.version", TORCH_VERSION);
+    Seed();
+    AskForTreatments();
+    if (api->tracing) RecordOps();
+    api->set_torch_hooks(&kHooks);
+  } catch (const std::exception& error) {
+    reason = error.what();
+    return reason.c_str();
+  }
+  return nullptr;
+}

@@ -1,0 +1,129 @@
+#include "probes/torch/inputs.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "probes/torch/api.h"
+
+namespace loopscope {
+namespace {
+
+// Text of bounded length: what does not fit is left out.
+class Text {
+ public:
+  void Add(const char* text) {
+    const std::size_t length = std::min(std::strlen(text), sizeof text_ - 1 - length_);
+    std::memcpy(text_ + length_, text, length);
+    length_ += length;
+  }
+  template <class... Values>
+  void Format(const char* format, Values... values) {
+    char part[64];
+    std::snprintf(part, sizeof part, format, values...);
+    Add(part);
+  }
+  const char* data() const { return text_; }
+  std::size_t size() const { return length_; }
+
+ private:
+  char text_[1024];
+  std::size_t length_ = 0;
+};
+
+const char* DtypeName(c10::ScalarType dtype) {
+  switch (dtype) {
+    case c10::ScalarType::Double:
+      return "f64";
+    case c10::ScalarType::Float:
+      return "f32";
+    case c10::ScalarType::Half:
+      return "f16";
+    case c10::ScalarType::BFloat16:
+      return "bf16";
+    case c10::ScalarType::Float8_e4m3fn:
+    case c10::ScalarType::Float8_e5m2:
+      return "f8";
+    case c10::ScalarType::Long:
+      return "i64";
+    case c10::ScalarType::Int:
+      return "i32";
+    case c10::ScalarType::Short:
+      return "i16";
+    case c10::ScalarType::Char:
+      return "i8";
+    case c10::ScalarType::Byte:
+      return "u8";
+    case c10::ScalarType::Bool:
+      return "b1";
+    case c10::ScalarType::ComplexFloat:
+      return "c64";
+    default:
+      return "other";
+  }
+}
+
+// Sizes can be asked of plain tensors only: others compute them, or throw.
+bool HasPlainSizes(const at::Tensor& tensor) {
+  return !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
+         (tensor.layout() == c10::kStrided || tensor.layout() == c10::kMkldnn) && !tensor.is_nested();
+}
+
+void AddTensor(const at::Tensor& tensor, Text& text) {
+  if (!tensor.defined()) return text.Add("-");
+  text.Add(DtypeName(tensor.scalar_type()));
+  text.Add("[");
+  if (HasPlainSizes(tensor)) {
+    bool first = true;
+    for (const std::int64_t size : tensor.sizes()) {
+      text.Format(first ? "%lld" : ",%lld", static_cast<long long>(size));
+      first = false;
+    }
+  }
+  text.Add("]");
+  if (!tensor.is_cpu()) {
+    text.Add("@");
+    text.Add(tensor.device().str().c_str());
+  }
+  if (tensor.requires_grad()) text.Add("!");
+}
+
+void AddInput(const c10::IValue& input, Text& text) {
+  if (input.isTensor()) return AddTensor(input.toTensor(), text);
+  if (input.isNone()) return text.Add("-");
+  if (input.isBool()) return text.Add(input.toBool() ? "true" : "false");
+  if (input.isInt()) return text.Format("%lld", static_cast<long long>(input.toInt()));
+  if (input.isDouble()) return text.Format("%g", input.toDouble());
+  text.Add("?");
+}
+
+}  // namespace
+
+std::uint32_t ShapeHash(const at::RecordFunction& function) {
+  std::uint32_t hash = 2166136261u;
+  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ static_cast<std::uint32_t>(value)) * 16777619u; };
+  for (const c10::IValue& input : function.inputs()) {
+    if (!input.isTensor() || !input.toTensor().defined()) continue;
+    const at::Tensor& tensor = input.toTensor();
+    mix(static_cast<std::uint64_t>(tensor.scalar_type()) + 1);
+    if (!HasPlainSizes(tensor)) continue;
+    for (const std::int64_t size : tensor.sizes()) mix(static_cast<std::uint64_t>(size) + 0x100);
+  }
+  return hash != 0 ? hash : 1;
+}
+
+std::uint32_t InputsText(const at::RecordFunction& function) {
+  Text text;
+  bool first = true;
+  for (const c10::IValue& input : function.inputs()) {
+    if (!first) text.Add(";");
+    first = false;
+    AddInput(input, text);
+  }
+  return text.size() > 0 ? api->string_id(text.data(), text.size()) : 0;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,19 @@
+// What an op was called with: as text for the detail window, and as a hash of dtypes and sizes.
+#pragma once
+
+#include <ATen/record_function.h>
+
+#include <cstdint>
+
+namespace loopscope {
+
+// FNV-1a over the tensor inputs' dtypes and sizes; never 0.
+std::uint32_t ShapeHash(const at::RecordFunction& function);
+
+// String id of the text that probes/wire.h describes at OpDetailRecord; 0 when there are no inputs.
+std::uint32_t InputsText(const at::RecordFunction& function);
+
+// Autograd sequence number of the first tensor input's grad_fn; wire::kNoSequence when it has none.
+std::uint32_t Producer(const at::RecordFunction& function);
+
+}  // namespace loopscope

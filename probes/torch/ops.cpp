@@ -1,0 +1,176 @@
+#include "probes/torch/ops.h"
+
+#include <ATen/SequenceNumber.h>
+#include <ATen/record_function.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/csrc/profiler/orchestration/observer.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "probes/torch/api.h"
+#include "probes/torch/autocast.h"
+#include "probes/torch/inputs.h"
+#include "probes/wire.h"
+
+namespace loopscope {
+namespace {
+
+using wire::kNoSequence;
+
+struct OpenOp {
+  const at::RecordFunction* function;
+  std::uint64_t start_ns, sequence_before;
+  std::uint32_t name, sequence, shape_hash, inputs, stack, producer;
+  std::uint16_t forward_thread, flags;
+  bool is_op, has_detail, host_read;
+};
+
+struct OpenOps {
+  std::array<OpenOp, 192> ops;
+  std::uint32_t depth = 0;
+  std::uint32_t op_depth = 0;  // without user scopes
+  std::uint16_t profiler_flags = 0;
+};
+thread_local OpenOps open;
+
+// What is recorded of an op beyond its time, by name.
+enum NameTrait : std::uint8_t { kKnown = 1, kHashShapes = 2, kHostRead = 4 };
+
+std::uint8_t TraitsOf(std::string_view name) {
+  static constexpr std::string_view kShaped[] = {
+      "aten::mm",     "aten::addmm",  "aten::bmm",   "aten::baddbmm", "aten::linear",
+      "aten::matmul", "aten::addbmm", "aten::addmv", "aten::mv",      "aten::scaled_dot_product_attention"};
+  static constexpr std::string_view kReads[] = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"};
+  std::uint8_t traits = kKnown;
+  for (const std::string_view shaped : kShaped) traits |= name == shaped ? kHashShapes : 0;
+  for (const std::string_view read : kReads) traits |= name == read ? kHostRead : 0;
+  if (name.starts_with("aten::") && name.find("conv") != name.npos) traits |= kHashShapes;
+  return traits;
+}
+
+std::uint8_t CachedTraits(std::uint32_t id, std::string_view name) {
+  static std::array<std::atomic<std::uint8_t>, 16384> known{};
+  if (id == 0 || id >= known.size()) return TraitsOf(name);
+  const std::uint8_t cached = known[id].load(std::memory_order_relaxed);
+  if (cached != 0) return cached;
+  const std::uint8_t traits = TraitsOf(name);
+  known[id].store(traits, std::memory_order_relaxed);
+  return traits;
+}
+
+std::uint16_t ProfilerFlags() {
+  using torch::profiler::impl::ActiveProfilerType;
+  const ActiveProfilerType type = torch::profiler::impl::profilerType();
+  if (type == ActiveProfilerType::NONE) return 0;
+  return type == ActiveProfilerType::NVTX ? wire::kOpEmitNvtx : wire::kOpProfiler;
+}
+
+std::uint16_t StateFlags(bool outermost) {
+  std::uint16_t flags = 0;
+  if (c10::GradMode::is_enabled()) flags |= wire::kOpGradMode;
+  if (c10::InferenceMode::is_enabled()) flags |= wire::kOpInference;
+  if (torch::autograd::AnomalyMode::is_enabled()) flags |= wire::kOpAnomaly;
+  if (at::autocast::is_autocast_enabled(c10::kCPU) || at::autocast::is_autocast_enabled(c10::kCUDA)) {
+    flags |= wire::kOpAutocast;
+  }
+  // A profiler is switched between ops, not inside one.
+  if (outermost) open.profiler_flags = ProfilerFlags() | wire::kOpOutermost;
+  return flags | (outermost ? open.profiler_flags : open.profiler_flags & ~wire::kOpOutermost);
+}
+
+// Inputs, stack and producer: in the detail window, and for reads by the host always.
+void TakeDetail(const at::RecordFunction& function, OpenOp& op, bool detail, bool outermost) {
+  const bool in_backward = api->in_backward();
+  const bool inside_read = op.host_read && open.depth > 1 && open.ops[open.depth - 2].host_read;
+  const bool blamed_read = op.host_read && !inside_read && !in_backward;
+  if (!detail && !blamed_read) return;
+  op.has_detail = true;
+  op.inputs = InputsText(function);
+  op.producer = Producer(function);
+  if ((outermost || blamed_read) && !in_backward) op.stack = api->call_stack();
+}
+
+void Begin(const at::RecordFunction& function, bool detail) {
+  OpenOp& op = open.ops[open.depth];
+  op.function = &function;
+  const std::string_view name = function.name();
+  op.name = api->string_id(name.data(), name.size());
+  const std::uint8_t traits = CachedTraits(op.name, name);
+  op.is_op = function.scope() != at::RecordScope::USER_SCOPE;
+  op.host_read = (traits & kHostRead) != 0;
+  op.has_detail = false;
+  const bool outermost = op.is_op && open.op_depth == 0;
+  op.flags = StateFlags(outermost);
+  op.sequence = function.seqNr() < 0 ? kNoSequence : static_cast<std::uint32_t>(function.seqNr());
+  op.forward_thread = static_cast<std::uint16_t>(function.forwardThreadId());
+  op.shape_hash = (traits & kHashShapes) != 0 ? ShapeHash(function) : 0;
+  op.inputs = op.stack = 0;
+  op.producer = kNoSequence;
+  ++open.depth;
+  if (op.is_op) ++open.op_depth;
+  if (detail || op.host_read) TakeDetail(function, op, detail, outermost);
+  op.sequence_before = at::sequence_number::peek();
+  op.start_ns = api->now_ns();
+}
+
+std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function) {
+  const std::uint32_t gate = api->gate->load(std::memory_order_relaxed);
+  if ((gate & kGateOps) == 0 || open.depth == open.ops.size()) return nullptr;
+  Begin(function, (gate & kGateDetail) != 0);
+  return nullptr;
+}
+
+void Write(const at::RecordFunction& function, const OpenOp& op, std::uint64_t end_ns) {
+  struct {
+    wire::OpRecord op;
+    wire::OpDetailRecord detail;
+  } record;
+  const std::uint64_t duration_ns = end_ns - op.start_ns;
+  const bool is_long = duration_ns > 0xffffffffu;
+  std::uint16_t flags = op.flags;
+  if (is_long) flags |= wire::kOpLongDuration;
+  if (function.isAsync()) flags |= wire::kOpAsync;
+  if (at::sequence_number::peek() != op.sequence_before) flags |= wire::kOpGraph;
+  record.op = {{wire::RecordKind::kOp, static_cast<std::uint8_t>(function.scope()), sizeof record.op / 8},
+               op.name,
+               op.start_ns,
+               static_cast<std::uint32_t>(is_long ? duration_ns >> 10 : duration_ns),
+               op.sequence,
+               op.shape_hash,
+               op.forward_thread,
+               flags};
+  if (!op.has_detail) {
+    api->append(&record.op, sizeof record.op);
+    return;
+  }
+  record.detail = {{wire::RecordKind::kOpDetail, 0, sizeof record.detail / 8}, op.inputs, op.stack, op.producer};
+  api->append(&record, sizeof record);
+}
+
+void OnEnd(const at::RecordFunction& function, at::ObserverContext*) {
+  if (open.depth == 0) return;
+  const std::uint64_t end_ns = api->now_ns();
+  std::uint32_t at = open.depth;
+  while (at > 0 && open.ops[at - 1].function != &function) --at;
+  if (at == 0) return;  // began while nothing was recorded, or on another thread
+  Write(function, open.ops[at - 1], end_ns);
+  // Deeper ones that never ended here ended on other threads.
+  for (std::uint32_t n = at - 1; n < open.depth; ++n) open.op_depth -= open.ops[n].is_op ? 1 : 0;
+  open.depth = at - 1;
+}
+
+}  // namespace
+
+void RecordOps() {
+  at::addGlobalCallback(
+      at::RecordFunctionCallback(OnStart, OnEnd)
+          .needsInputs(true)
+          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
+}
+
+}  // namespace loopscope

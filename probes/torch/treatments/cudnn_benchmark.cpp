@@ -1,0 +1,25 @@
+// cudnn.benchmark=on|off: whether cuDNN times its convolution algorithms for each new shape.
+#include <ATen/Context.h>
+
+#include "probes/torch/applier.h"
+
+namespace loopscope {
+namespace {
+
+std::string Refusal(std::string_view value) {
+  if (value != "on" && value != "off") return "cudnn.benchmark is on or off";
+  return at::hasCUDA() ? "" : "no CUDA device";
+}
+std::string Read() {
+  return at::globalContext().benchmarkCuDNN() ? "on" : "off";
+}
+void Write(std::string_view value) {
+  at::globalContext().setBenchmarkCuDNN(value == "on");
+}
+
+}  // namespace
+
+extern const Applier kCudnnBenchmark;
+const Applier kCudnnBenchmark{"cudnn.benchmark", "at::globalContext().benchmarkCuDNN", Refusal, Read, Write, nullptr};
+
+}  // namespace loopscope

@@ -1,0 +1,26 @@
+// debug=off: autograd's anomaly mode is kept off, also when the program sets it again.
+#include <torch/csrc/autograd/anomaly_mode.h>
+
+#include "probes/torch/applier.h"
+
+namespace loopscope {
+namespace {
+
+using torch::autograd::AnomalyMode;
+
+std::string Refusal(std::string_view value) {
+  return value == "off" ? "" : "only debug=off can be applied from outside";
+}
+std::string Read() {
+  return AnomalyMode::is_enabled() ? "on" : "off";
+}
+void Write(std::string_view) {
+  AnomalyMode::set_enabled(false);
+}
+
+}  // namespace
+
+extern const Applier kDebug;
+const Applier kDebug{"debug", "torch::autograd::AnomalyMode", Refusal, Read, Write, nullptr};
+
+}  // namespace loopscope

@@ -1,0 +1,30 @@
+// tf32=on|off: whether float32 matrix products on CUDA devices may use TF32.
+#include <ATen/Context.h>
+
+#include "probes/torch/applier.h"
+
+namespace loopscope {
+namespace {
+
+std::string Refusal(std::string_view value) {
+  if (value != "on" && value != "off") return "tf32 is on or off";
+  return at::hasCUDA() ? "" : "no CUDA device";
+}
+
+std::string Read() {
+  const bool products = at::globalContext().allowTF32CuBLAS(), convolutions = at::globalContext().allowTF32CuDNN();
+  if (products == convolutions) return products ? "on" : "off";
+  return products ? "on for products, off for convolutions" : "off for products, on for convolutions";
+}
+
+void Write(std::string_view value) {
+  at::globalContext().setAllowTF32CuBLAS(value == "on");
+  at::globalContext().setAllowTF32CuDNN(value == "on");
+}
+
+}  // namespace
+
+extern const Applier kTf32;
+const Applier kTf32{"tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", Refusal, Read, Write, nullptr};
+
+}  // namespace loopscope
