@@ -13,8 +13,8 @@ std::int64_t Middle(const Interval& time) {
 }
 
 bool AnyIn(const std::vector<std::int64_t>& sorted, const Interval& time) {
-  const auto found = std::upper_bound(sorted.begin(), sorted.end(), time.start_ns);
-  return found != sorted.end() && *found <= time.end_ns;
+  const auto found = std::lower_bound(sorted.begin(), sorted.end(), time.start_ns);
+  return found != sorted.end() && *found < time.end_ns;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ void TimelineBuilder::MarkWarmup() {
 std::vector<std::int64_t> TimelineBuilder::EpochInstants() const {
   if (timeline_.steps_.empty()) return {};
   std::vector<std::int64_t> starts = TimesOf(MarkKind::kEpochStart);
-  std::erase_if(starts, [&](std::int64_t time) { return time <= timeline_.steps_.front().time.end_ns; });
+  std::erase_if(starts, [&](std::int64_t time) { return time < timeline_.steps_.front().time.end_ns; });
   return starts.empty() ? TimesOf(MarkKind::kEpochEnd) : starts;
 }
 
@@ -114,7 +114,7 @@ void TimelineBuilder::CountStepsPerEpoch(const std::vector<std::int64_t>& instan
   const std::vector<Step>& steps = timeline_.steps_;
   if (steps.empty()) return;
   const std::vector<std::int64_t> starts = TimesOf(MarkKind::kEpochStart);
-  bool known = !starts.empty() && starts.front() <= steps.front().time.end_ns;
+  bool known = !starts.empty() && starts.front() < steps.front().time.end_ns;
   std::size_t from = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!AnyIn(instants, steps[i].time)) continue;

@@ -71,8 +71,8 @@ void TimelineBuilder::FindEvaluation() {
       const int step = timeline_.step_at(one.start_ns);
       if (step < 0) return false;
       const Interval time = timeline_.steps_[static_cast<std::size_t>(step)].time;
-      const auto instant = std::upper_bound(instants.begin(), instants.end(), time.start_ns);
-      return instant == instants.end() || *instant > time.end_ns;
+      const auto instant = std::lower_bound(instants.begin(), instants.end(), time.start_ns);
+      return instant == instants.end() || *instant >= time.end_ns;
     });
   }
   found.insert(found.end(), activity_.evaluations.begin(), activity_.evaluations.end());

@@ -15,10 +15,12 @@ std::vector<std::uint32_t> ParentsOf(const std::vector<Event>& events) {
   std::vector<std::uint32_t> open;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
-    while (!open.empty() && (events[open.back()].end_ns < event.end_ns || events[open.back()].end_ns <= event.start_ns))
-      open.pop_back();
-    parents[i] = open.empty() ? kNone : open.back();
-    if (event.kind == EventKind::kRange || !(event.flags & wire::kOpAsync)) open.push_back(i);
+    const bool async = event.kind == EventKind::kOp && (event.flags & wire::kOpAsync);
+    while (!open.empty() && events[open.back()].end_ns <= event.start_ns) open.pop_back();
+    while (!open.empty() && events[open.back()].end_ns < event.end_ns && !async) open.pop_back();
+    const bool contained = !open.empty() && events[open.back()].end_ns >= event.end_ns;
+    parents[i] = contained ? open.back() : kNone;
+    if (!async) open.push_back(i);
   }
   return parents;
 }
