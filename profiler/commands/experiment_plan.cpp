@@ -31,7 +31,7 @@ std::vector<int> Without(std::vector<int> members, int one) {
 bool Costs(const ExperimentPlan& plan, double& block_s, double& fresh_s) {
   block_s = 0;
   for (const Arm& arm : plan.arms) block_s += arm.repeats * arm.wall_s;
-  fresh_s = plan.arms[kBaselineArm].wall_s + plan.arms[kAllArm].wall_s;
+  fresh_s = plan.wants_fresh ? plan.arms[kBaselineArm].wall_s + plan.arms[kAllArm].wall_s : 0;
   return block_s > 0;
 }
 
@@ -58,7 +58,8 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
 }
 
 int ReferenceRepeats(const ExperimentPlan& plan) {
-  const auto sharing = std::ranges::count(plan.trials, kAllArm, &PlannedTrial::reference);
+  const auto sharing = std::ranges::count_if(
+      plan.trials, [](const PlannedTrial& trial) { return trial.reference == kAllArm && trial.verdict.empty(); });
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
 }
 
@@ -171,7 +172,7 @@ void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double se
   }
   plan.blocks = BlocksThatFit(plan, options, seconds_left);
   Costs(plan, plan.block_s, plan.fresh_block_s);
-  plan.fresh_blocks = std::min(kFewestBlocks, plan.blocks);
+  plan.fresh_blocks = plan.wants_fresh ? std::min(kFewestBlocks, plan.blocks) : 0;
   if (plan.blocks < kFewestBlocks) {
     const double needed = kFewestBlocks * (plan.block_s + kFreshReserve * plan.fresh_block_s) - seconds_left;
     plan.shortage = options.blocks < kFewestBlocks

@@ -56,6 +56,7 @@ inline constexpr int kBaselineArm = 0, kAllArm = 1;
 struct ExperimentPlan {
   std::vector<Arm> arms;
   std::vector<PlannedTrial> trials;
+  bool wants_fresh = true;  // false for `ab`: its pairs are the answer
   int blocks = 0;
   int fresh_blocks = 0;  // reserved for the recommended set; more are run when time is left
   Window window;

@@ -163,9 +163,13 @@ LossFacts JudgeAgainstSpread(std::span<const LaunchResult> baselines, std::span<
   for (const auto* a : curves) {
     for (const auto* b : curves) distance.push_back(Distance(*a, *b));
   }
-  if (!std::ranges::all_of(distance, [](double one) { return std::isfinite(one); })) {
-    return Say(std::move(facts), "cannot tell: a loss is not finite");
+  const auto finite = [](const LaunchResult& launch) {
+    return std::ranges::all_of(launch.losses, [](double loss) { return std::isfinite(loss); });
+  };
+  if (!std::ranges::all_of(baselines, finite)) {
+    return Say(std::move(facts), "cannot tell: the untreated loss is not finite");
   }
+  if (!std::ranges::all_of(treated, finite)) return Say(std::move(facts), "different: the loss is no longer finite");
   const double p = PermutationP(distance, static_cast<int>(curves.size()), static_cast<int>(treated.size()));
   if (p <= alpha) {
     return Say(std::move(facts), fmt::format("different: outside the spread of untreated launches (p={:.2g})", p));

@@ -1,0 +1,212 @@
+#include "profiler/commands/experiment_blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "profiler/core/statistics.h"
+
+namespace loopscope {
+namespace {
+
+double Value(const LaunchResult& result, Metric metric) {
+  switch (metric) {
+    case Metric::kStepTime:
+      return result.ms_per_step;
+    case Metric::kEpochBoundary:
+      return result.epoch_ms.value_or(0);
+    case Metric::kPeakMemory:
+      return result.peak_bytes;
+  }
+  return 0;
+}
+
+// Fisher and Yates with a generator that is the same everywhere, so that a seed means an order.
+std::vector<int> RandomOrder(const std::vector<Arm>& arms, std::mt19937_64& random) {
+  std::vector<int> order;
+  for (int a = 0; a < static_cast<int>(arms.size()); ++a) order.insert(order.end(), arms[a].repeats, a);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+class BlockPhase {
+ public:
+  BlockPhase(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
+             ExperimentPlan& plan, LaunchSeries& series)
+      : input_(input), run_(run), candidates_(candidates), plan_(plan), series_(series), random_(run.seed) {}
+
+  Observations Run() {
+    while (observed_.blocks < run_.blocks && observed_.ended_early.empty() && AnythingLeft()) {
+      if (series_.spent_s() + BlockSeconds() > run_.end_s) {
+        observed_.ended_early = fmt::format("the budget held {} of {} blocks", observed_.blocks, run_.blocks);
+        break;
+      }
+      RunOne();
+      if (run_.drop_losers && observed_.blocks == kFewestBlocks && run_.blocks > kFewestBlocks) DropLosers();
+    }
+    return std::move(observed_);
+  }
+
+ private:
+  bool AnythingLeft() const {
+    return std::ranges::any_of(plan_.trials, [](const PlannedTrial& trial) { return trial.verdict.empty(); });
+  }
+
+  double BlockSeconds() const {
+    double seconds = 0;
+    for (const Arm& arm : plan_.arms) seconds += arm.repeats * arm.wall_s;
+    return seconds;
+  }
+
+  void RunOne() {
+    const std::vector<int> order = RandomOrder(plan_.arms, random_);
+    const int left = run_.blocks - observed_.blocks;
+    series_.Expect(left * static_cast<int>(order.size()), left * BlockSeconds());
+    std::vector<Observation> rows;
+    for (int place = 0; place < static_cast<int>(order.size()) && observed_.ended_early.empty(); ++place) {
+      // Failed earlier in this block.
+      if (plan_.arms[order[place]].repeats == 0) continue;
+      LaunchResult result = Launch(order[place], place);
+      if (series_.stopped()) {
+        observed_.ended_early = fmt::format("interrupted after {} of {} blocks", observed_.blocks, run_.blocks);
+        return;
+      }
+      if (!result.ok()) Leave(order[place], FailureOf(result));
+      rows.push_back({observed_.blocks, place, order[place], std::move(result)});
+    }
+    HoldToBaseline(rows);
+    const bool whole = observed_.ended_early.empty();
+    for (Observation& row : rows) {
+      if (whole || !row.result.ok()) observed_.rows.push_back(std::move(row));
+    }
+    observed_.blocks += whole;
+  }
+
+  LaunchResult Launch(int index, int place) {
+    Arm& arm = plan_.arms[index];
+    LaunchSpec spec =
+        SpecOf(input_.options, input_.clock, plan_.window,
+               fmt::format("{} {} of {}, {}, {}", run_.name, observed_.blocks + 1, run_.blocks, place + 1, arm.name));
+    spec.side = arm.side;
+    spec.treatment = SettingsOf(arm, candidates_);
+    LaunchResult result = series_.Insist(spec);
+    if (result.ok()) arm.wall_s = result.wall_s;
+    return result;
+  }
+
+  // The baseline's first launch with this window says what the work is.
+  void HoldToBaseline(std::vector<Observation>& rows) {
+    if (!baseline_) {
+      const auto first =
+          std::ranges::find_if(rows, [](const Observation& row) { return row.arm == kBaselineArm && row.result.ok(); });
+      if (first == rows.end()) return;
+      baseline_ = first->result;
+    }
+    for (Observation& row : rows) {
+      const bool was_ok = row.result.ok();
+      row.result = HeldTo(*baseline_, std::move(row.result));
+      if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
+    }
+  }
+
+  void Leave(int arm, const std::string& why) {
+    const std::string when = fmt::format("in {} {}: {}", run_.name, observed_.blocks + 1, why);
+    if (arm == kBaselineArm || arm == kAllArm) {
+      observed_.ended_early = fmt::format("{} failed {}", plan_.arms[arm].name, when);
+      return;
+    }
+    EndTrials(arm, "failed", when);
+  }
+
+  void EndTrials(int arm, const std::string& verdict, const std::string& reason) {
+    for (PlannedTrial& trial : plan_.trials) {
+      if (trial.arm != arm || !trial.verdict.empty()) continue;
+      trial.verdict = verdict;
+      trial.reason = reason;
+    }
+    plan_.arms[arm].repeats = 0;
+  }
+
+  // Arms share a spread with those of the same reference; all of them are looked at together.
+  void DropLosers() {
+    std::vector<PlannedTrial*> trials;
+    std::vector<double> p, gains;
+    for (const int reference : {kBaselineArm, kAllArm}) {
+      std::vector<std::vector<double>> d;
+      for (PlannedTrial& trial : plan_.trials) {
+        const bool by_time = candidates_[trial.candidate].treatment->metric == Metric::kStepTime;
+        if (!trial.verdict.empty() || trial.reference != reference || !by_time) continue;
+        trials.push_back(&trial);
+        d.push_back(observed_.Differences(trial, Metric::kStepTime));
+        gains.push_back((trial.with_others ? 1 : -1) * Mean(d.back()));
+      }
+      for (const Effect& effect : CompareWithReference(d, 0)) p.push_back(effect.p);
+    }
+    const std::vector<double> adjusted = Holm(p);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const bool loses = adjusted[i] <= 0.01 && gains[i] < -std::log1p(input_.options.margin);
+      if (loses) Drop(*trials[i], std::exp(gains[i]));
+    }
+  }
+
+  void Drop(PlannedTrial& trial, double speedup) {
+    trial.verdict = "dropped";
+    trial.reason = fmt::format("clearly slower after {} blocks ({:.2f}x)", kFewestBlocks, speedup);
+    const bool needed = trial.arm == kAllArm || std::ranges::any_of(plan_.trials, [&](const PlannedTrial& other) {
+                          return other.arm == trial.arm && other.verdict.empty();
+                        });
+    if (!needed) plan_.arms[trial.arm].repeats = 0;
+  }
+
+  const ExperimentInput& input_;
+  const BlockRun& run_;
+  std::span<const Candidate> candidates_;
+  ExperimentPlan& plan_;
+  LaunchSeries& series_;
+  std::mt19937_64 random_;
+  Observations observed_;
+  std::optional<LaunchResult> baseline_;
+};
+
+}  // namespace
+
+std::optional<double> Observations::LogMean(int block, int arm, Metric metric) const {
+  double sum = 0;
+  int count = 0;
+  for (const Observation& row : rows) {
+    if (row.block != block || row.arm != arm || !row.result.ok()) continue;
+    const double value = Value(row.result, metric);
+    if (!(value > 0)) return std::nullopt;
+    sum += std::log(value);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+std::vector<double> Observations::Differences(const PlannedTrial& trial, Metric metric) const {
+  std::vector<double> d;
+  for (int block = 0; block < blocks; ++block) {
+    const std::optional<double> arm = LogMean(block, trial.arm, metric);
+    const std::optional<double> reference = LogMean(block, trial.reference, metric);
+    if (arm && reference) d.push_back(*arm - *reference);
+  }
+  return d;
+}
+
+std::vector<double> Observations::Values(int arm, double LaunchResult::*member) const {
+  std::vector<double> values;
+  for (const Observation& row : rows) {
+    if (row.arm == arm && row.result.ok() && row.result.*member > 0) values.push_back(row.result.*member);
+  }
+  return values;
+}
+
+Observations RunBlocks(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
+                       ExperimentPlan& plan, LaunchSeries& series) {
+  return BlockPhase(input, run, candidates, plan, series).Run();
+}
+
+}  // namespace loopscope

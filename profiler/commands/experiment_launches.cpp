@@ -1,0 +1,114 @@
+#include "profiler/commands/experiment_launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope {
+
+namespace {
+
+LaunchResult InterruptedLaunch() {
+  LaunchResult result;
+  result.status = kInterrupted;
+  return result;
+}
+
+}  // namespace
+
+LaunchResult LaunchSeries::Launch(const LaunchSpec& spec) {
+  if (journal_) {
+    if (std::optional<LaunchResult> finished = journal_->Finished(spec)) return *finished;
+  }
+  if (stopped()) {
+    stopped_ = true;
+    return InterruptedLaunch();
+  }
+  LaunchResult result = launcher_(spec);
+  if (events_.stop && events_.stop()) {
+    stopped_ = true;
+    return InterruptedLaunch();
+  }
+  if (journal_ && !journal_->Append(spec, result) && warning_.empty()) {
+    warning_ = "the list of finished launches could not be written: this experiment cannot be resumed";
+  }
+  return result;
+}
+
+LaunchResult LaunchSeries::Run(const LaunchSpec& spec) {
+  if (events_.progress) {
+    const double left = expected_until_s_ < 0 ? -1 : std::max(0.0, expected_until_s_ - spent_s_);
+    events_.progress({done_, done_ + std::max(expected_, 1), left, spec.label});
+  }
+  LaunchResult result = Launch(spec);
+  spent_s_ += result.wall_s;
+  ++done_;
+  --expected_;
+  return result;
+}
+
+LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
+  LaunchResult result = Run(spec);
+  if (result.ok() || result.status == kInterrupted) return result;
+  LaunchSpec again = spec;
+  again.label += ", again";
+  return Run(again);
+}
+
+void LaunchSeries::Expect(int launches, double seconds) {
+  expected_ = launches;
+  expected_until_s_ = seconds < 0 ? -1 : spent_s_ + seconds;
+}
+
+void LaunchSeries::ShowPlan(const std::vector<std::string>& lines) const {
+  if (events_.plan) events_.plan(lines);
+}
+
+void LaunchSeries::ShowEnd() const {
+  if (events_.progress) events_.progress({done_, done_, 0, "done"});
+}
+
+std::string FailureOf(const LaunchResult& result) {
+  std::string_view tail = result.tail;
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
+  const std::size_t line = tail.rfind('\n');
+  if (line != tail.npos) tail.remove_prefix(line + 1);
+  return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
+}
+
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result) {
+  if (result.clock != reference.clock) {
+    return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
+  }
+  if (result.steps != reference.steps) {
+    return fmt::format("{} plain steps in the window instead of {}", result.steps, reference.steps);
+  }
+  if (result.ms_per_sample <= 0 || reference.ms_per_sample <= 0) return "";
+  const double samples = result.ms_per_step / result.ms_per_sample;
+  const double usual = reference.ms_per_step / reference.ms_per_sample;
+  if (std::abs(samples / usual - 1) < 1e-3) return "";
+  return fmt::format("{:.1f} samples per step instead of {:.1f}", samples, usual);
+}
+
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result) {
+  if (!result.ok()) return result;
+  if (const std::string why = UnequalWork(reference, result); !why.empty()) {
+    result.status = "not comparable: " + why;
+    result.tail.clear();
+  }
+  return result;
+}
+
+LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label) {
+  LaunchSpec spec;
+  spec.warmup = window.warmup;
+  spec.steps = window.steps;
+  spec.clock = clock;
+  if (options.seed_programs) spec.seed = options.seed;
+  spec.label = std::move(label);
+  spec.timeout_s = options.launch_timeout_s;
+  return spec;
+}
+
+}  // namespace loopscope

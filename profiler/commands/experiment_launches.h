@@ -1,0 +1,57 @@
+// Every launch of an experiment passes here: replayed from the journal or made, counted against the budget, shown.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "profiler/commands/experiment.h"
+#include "profiler/commands/journal.h"
+#include "profiler/core/launch.h"
+
+namespace loopscope {
+
+inline constexpr char kInterrupted[] = "interrupted";  // the status of a launch that the user stopped
+
+class LaunchSeries {
+ public:
+  // `journal` may be null.
+  LaunchSeries(const Launcher& launcher, const ExperimentEvents& events, std::unique_ptr<Journal> journal)
+      : launcher_(launcher), events_(events), journal_(std::move(journal)) {}
+
+  LaunchResult Run(const LaunchSpec& spec);
+  // A launch may fail for reasons of its own: one that fails is repeated once.
+  LaunchResult Insist(const LaunchSpec& spec);
+
+  bool stopped() const { return stopped_ || (events_.stop && events_.stop()); }
+  double spent_s() const { return spent_s_; }
+  void Expect(int launches, double seconds);  // what is still to come
+  void ShowPlan(const std::vector<std::string>& lines) const;
+  void ShowEnd() const;
+  const std::string& warning() const { return warning_; }  // of the journal; empty when all is well
+
+ private:
+  LaunchResult Launch(const LaunchSpec& spec);
+
+  const Launcher& launcher_;
+  const ExperimentEvents& events_;
+  std::unique_ptr<Journal> journal_;
+  bool stopped_ = false;
+  int done_ = 0, expected_ = 0;
+  double spent_s_ = 0, expected_until_s_ = -1;
+  std::string warning_;
+};
+
+// What a failed launch is told as: its status and the last line it printed.
+std::string FailureOf(const LaunchResult& result);
+
+// Times compare only where the work does: the same clock, steps and samples per step. Empty when so, else the reason.
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result);
+
+// As Run, with status "not comparable: …" when its work is not the reference's.
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result);
+
+// What is the same in every launch of an experiment.
+LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);
+
+}  // namespace loopscope

@@ -1,0 +1,230 @@
+#include "profiler/commands/experiment_pilots.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "probes/wire.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::size_t kMostValues = 4;  // screened per treatment
+
+class PilotPhase {
+ public:
+  PilotPhase(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
+             LaunchSeries& series)
+      : input_(input), candidates_(candidates), states_(states), series_(series) {
+    window_ = PilotWindow(input.options, std::max(input.run_ahead, RunAhead(candidates)));
+  }
+
+  Result<Pilots> Run() {
+    baseline_ = series_.Insist(SpecOf(input_.options, input_.clock, window_, "pilot, baseline"));
+    if (series_.stopped()) return Interrupted();
+    if (!baseline_.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), baseline_);
+    LaunchResult all = LaunchTogether();
+    for (int i = 0; i < size() && !series_.stopped(); ++i) {
+      if (Together(i)) Judge(i, all);
+    }
+    for (int i = 0; i < size() && !series_.stopped(); ++i) {
+      if (Together(i) && candidates_[i].values.size() > 1) Screen(i, all);
+    }
+    if (series_.stopped()) return Interrupted();
+    return Pilots{baseline_, all, window_};
+  }
+
+ private:
+  int size() const { return static_cast<int>(candidates_.size()); }
+  bool Together(int i) const { return states_[i].alive() && states_[i].in_all; }
+
+  LaunchResult Launch(const std::vector<int>& members, const std::string& name) {
+    LaunchSpec spec = SpecOf(input_.options, input_.clock, window_, "pilot, " + name);
+    spec.treatment = SettingsOf({.name = name, .members = members}, candidates_);
+    return HeldTo(baseline_, series_.Run(spec));
+  }
+
+  std::vector<int> Members() const {
+    std::vector<int> members;
+    for (int i = 0; i < size(); ++i) {
+      if (Together(i)) members.push_back(i);
+    }
+    return members;
+  }
+
+  // ALL, without those that make it fail.
+  LaunchResult LaunchTogether() {
+    for (int attempt = 1;; ++attempt) {
+      const std::vector<int> members = Members();
+      if (members.empty()) return baseline_;
+      LaunchResult all = Launch(members, attempt == 1 ? "ALL" : fmt::format("ALL, attempt {}", attempt));
+      if (all.ok() || series_.stopped()) return all;
+      TakeOut(Culprit(members, attempt), all);
+    }
+  }
+
+  // The last member of the shortest failing prefix, by bisection: the whole fails and nothing does not.
+  int Culprit(const std::vector<int>& members, int attempt) {
+    std::size_t works = 0, fails = members.size();
+    while (fails - works > 1 && !series_.stopped()) {
+      const std::size_t half = (works + fails) / 2;
+      const std::vector<int> prefix(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(half));
+      const LaunchResult result = Launch(prefix, fmt::format("bisecting {}, first {}", attempt, half));
+      (result.ok() ? works : fails) = half;
+    }
+    return members[fails - 1];
+  }
+
+  // A culprit that works alone is measured alone.
+  void TakeOut(int i, const LaunchResult& all) {
+    CandidateState& state = states_[i];
+    const LaunchResult alone = Launch({i}, candidates_[i].Setting());
+    if (series_.stopped()) return;
+    if (!alone.ok()) {
+      state.verdict = "failed";
+      state.reason = FailureOf(alone);
+      return;
+    }
+    state.in_all = false;
+    candidates_[i].values.resize(1);
+    state.note = "fails together with the others: " + FailureOf(all);
+    Judge(i, alone);
+  }
+
+  bool Judge(int i, const LaunchResult& result) {
+    const std::string_view key = candidates_[i].treatment->id;
+    const std::string why = WhyNotApplied(key, result.applied);
+    CandidateState& state = states_[i];
+    state.applied.clear();
+    for (const Applied& one : result.applied) {
+      if (one.key == key) state.applied.push_back(one);
+    }
+    const bool raised =
+        std::ranges::any_of(state.applied, [](const Applied& one) { return (one.flags & wire::kAppliedFailed) != 0; });
+    // With other values to try it is too early to say.
+    if (!why.empty() && candidates_[i].values.size() < 2) {
+      state.verdict = raised ? "failed" : "not-applicable";
+      state.reason = why;
+    }
+    return why.empty();
+  }
+
+  // One launch of ALL per value; the fastest goes into the blocks.
+  void Screen(int i, const LaunchResult& all) {
+    std::vector<std::string> values = std::move(candidates_[i].values);
+    values.resize(std::min(values.size(), kMostValues));
+    const std::string key(candidates_[i].treatment->id);
+    std::string best, why_not = WhyNotApplied(key, all.applied);
+    std::vector<std::string> tried;
+    double best_ms = 0;
+    for (std::size_t v = 0; v < values.size() && !series_.stopped(); ++v) {
+      candidates_[i].values = {values[v]};
+      const LaunchResult result = v == 0 ? all : Launch(Members(), fmt::format("ALL, {}={}", key, values[v]));
+      if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) continue;
+      tried.push_back(fmt::format("{}: {:.4g} ms", values[v], result.ms_per_step));
+      if (!best.empty() && result.ms_per_step >= best_ms) continue;
+      best = values[v];
+      best_ms = result.ms_per_step;
+      Judge(i, result);
+    }
+    candidates_[i].values = {best.empty() ? values.front() : best};
+    if (best.empty()) {
+      states_[i].verdict = "not-applicable";
+      states_[i].reason = why_not;
+    } else if (tried.size() > 1) {
+      states_[i].note = fmt::format("the fastest of one launch each ({})", fmt::join(tried, ", "));
+    }
+  }
+
+  const ExperimentInput& input_;
+  std::vector<Candidate>& candidates_;
+  std::vector<CandidateState>& states_;
+  LaunchSeries& series_;
+  Window window_;
+  LaunchResult baseline_;
+};
+
+void Estimate(Arm& arm, const LaunchResult& pilot) {
+  arm.ms_per_step = pilot.ms_per_step;
+  arm.wall_s = pilot.wall_s;
+}
+
+// The reference of a trial that failed is out too, unless others need it.
+void Fail(ExperimentPlan& plan, int arm, const std::string& why) {
+  for (PlannedTrial& trial : plan.trials) {
+    if (trial.arm != arm && trial.reference != arm) continue;
+    trial.verdict = "failed";
+    trial.reason = trial.with_others && trial.arm == arm ? "without it the others fail: " + why : why;
+  }
+  plan.arms[arm].repeats = 0;
+}
+
+}  // namespace
+
+std::string WhyNotApplied(std::string_view key, const std::vector<Applied>& applied) {
+  std::string why = "nothing in the program took it up";
+  for (const Applied& one : applied) {
+    if (one.key != key) continue;
+    if (one.flags & (wire::kAppliedNotApplicable | wire::kAppliedFailed)) {
+      why = one.new_value.empty() ? "it does not apply here" : one.new_value;
+    } else if (one.flags & wire::kAppliedLost) {
+      why = fmt::format("the program sets it back to {}", one.new_value);
+    } else if (one.old_value == one.new_value) {
+      why = fmt::format("it is {} already", one.new_value);
+    } else {
+      return "";
+    }
+  }
+  return why;
+}
+
+Result<Pilots> RunPilots(const ExperimentInput& input, std::vector<Candidate>& candidates,
+                         std::vector<CandidateState>& states, LaunchSeries& series) {
+  return PilotPhase(input, candidates, states, series).Run();
+}
+
+Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidate> candidates, const Pilots& pilots,
+                          bool all_changed, ExperimentPlan& plan, LaunchSeries& series) {
+  Estimate(plan.arms[kBaselineArm], pilots.baseline);
+  Estimate(plan.arms[kAllArm], pilots.all);
+  for (int a = all_changed ? kAllArm : kAllArm + 1; a < static_cast<int>(plan.arms.size()); ++a) {
+    if (plan.arms[a].repeats == 0) continue;
+    LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
+    spec.treatment = SettingsOf(plan.arms[a], candidates);
+    const LaunchResult result = HeldTo(pilots.baseline, series.Run(spec));
+    if (series.stopped()) return Interrupted();
+    if (result.ok()) {
+      Estimate(plan.arms[a], result);
+    } else {
+      Fail(plan, a, FailureOf(result));
+    }
+  }
+  double fastest_ms = pilots.baseline.ms_per_step;
+  for (const Arm& arm : plan.arms) {
+    if (arm.ms_per_step > 0) fastest_ms = std::min(fastest_ms, arm.ms_per_step);
+  }
+  const bool boundary = std::ranges::any_of(plan.trials, [&](const auto& one) {
+    return candidates[one.candidate].treatment->metric == Metric::kEpochBoundary;
+  });
+  plan.window = FinalWindow(input.options, std::max(input.run_ahead, RunAhead(candidates)),
+                            boundary ? input.steps_per_epoch : 0, fastest_ms);
+  const int more = plan.window.warmup + plan.window.steps - pilots.window.warmup - pilots.window.steps;
+  for (Arm& arm : plan.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
+  return {};
+}
+
+Error CommandFailed(const std::string& command, const LaunchResult& result) {
+  const bool no_steps = result.status == "no steps";
+  return {.what = no_steps ? "the training command never finished the steps that were asked for"
+                           : fmt::format("the training command failed ({})", result.status),
+          .where = command,
+          .next = result.tail.empty() ? "try `loopscope run` with it first" : result.tail,
+          .exit_code = 4};
+}
+
+Error Interrupted() {
+  return {"interrupted before anything was measured", "", "--resume goes on with the launches that are finished", 3};
+}
+
+}  // namespace loopscope
