@@ -90,9 +90,11 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   quality.dropped = chunks.header.dropped;
   quality.stalls_over_1ms = chunks.header.stalls_over_1ms;
   quality.torn_bytes = chunks.torn_bytes;
-  quality.clean_end = chunks.header.clean_end == 1;
+  quality.clean_end = chunks.header.clean_end == 1 && chunks.missing_bytes == 0;
   auto warn = [&](std::string text) { quality.warnings.push_back(std::move(text)); };
-  if (!quality.clean_end) {
+  if (chunks.missing_bytes > 0) {
+    warn(fmt::format("the capture is cut off: {} bytes are missing at its end", chunks.missing_bytes));
+  } else if (!quality.clean_end) {
     warn(fmt::format("the program did not end in order: what was written up to {:.1f} s after its start is used",
                      SecondsCovered(read.trace, chunks.header.start_mono_ns)));
   }

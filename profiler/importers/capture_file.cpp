@@ -123,6 +123,8 @@ Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesyst
     ReadChunk(file.subspan(at, std::min<std::size_t>(header->chunk_bytes, file.size() - at)), header->chunk_bytes,
               capture);
   }
+  const std::uint64_t handed_out = header->header_bytes + std::uint64_t{header->next_chunk} * header->chunk_bytes;
+  if (file.size() < handed_out) capture.missing_bytes = handed_out - file.size();
   return capture;
 }
 

@@ -34,14 +34,39 @@ std::string Demangle(const char* name) {
   return WithoutParameters(status == 0 && readable ? readable.get() : name);
 }
 
-// The name of a function's or inlined function's entry; the linkage name knows the classes around it.
+// Where a function is declared: what an inlined or out-of-line one refers back to.
+Dwarf_Die Declared(Dwarf_Die die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die origin;
+  for (const unsigned name : {DW_AT_abstract_origin, DW_AT_specification}) {
+    if (dwarf_attr(&die, name, &attribute) && dwarf_formref_die(&attribute, &origin)) die = origin;
+  }
+  return die;
+}
+
+// "app::Loop::" of the namespaces and classes around a declaration.
+std::string Enclosing(Dwarf_Die declared) {
+  Dwarf_Die* found = nullptr;
+  const int count = dwarf_getscopes_die(&declared, &found);
+  const Scopes scopes(found, &std::free);
+  std::string prefix;
+  for (int i = 1; i < count; ++i) {
+    const int tag = dwarf_tag(found + i);
+    if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type) continue;
+    const char* name = dwarf_diename(found + i);
+    prefix.insert(0, std::string(name ? name : "(anonymous namespace)") + "::");
+  }
+  return prefix;
+}
+
+// The name of a function's or inlined function's entry; functions of one file alone have no linkage name.
 std::string FunctionName(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
     if (dwarf_attr_integrate(die, name, &attribute)) return Demangle(dwarf_formstring(&attribute));
   }
   const char* plain = dwarf_diename(die);
-  return plain ? plain : "";
+  return plain ? Enclosing(Declared(*die)) + plain : "";
 }
 
 std::int64_t Number(Dwarf_Die* die, unsigned name) {

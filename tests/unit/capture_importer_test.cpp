@@ -182,6 +182,20 @@ TEST_F(CaptureImporter, ATornEndIsUsedAndSaid) {
   EXPECT_EQ(Timeline::Build(*trace).steps().size(), 4u);
 }
 
+TEST_F(CaptureImporter, ACutFileIsUsedAndSaid) {
+  CaptureBuilder capture;
+  AddSteps(capture, 60);
+  const std::string bytes = capture.Bytes();
+  CaptureBuilder::SaveBytes(folder_ / "x.cap", std::string_view(bytes).substr(0, bytes.size() - 5000));
+  const Result<Trace> trace = ReadAnyTrace(folder_ / "x.cap");
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->quality.clean_end);
+  EXPECT_THAT(trace->quality.warnings, ElementsAre(HasSubstr("cut off: 5000 bytes are missing")));
+  const std::size_t steps = Timeline::Build(*trace).steps().size();
+  EXPECT_GT(steps, 10u);
+  EXPECT_LT(steps, 60u);
+}
+
 TEST_F(CaptureImporter, ADamagedChunkIsLeftOut) {
   CaptureBuilder capture;
   capture.Op("first", 1, 2);
@@ -213,7 +227,7 @@ TEST_F(CaptureImporter, NewerMinorAndUnknownChunksAreRead) {
   capture.header.minor = 9;
   capture.Op("known", 1, 2);
   std::string bytes = capture.Bytes();
-  bytes += bytes.substr(wire::kHeaderBytes);
+  bytes += std::string(bytes, wire::kHeaderBytes);
   bytes[wire::kHeaderBytes + wire::kMinChunkBytes + 4] = 77;  // the second chunk's type
   CaptureBuilder::SaveBytes(folder_ / "x.cap", bytes);
   const Result<Trace> trace = ReadAnyTrace(folder_ / "x.cap");
