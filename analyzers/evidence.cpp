@@ -72,7 +72,7 @@ std::vector<Evidence> CallSites::Describe(const std::function<std::string(const 
     rest.ms += site.ms;
   }
   if (left_out > 0) {
-    evidence.push_back({fmt::format("{} more: {}", Counted(left_out, "place"), text(rest)), rest.count, {}});
+    evidence.push_back({fmt::format("{}: {}", Counted(left_out, "more place"), text(rest)), rest.count, {}});
   }
   return evidence;
 }
