@@ -1,5 +1,7 @@
 // Where the preloaded library comes to life: only in a process that was launched to be measured and has LibTorch
 // mapped; anywhere else (shells, launchers, build tools) it does nothing.
+#include "probes/preload/attach.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -78,8 +80,16 @@ void ReportTorchProbe(const char* reason) noexcept {
 }
 
 __attribute__((constructor)) void Attach() {
+  if (ReadSettings().run_dir == nullptr || !LibTorchIsMapped()) return;
+  if (StartCapture() == nullptr) AttachTorchProbe();
+}
+
+}  // namespace
+
+const char* StartCapture() noexcept {
   const Settings settings = ReadSettings();
-  if (settings.run_dir == nullptr || !LibTorchIsMapped() || OpenCapture(settings) != 0) return;
+  if (settings.run_dir == nullptr) return "this process was not launched to be measured";
+  if (OpenCapture(settings) != 0) return "no capture can be written";
   capture::WriteMark(wire::MarkKind::kProbeOn, "preload");
   AnnounceRank(settings);
   loop::Start(settings);
@@ -87,10 +97,15 @@ __attribute__((constructor)) void Attach() {
     WarmUpCallStacks();
     WriteModules();
   }
-  ReportTorchProbe(LoadTorchProbe());
   // Registered after LibTorch's own, hence run before LibTorch goes.
   on_exit([](int status, void*) { loop::ProgramEnds(status); }, nullptr);
+  return nullptr;
 }
 
-}  // namespace
+const char* AttachTorchProbe() noexcept {
+  const char* reason = LoadTorchProbe();
+  ReportTorchProbe(reason);
+  return reason;
+}
+
 }  // namespace loopscope

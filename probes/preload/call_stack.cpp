@@ -44,6 +44,7 @@ std::uint64_t ModuleLoads() noexcept {
 }
 
 std::atomic<std::uint64_t> loads_written{0};
+std::atomic<std::uint32_t (*)() noexcept> stack_taker{nullptr};
 
 struct Writing {
   std::set<std::pair<std::uint64_t, std::uint64_t>>* known;
@@ -73,12 +74,17 @@ int WriteModule(dl_phdr_info* info, std::size_t, void* into) {
 }  // namespace
 
 std::uint32_t CallStackId() noexcept {
+  if (auto* taker = stack_taker.load(std::memory_order_relaxed)) return taker();
   Frames frames;
   _Unwind_Backtrace(AddFrame, &frames);
   bool is_new = false;
   const std::uint32_t id = capture::StackId(frames.addresses, frames.count, &is_new);
   if (is_new && ModuleLoads() != loads_written.load(std::memory_order_relaxed)) WriteModules();
   return id;
+}
+
+void TakeStacksWith(std::uint32_t (*taker)() noexcept) noexcept {
+  stack_taker.store(taker);
 }
 
 void WarmUpCallStacks() noexcept {

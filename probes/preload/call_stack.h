@@ -10,6 +10,9 @@ namespace loopscope {
 std::uint32_t CallStackId() noexcept;
 void WarmUpCallStacks() noexcept;
 
+// From now on CallStackId() is what `taker` returns: an interpreter's stacks instead of the machine's.
+void TakeStacksWith(std::uint32_t (*taker)() noexcept) noexcept;
+
 // Writes a record for every executable mapping of a file that has none yet.
 void WriteModules() noexcept;
 

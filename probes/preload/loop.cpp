@@ -27,6 +27,7 @@ Settings settings;
 std::atomic<bool> active{false};
 std::atomic<std::uint32_t> gate{0};
 std::atomic<const TorchHooks*> hooks{nullptr};
+std::atomic<void (*)()> finishing{nullptr};
 
 // Guards what follows; held for the bookkeeping only, never while the program's code runs.
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,12 +57,6 @@ std::uint32_t StackFor(RangeCategory category) noexcept {
   if (!first && (gate.load(std::memory_order_relaxed) & kGateDetail) == 0) return 0;
   if (first) taken.fetch_add(1, std::memory_order_relaxed);
   return CallStackId();
-}
-
-void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
-           std::uint64_t value, bool with_stack) noexcept {
-  if (!Tracing()) return;
-  capture::WriteRange(category, name, begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
 }
 
 // Under the lock.
@@ -99,6 +94,7 @@ bool OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples
 }
 
 void WriteTotals(int status) noexcept {
+  if (auto* finish = finishing.exchange(nullptr)) finish();
   if (const TorchHooks* known = hooks.load(std::memory_order_acquire)) known->finish();
   if (const std::uint64_t peak = PeakBytes()) WriteMark(MarkKind::kPeakBytes, "host", peak);
   if (settings.mode == Mode::kTrace) WriteModules();
@@ -187,6 +183,12 @@ bool Tracing() noexcept {
   return Active() && settings.mode == Mode::kTrace;
 }
 
+void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
+           std::uint64_t value, bool with_stack) noexcept {
+  if (!Tracing()) return;
+  capture::WriteRange(category, name, begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
+}
+
 void SamplerReset(const void* sampler) noexcept {
   if (!Active()) return;
   const Guard guard;
@@ -194,8 +196,8 @@ void SamplerReset(const void* sampler) noexcept {
   WriteEpoch(passes.Reset(sampler, NowNs()));
 }
 
-void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices,
-                 std::size_t samples) noexcept {
+void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,
+                 std::string_view name) noexcept {
   if (!Active()) return;
   bool trains = false;
   {
@@ -207,18 +209,18 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
       WriteMark(MarkKind::kSampleHash, {}, sample_hash);
     }
   }
-  Range(RangeCategory::kLoader, "sampler", begin_ns, NowNs(), samples, true);
+  Range(RangeCategory::kLoader, name, begin_ns, NowNs(), samples, true);
   if (trains) Tell(Moment::kBatchBegin);
 }
 
-void SamplerRanOut(const void* sampler, std::uint64_t begin_ns) noexcept {
+void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name) noexcept {
   if (!Active()) return;
   {
     const Guard guard;
     if (passes.RanOut(sampler, NowNs())) window.EpochEnding();
     UpdateGate(begin_ns);
   }
-  Range(RangeCategory::kLoader, "sampler", begin_ns, NowNs(), 0, true);
+  Range(RangeCategory::kLoader, name, begin_ns, NowNs(), 0, true);
   Tell(Moment::kLoaderEnd);
 }
 
@@ -231,7 +233,8 @@ void BackwardBegins(const void* roots) noexcept {
   }
   Tell(Moment::kBackwardBegin);
   const TorchHooks* known = hooks.load(std::memory_order_acquire);
-  if (settings.mode == Mode::kCheck && known != nullptr && backward_depth == 1) known->backward_roots(roots);
+  const bool keeps_losses = settings.mode == Mode::kCheck && known != nullptr && roots != nullptr;
+  if (keeps_losses && backward_depth == 1) known->backward_roots(roots);
 }
 
 void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
@@ -289,6 +292,10 @@ void Evaluation(bool begins) noexcept {
   if (!Active()) return;
   if (!begins && begin_ns != 0) Range(RangeCategory::kEvaluation, "evaluation", begin_ns, NowNs(), 0, true);
   begin_ns = begins ? NowNs() : 0;
+}
+
+void CallAtEnd(void (*finish)()) noexcept {
+  finishing.store(finish);
 }
 
 void Claim(std::string_view key) noexcept {

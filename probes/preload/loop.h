@@ -21,10 +21,12 @@ void ProgramEnds(int status) noexcept;
 bool Active() noexcept;   // a capture is open in this process (not in its forked children)
 bool Tracing() noexcept;  // … and ranges are recorded
 
-// A sampler was started, or asked for a batch that it gave (`indices` may be null) or did not give.
+// A sampler was started, or asked for a batch that it gave (`indices` may be null) or did not give. `name` is the
+// range's.
 void SamplerReset(const void* sampler) noexcept;
-void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples) noexcept;
-void SamplerRanOut(const void* sampler, std::uint64_t begin_ns) noexcept;
+void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,
+                 std::string_view name = "sampler") noexcept;
+void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name = "sampler") noexcept;
 
 void BackwardBegins(const void* roots) noexcept;
 void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept;
@@ -43,9 +45,15 @@ void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t p
 
 void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 
+// Records a range while tracing.
+void Range(wire::RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
+           std::uint64_t value, bool with_stack) noexcept;
 void UserRange(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 void MarkedStepEnd(std::uint64_t samples) noexcept;
 void Evaluation(bool begins) noexcept;
+
+// `finish` is called on the training thread before a bounded run ends.
+void CallAtEnd(void (*finish)()) noexcept;
 
 // A treatment that the program applies itself.
 void Claim(std::string_view key) noexcept;

@@ -3,144 +3,137 @@
 import collections
 import ctypes
 import functools
-import inspect
+import weakref
+import zlib
 
-from . import frames, hooks
+from . import frames, hooks, wrapping
 from .probe import now_ns, text
 
 
 class Loaders:
     """Wraps torch.utils.data.DataLoader and its iterators."""
 
-    def __init__(self, torch, probe, settings):
-        self._data = torch.utils.data
+    def __init__(self, probe, settings):
         self._probe = probe
-        self._hash = settings.mode == "check"
-        self._last = None  # the loader that gave the last batch
-        self._described = set()
-        self.passes = None  # counts the passes begun, where workers can see it (check.py)
+        self._hashes = settings.mode == "check"
+        self._last = None  # weak: the loader that gave the last batch
+        self._described = weakref.WeakSet()
+        self.on_pass = None  # called when a pass begins
 
-    def install(self):
-        from torch.utils.data import dataloader
+    def install(self, dataloader):
+        """`dataloader`: the module torch.utils.data.dataloader."""
+        loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
+        if hooks.loader_arguments:
+            wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
+        wrapping.replace(loader, "__init__", self._init)
+        wrapping.replace(loader, "__iter__", self._iter)
+        wrapping.replace(iterator, "_next_index", self._next_index)
+        wrapping.replace(iterator, "__next__", self._next)
 
-        self._wrap_init(dataloader.DataLoader)
-        self._wrap_iter(dataloader.DataLoader)
-        self._wrap_next(dataloader._BaseDataLoaderIter)
+    def _init(self, original):
+        def __init__(loader, *positional, **named):
+            original(loader, *positional, **named)
+            loader.__dict__["_loopscope_place"] = frames.place()
 
-    def _wrap_init(self, loader_class):
-        original = loader_class.__init__
-        signature = inspect.signature(original)
+        return __init__
 
-        @functools.wraps(original)
-        def __init__(*positional, **named):
-            if hooks.loader_arguments:
-                try:
-                    bound = signature.bind(*positional, **named)
-                except TypeError:
-                    return original(*positional, **named)
-                for change in hooks.loader_arguments:
-                    change(bound.arguments)
-                positional, named = bound.args, bound.kwargs
-            original(*positional, **named)
-            positional[0].__dict__["_loopscope_place"] = frames.place()
-
-        loader_class.__init__ = __init__
-
-    def _wrap_iter(self, loader_class):
-        original = loader_class.__iter__
-        loaders, probe = self, self._probe
-
-        @functools.wraps(original)
-        def __iter__(self):
+    def _iter(self, original):
+        def __iter__(loader):
             begin_ns = now_ns()
-            if loaders.passes is not None:
-                loaders.passes.begin()
-            iterator = original(self)
-            iterator._loopscope = _Pass(self, type(iterator).__name__)
-            probe.loader_started(id(self), begin_ns, iterator._loopscope.name)
+            if self.on_pass:
+                self.on_pass()
+            kept = getattr(loader, "_iterator", None)  # of persistent workers: it is asked for its first indices anew
+            if kept is not None:
+                kept.__dict__.pop("_loopscope_pass", None)
+            iterator = original(loader)
+            one_pass = _Pass(loader, iterator)
+            self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
             return iterator
 
-        loader_class.__iter__ = __iter__
+        return __iter__
 
-    def _wrap_next(self, iterator_class):
-        original_next, original_index = iterator_class.__next__, iterator_class._next_index
-        loaders, probe = self, self._probe
-
-        @functools.wraps(original_index)
-        def _next_index(self):
-            index = original_index(self)
-            one_pass = self.__dict__.get("_loopscope")
-            # Workers are asked for batches before __iter__ has returned.
-            drawn = self.__dict__.setdefault("_loopscope_drawn", collections.deque()) if one_pass is None else None
-            (one_pass.drawn if one_pass is not None else drawn).append(index)
+    def _next_index(self, original):
+        def _next_index(iterator):
+            index = original(iterator)
+            one_pass = iterator.__dict__.get("_loopscope_pass")
+            if one_pass is not None:
+                one_pass.drawn.append(index)
+            else:  # workers are asked for batches before __iter__ returns
+                iterator.__dict__.setdefault("_loopscope_drawn", []).append(index)
             return index
 
-        @functools.wraps(original_next)
-        def __next__(self):
-            one_pass = self.__dict__.get("_loopscope")
+        return _next_index
+
+    def _next(self, original):
+        def __next__(iterator):
+            one_pass = iterator.__dict__.get("_loopscope_pass")
+            if one_pass is None:
+                return original(iterator)
             begin_ns = now_ns()
             try:
-                batch = original_next(self)
+                batch = original(iterator)
             except StopIteration:
-                if one_pass is not None:
-                    probe.loader_ran_out(one_pass.loader_id, begin_ns, one_pass.name)
+                self._probe.loader_ran_out(one_pass.loader_id, begin_ns, one_pass.name)
                 raise
-            if one_pass is not None:
-                loaders._gave(self, one_pass, begin_ns)
+            index = one_pass.drawn.popleft() if one_pass.drawn else None
+            indices = _as_array(index) if self._hashes else None
+            self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, indices, _samples(index))
+            self._last = one_pass.loader
             return batch
 
-        iterator_class._next_index = _next_index
-        iterator_class.__next__ = __next__
-
-    def _gave(self, iterator, one_pass, begin_ns):
-        early = iterator.__dict__.pop("_loopscope_drawn", None)
-        if early:
-            one_pass.drawn.extendleft(reversed(early))
-        index = one_pass.drawn.popleft() if one_pass.drawn else None
-        samples = len(index) if isinstance(index, (list, tuple)) else 1
-        indices = _as_array(index) if self._hash else None
-        self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, indices, samples)
-        self._last = one_pass.loader()
+        return __next__
 
     def describe_training(self):
-        """Facts about the loader whose batch is trained on; called at each backward."""
-        loader = self._last
-        if loader is None or id(loader) in self._described:
+        """Writes facts about the loader whose batch is trained on, once each; called at each backward."""
+        loader = self._last() if self._last is not None else None
+        if loader is None or loader in self._described:
             return
-        first = not self._described
-        self._described.add(id(loader))
-        prefix = "loader." if first else f"loader.{len(self._described)}."
+        self._described.add(loader)
+        number = len(self._described)
+        prefix = "loader." if number == 1 else f"loader#{number}."
         for key, value in _facts(loader).items():
             self._probe.fact(text(prefix + key), text(value))
 
 
 class _Pass:
-    """One pass over a loader."""
+    """One pass over a loader, kept on its iterator."""
 
-    def __init__(self, loader, iterator_class):
-        import weakref
-
+    def __init__(self, loader, iterator):
         self.loader = weakref.ref(loader)
         self.loader_id = id(loader)
-        self.name = text(f"enumerate(DataLoader)#{iterator_class}.__next__")
-        self.drawn = collections.deque()  # indices of batches asked for and not given yet
+        # The name that torch's own profiler gives it; the reader knows by it that the range is the whole wait.
+        self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
+        # Indices of batches asked for and not given yet.
+        self.drawn = collections.deque(iterator.__dict__.pop("_loopscope_drawn", ()))
+        iterator.__dict__["_loopscope_pass"] = self
+
+
+def _samples(index):
+    return len(index) if isinstance(index, (list, tuple)) else 1
 
 
 def _as_array(index):
-    values = index if isinstance(index, (list, tuple)) else [index]
-    numbers = [one if isinstance(one, int) else hash(one) for one in values]
-    return (ctypes.c_size_t * len(numbers))(*(number % 2**64 for number in numbers))
+    numbers = [_as_number(one) for one in (index if isinstance(index, (list, tuple)) else [index])]
+    return (ctypes.c_size_t * len(numbers))(*numbers)
+
+
+def _as_number(index):
+    return index % 2**64 if isinstance(index, int) else zlib.crc32(repr(index).encode())
 
 
 def _facts(loader):
     return {
         "workers": loader.num_workers,
-        "batch_size": loader.batch_size if loader.batch_size is not None else "",
-        "pin_memory": loader.pin_memory,
-        "persistent_workers": loader.persistent_workers,
-        "prefetch_factor": loader.prefetch_factor if loader.prefetch_factor is not None else "",
-        "drop_last": loader.drop_last,
+        "batch_size": loader.batch_size if loader.batch_size is not None else "none",
+        "pin_memory": _on_off(loader.pin_memory),
+        "persistent": _on_off(loader.persistent_workers),
+        "prefetch": loader.prefetch_factor if loader.prefetch_factor is not None else "none",
+        "drop_last": _on_off(loader.drop_last),
         "dataset": type(loader.dataset).__qualname__,
         "sampler": type(loader.sampler).__qualname__,
         "where": loader.__dict__.get("_loopscope_place", ""),
     }
+
+
+def _on_off(value):
+    return "on" if value else "off"

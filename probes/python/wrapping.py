@@ -10,12 +10,13 @@ def replace(owner, name, make_wrapper):
     setattr(owner, name, functools.wraps(original)(make_wrapper(original)))
 
 
-def with_arguments(owner, name, changes, skip_first=True):
-    """Before each call of `owner.name`, every function of `changes` may edit its arguments, given by name with
-    defaults left out. A call whose arguments do not fit is passed on as it is, to raise its own error."""
+def with_arguments(owner, name, changes):
+    """Before each call of `owner.name`, every function of `changes` may edit its arguments: a dict by name in which
+    those left to their defaults are missing. A call whose arguments do not fit is passed on, to raise its own error."""
 
     def make(original):
         signature = inspect.signature(original)
+        order = list(signature.parameters)
 
         def wrapper(*positional, **named):
             try:
@@ -24,6 +25,8 @@ def with_arguments(owner, name, changes, skip_first=True):
                 return original(*positional, **named)
             for change in changes:
                 change(bound.arguments)
+            # What was added must stand in the order of the parameters, or BoundArguments drops it.
+            bound.arguments = {key: bound.arguments[key] for key in order if key in bound.arguments}
             return original(*bound.args, **bound.kwargs)
 
         return wrapper

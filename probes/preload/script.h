@@ -1,0 +1,42 @@
+// The loop of an interpreted program: the C functions that a shim inside the interpreter calls (probes/python), and
+// where their records get call stacks from. All but Start do nothing while no capture is open in this process.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+// Opens the capture of this process. Returns null, or why there is none.
+const char* loopscope_script_start();
+// Loads the LibTorch probe into the process's torch. Returns null, or why it is off; the capture says so too.
+const char* loopscope_script_load_torch();
+// Code below these folders, one a line, is not the user's: no call stack shows it.
+void loopscope_script_foreign_code(const char* folders);
+// `finish` is called on the training thread before a bounded run ends.
+void loopscope_script_set_finish(void (*finish)());
+
+// A pass over the data began; the loader gave a batch of `samples` samples with these `indices` (may be null) or ran
+// out. `name` tells the reader what the call was; begin_ns is when the loop asked, the call returns now.
+void loopscope_script_loader_started(std::uint64_t loader, std::uint64_t begin_ns, const char* name);
+void loopscope_script_loader_gave(std::uint64_t loader, std::uint64_t begin_ns, const char* name,
+                                  const std::size_t* indices, std::size_t samples);
+void loopscope_script_loader_ran_out(std::uint64_t loader, std::uint64_t begin_ns, const char* name);
+
+void loopscope_script_backward_begins();
+void loopscope_script_backward_ends(std::uint64_t begin_ns, int threw);
+void loopscope_script_zero_grad_begins();
+void loopscope_script_zero_grad_ends(std::uint64_t begin_ns, int set_to_none);
+void loopscope_script_optimizer_begins();
+void loopscope_script_optimizer_ends(std::uint64_t optimizer, const char* name, std::uint64_t parameters,
+                                     std::uint64_t begin_ns, int threw);
+
+void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns, std::uint64_t end_ns,
+                            std::uint64_t value);                             // wire.h, RangeCategory
+void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind
+void loopscope_script_loss(double value);
+void loopscope_script_claim(const char* key);
+void loopscope_script_fact(const char* key, const char* value);
+void loopscope_script_applied(const char* key, const char* where, const char* old_value, const char* now,
+                              std::uint32_t flags);  // wire.h, AppliedFlag
+
+}  // extern "C"
