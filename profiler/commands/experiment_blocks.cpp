@@ -11,6 +11,9 @@
 namespace loopscope {
 namespace {
 
+// A clear loser: slower by more than a tenth, at a Holm p of one in a hundred.
+constexpr double kMuchSlower = 0.10, kSurelySlower = 0.01;
+
 double Value(const LaunchResult& result, Metric metric) {
   switch (metric) {
     case Metric::kStepTime:
@@ -146,7 +149,7 @@ class BlockPhase {
     }
     const std::vector<double> adjusted = Holm(p);
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      const bool loses = adjusted[i] <= 0.01 && gains[i] < -std::log1p(input_.options.margin);
+      const bool loses = adjusted[i] <= kSurelySlower && gains[i] < -std::log1p(kMuchSlower);
       if (loses) Drop(*trials[i], std::exp(gains[i]));
     }
   }

@@ -39,9 +39,8 @@ struct BlockRun {
   bool drop_losers = true;  // after four blocks
 };
 
-// Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does,
-// the blocks end. Trials of clear losers leave after four blocks ("dropped"): Holm p of being slower <= 1 % and slower
-// by more than the margin.
+// Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does, the
+// blocks end. Trials of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <= 1 %.
 Observations RunBlocks(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
                        ExperimentPlan& plan, LaunchSeries& series);
 

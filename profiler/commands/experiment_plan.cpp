@@ -68,6 +68,25 @@ std::string Minutes(double seconds) {
   return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
 }
 
+// Too little time: verdicts come before the recommended set.
+void MakeDo(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
+  if (options.blocks < kFewestBlocks) {
+    plan.shortage = fmt::format("fewer than {} blocks: nothing will be called faster or slower", kFewestBlocks);
+    return;
+  }
+  const double missing = kFewestBlocks * plan.block_s - seconds_left;
+  if (missing <= 0) {
+    plan.blocks = kFewestBlocks;
+    plan.fresh_blocks = 0;
+    plan.shortage = "the budget holds no fresh blocks: the recommended set will not be measured as a whole (--budget)";
+    return;
+  }
+  plan.shortage = fmt::format(
+      "the budget holds fewer than {} blocks, so that nothing can be called faster or slower: {} more are needed "
+      "(--budget)",
+      kFewestBlocks, Minutes(missing + kFreshReserve * kFewestBlocks * plan.fresh_block_s));
+}
+
 }  // namespace
 
 int ExperimentPlan::launches_per_block() const {
@@ -173,15 +192,7 @@ void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double se
   plan.blocks = BlocksThatFit(plan, options, seconds_left);
   Costs(plan, plan.block_s, plan.fresh_block_s);
   plan.fresh_blocks = plan.wants_fresh ? std::min(kFewestBlocks, plan.blocks) : 0;
-  if (plan.blocks < kFewestBlocks) {
-    const double needed = kFewestBlocks * (plan.block_s + kFreshReserve * plan.fresh_block_s) - seconds_left;
-    plan.shortage = options.blocks < kFewestBlocks
-                        ? fmt::format("fewer than {} blocks: nothing will be called faster or slower", kFewestBlocks)
-                        : fmt::format(
-                              "the budget holds fewer than {} blocks, so that nothing can be called faster or "
-                              "slower: {} more are needed (--budget)",
-                              kFewestBlocks, Minutes(needed));
-  }
+  if (plan.blocks < kFewestBlocks) MakeDo(plan, options, seconds_left);
 }
 
 std::vector<std::pair<std::string, std::string>> SettingsOf(const Arm& arm, std::span<const Candidate> candidates) {

@@ -1,0 +1,113 @@
+// A Launcher without programs or clock: step times, memory, losses and failures come from a script and a seed.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "probes/wire.h"
+#include "profiler/core/launch.h"
+
+namespace loopscope {
+
+enum class ScriptedLoss { kSame, kRounding, kFrozen, kOther };
+
+// What one treatment truly does. `factor` multiplies the step time.
+struct ScriptedTreatment {
+  double factor = 1;
+  double epoch_factor = 1, peak_factor = 1;
+  double noise_factor = 1;                    // of the launch noise
+  std::map<std::string, double> values = {};  // factors of single values, where they differ
+  ScriptedLoss loss = ScriptedLoss::kSame;
+  std::string not_applicable = "";  // the reason it reports; nothing is changed then
+  bool fails = false;
+  int samples = 32;
+};
+
+class ScriptedProgram {
+ public:
+  explicit ScriptedProgram(unsigned seed) : random_(seed) {}
+
+  std::map<std::string, ScriptedTreatment> treatments;
+  std::vector<std::set<std::string>> conflicts;  // keys that fail together
+  double ms_per_step = 100, other_side_factor = 1;
+  double noise = 0.04, drift = 0;  // of the log, per launch
+  bool heavy_tails = false;
+  double startup_s = 1, epoch_ms = 500, peak_bytes = 1e9;
+  bool losses_repeat = true, fixes_samples = true;
+  std::function<bool(const LaunchSpec&, int launch)> dies;  // failures of its own
+  std::vector<LaunchSpec> log;
+
+  LaunchResult operator()(const LaunchSpec& spec) {
+    const int launch = static_cast<int>(log.size());
+    log.push_back(spec);
+    LaunchResult result;
+    double factor = spec.side == 1 ? other_side_factor : 1, epoch = 1, peak = 1, spread = noise;
+    std::set<std::string> keys;
+    int samples = 32;
+    for (const auto& [key, value] : spec.treatment) {
+      keys.insert(key);
+      const ScriptedTreatment& one = treatments[key];
+      if (one.fails) result.status = "exit 1";
+      if (!one.not_applicable.empty()) {
+        result.applied.push_back({key, "", "", one.not_applicable, wire::kAppliedNotApplicable});
+        continue;
+      }
+      result.applied.push_back({key, "train.cpp:1", "old", value, 0});
+      factor *= one.values.count(value) ? one.values.at(value) : one.factor;
+      epoch *= one.epoch_factor, peak *= one.peak_factor, spread *= one.noise_factor;
+      samples = one.samples;
+    }
+    for (const auto& conflict : conflicts) {
+      if (std::ranges::includes(keys, conflict)) result.status = "exit 1";
+    }
+    if (dies && dies(spec, launch)) result.status = "signal 9";
+    result.ms_per_step = ms_per_step * factor * std::exp(spread * Draw() + drift * launch);
+    result.ms_per_sample = result.ms_per_step / samples;
+    result.wall_s = startup_s + (spec.warmup + spec.steps) * result.ms_per_step / 1e3;
+    result.startup_s = startup_s + spec.warmup * result.ms_per_step / 1e3;
+    result.steps = spec.steps;
+    result.clock = "optimizer:SGD#1";
+    result.epoch_ms = epoch_ms * epoch * std::exp(spread * Draw());
+    result.peak_bytes = peak_bytes * peak * std::exp(0.01 * Draw());
+    if (spec.mode == LaunchMode::kCheck) FillLosses(spec, launch, result);
+    if (!result.ok()) result.tail = "line before\nit went wrong\n";
+    return result;
+  }
+
+ private:
+  double Draw() { return heavy_tails ? heavy_(random_) / std::sqrt(3.0) : normal_(random_); }
+
+  void FillLosses(const LaunchSpec& spec, int launch, LaunchResult& result) {
+    // The same batches in every launch; a program that does not repeat itself adds noise of its own.
+    std::mt19937 batches(7), rounding(static_cast<unsigned>(launch) + 100);
+    std::normal_distribution<double> batch_noise, own_noise;
+    bool frozen = false, rounded = false, other = false, resampled = false;
+    for (const auto& [key, value] : spec.treatment) {
+      const ScriptedLoss loss = treatments[key].loss;
+      frozen = frozen || loss == ScriptedLoss::kFrozen;
+      rounded = rounded || loss == ScriptedLoss::kRounding;
+      other = other || loss == ScriptedLoss::kOther;
+      resampled = resampled || (key == "loader.workers" && !(spec.hash_samples && fixes_samples));
+    }
+    for (int step = 0; step < spec.warmup + spec.steps; ++step) {
+      double loss = (frozen ? 2.3 : 2.3 * std::exp(-step / 25.0)) + 0.05 * batch_noise(batches);
+      if (rounded) loss += 0.01 * own_noise(rounding);
+      if (resampled || !losses_repeat) loss += 0.05 * own_noise(rounding);
+      if (other) loss += 1.5;
+      result.losses.push_back(loss);
+      result.sample_hashes.push_back(1000 + step + (other ? 5000 : 0));
+    }
+  }
+
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_;
+  std::student_t_distribution<double> heavy_{3};
+};
+
+}  // namespace loopscope

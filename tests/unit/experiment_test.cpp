@@ -1,0 +1,493 @@
+#include "profiler/commands/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "profiler/treatments/treatments.h"
+#include "tests/support/scripted_launcher.h"
+
+namespace loopscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+Candidate Fix(const std::string& id, const std::string& value, double cost_ms = 1) {
+  return {FindTreatment(id), {value}, {"rule-of-" + id}, cost_ms};
+}
+
+ExperimentInput Input(std::vector<Candidate> candidates, int blocks, std::uint64_t seed = 1) {
+  ExperimentInput input;
+  input.command = {"train"};
+  input.candidates = std::move(candidates);
+  input.options.blocks = blocks;
+  input.options.seed = seed;
+  input.options.budget_s = 1e6;
+  input.options.min_window_s = 0.5;
+  return input;
+}
+
+struct Outcome {
+  Report report;
+  Result<void> result;
+};
+
+Outcome Prove(const ExperimentInput& input, ScriptedProgram& program, const ExperimentEvents& events = {}) {
+  Outcome outcome;
+  outcome.result = RunExperiment(input, std::ref(program), events, outcome.report);
+  return outcome;
+}
+
+const TrialRow* Find(const Report& report, const std::string& treatment, const std::string& context = "") {
+  for (const TrialRow& row : report.trials) {
+    if (row.treatment == treatment && (context.empty() || row.context == context)) return &row;
+  }
+  return nullptr;
+}
+
+int LaunchesLabelled(const ScriptedProgram& program, const std::string& text) {
+  return static_cast<int>(std::ranges::count_if(
+      program.log, [&](const LaunchSpec& spec) { return spec.label.find(text) != spec.label.npos; }));
+}
+
+// A slow debug switch, two real gains, one loss and a treatment that does nothing.
+ScriptedProgram TypicalProgram(unsigned seed) {
+  ScriptedProgram program(seed);
+  program.treatments["debug"] = {.factor = 1 / 4.0};
+  program.treatments["amp"] = {.factor = 1 / 1.5, .loss = ScriptedLoss::kRounding};
+  program.treatments["grad.set_to_none"] = {.factor = 1 / 1.3};
+  program.treatments["cudnn.benchmark"] = {};
+  return program;
+}
+
+std::vector<Candidate> TypicalFixes() {
+  return {Fix("debug", "off", 50), Fix("amp", "bf16", 30), Fix("grad.set_to_none", "on", 5),
+          Fix("cudnn.benchmark", "on", 1)};
+}
+
+TEST(Experiment, FindsRealEffectsBehindADominantOne) {
+  for (const int blocks : {6, 12}) {
+    ScriptedProgram program = TypicalProgram(3);
+    const auto [report, result] = Prove(Input(TypicalFixes(), blocks), program);
+    ASSERT_TRUE(result.ok());
+    for (const auto& [id, truth] : {std::pair{"debug", 4.0}, {"amp", 1.5}, {"grad.set_to_none", 1.3}}) {
+      const TrialRow* row = Find(report, id, "with-others");
+      ASSERT_TRUE(row) << id;
+      EXPECT_EQ(row->verdict, "faster") << id << ": " << row->reason;
+      EXPECT_NEAR(*row->speedup / truth, 1, 0.08) << id;
+      EXPECT_LT((*row->ci95)[0], *row->speedup);
+      EXPECT_GT((*row->ci95)[0], 1);
+      EXPECT_EQ(row->n, blocks);
+      EXPECT_EQ(row->method, blocks >= 10 ? "exact" : "pooled");
+      EXPECT_LE(*row->p_holm, 0.05);
+      EXPECT_GE(*row->p_holm, *row->p);
+    }
+    EXPECT_NE(Find(report, "cudnn.benchmark", "with-others")->verdict, "faster");
+    ASSERT_TRUE(report.combined);
+    EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off", "amp=bf16", "grad.set_to_none=on"));
+    EXPECT_NEAR(*report.combined->speedup / (4 * 1.5 * 1.3), 1, 0.08);
+    EXPECT_EQ(report.combined->n, blocks);
+    EXPECT_NEAR(*report.noise.pair_sd_pct, blocks >= 10 ? 5.7 : 4.6, 2.0);
+  }
+}
+
+TEST(Experiment, EveryBlockHoldsEveryArmInAnOrderOfItsOwn) {
+  ScriptedProgram program = TypicalProgram(5);
+  Prove(Input(TypicalFixes(), 12), program);
+  std::set<std::string> orders;
+  for (int block = 1; block <= 12; ++block) {
+    std::string order;
+    std::multiset<std::string> arms;
+    for (const LaunchSpec& spec : program.log) {
+      if (!spec.label.starts_with("block " + std::to_string(block) + " ")) continue;
+      const std::string arm = spec.label.substr(spec.label.rfind(", ") + 2);
+      arms.insert(arm);
+      order += arm + ";";
+    }
+    EXPECT_THAT(arms, UnorderedElementsAre("baseline", "ALL", "ALL-debug", "ALL-amp", "ALL-grad.set_to_none",
+                                           "ALL-cudnn.benchmark", "debug", "amp", "grad.set_to_none"));
+    orders.insert(order);
+  }
+  EXPECT_GT(orders.size(), 8u);
+  // The window and the seed are the same in all of them.
+  for (const LaunchSpec& spec : program.log) {
+    if (!spec.label.starts_with("block")) continue;
+    EXPECT_EQ(spec.steps, program.log.back().steps);
+    EXPECT_EQ(spec.seed, 1u);
+  }
+}
+
+TEST(Experiment, PlantedNoOpsAreNotCalled) {
+  // Four treatments that do nothing, noise of 4 % and a machine that slows down: the share of experiments with any
+  // call.
+  for (const auto& [blocks, heavy] : {std::pair{4, false}, {6, true}, {10, false}}) {
+    int false_calls = 0, rows = 0;
+    const int experiments = 150;
+    for (int seed = 0; seed < experiments; ++seed) {
+      ScriptedProgram program(seed);
+      program.heavy_tails = heavy;
+      program.drift = 0.002;
+      ExperimentInput input =
+          Input({Fix("debug", "off"), Fix("amp", "bf16"), Fix("grad.set_to_none", "on"), Fix("cudnn.benchmark", "on")},
+                blocks, seed);
+      input.options.check_training = false;
+      const auto [report, result] = Prove(input, program);
+      ASSERT_TRUE(result.ok());
+      const bool called = std::ranges::any_of(report.trials, [](const TrialRow& row) {
+        return row.verdict == "faster" || row.verdict == "slower" || row.verdict == "dropped";
+      });
+      false_calls += called;
+      rows += static_cast<int>(report.trials.size());
+    }
+    EXPECT_EQ(rows, experiments * 7);
+    EXPECT_LE(false_calls, 16) << blocks;  // 5 % of 150 is 7.5; three standard deviations more
+  }
+}
+
+TEST(Experiment, NoOpIsEquivalentWhenNoiseIsSmall) {
+  ScriptedProgram program(9);
+  program.noise = 0.004;
+  const auto [report, result] = Prove(Input({Fix("debug", "off"), Fix("cudnn.benchmark", "on")}, 12), program);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(Find(report, "cudnn.benchmark")->verdict, "equivalent");
+  EXPECT_EQ(*Find(report, "cudnn.benchmark")->margin_pct, 2);
+  EXPECT_FALSE(report.combined);
+}
+
+TEST(Experiment, LosersAreDroppedOrSlower) {
+  ScriptedProgram program = TypicalProgram(4);
+  program.treatments["cudnn.benchmark"] = {.factor = 1.6};
+  const auto [report, result] = Prove(Input(TypicalFixes(), 12), program);
+  ASSERT_TRUE(result.ok());
+  const TrialRow* loser = Find(report, "cudnn.benchmark", "with-others");
+  EXPECT_EQ(loser->verdict, "dropped") << loser->reason;
+  EXPECT_THAT(loser->reason, HasSubstr("after 4 blocks"));
+  EXPECT_EQ(LaunchesLabelled(program, ", ALL-cudnn.benchmark"), 4 + 1);  // and its pilot
+  EXPECT_THAT(report.combined->treatments, testing::Not(testing::Contains("cudnn.benchmark=on")));
+
+  ScriptedProgram mild = TypicalProgram(4);
+  mild.treatments["cudnn.benchmark"] = {.factor = 1.08};
+  mild.noise = 0.02;
+  EXPECT_EQ(Find(Prove(Input(TypicalFixes(), 12), mild).report, "cudnn.benchmark", "with-others")->verdict, "slower");
+}
+
+TEST(Experiment, BudgetIsKept) {
+  for (const double budget : {60.0, 120.0, 300.0, 900.0}) {
+    ScriptedProgram program = TypicalProgram(6);
+    ExperimentInput input = Input(TypicalFixes(), 12);
+    input.options.budget_s = budget;
+    double spent = 0;
+    const Launcher counting = [&](const LaunchSpec& spec) {
+      LaunchResult launch = program(spec);
+      spent += launch.wall_s;
+      return launch;
+    };
+    Report report;
+    ASSERT_TRUE(RunExperiment(input, counting, {}, report).ok());
+    EXPECT_LE(spent, budget * 1.03) << budget;
+    const TrialRow* debug = Find(report, "debug", "with-others");
+    ASSERT_TRUE(debug);
+    if (budget >= 120) {
+      EXPECT_GE(debug->n, 4) << budget;
+    }
+    if (budget >= 300) {
+      EXPECT_GT(spent, budget * 0.4) << budget;
+    }
+    if (debug->n < 4) {
+      EXPECT_EQ(debug->verdict, "inconclusive");
+      EXPECT_THAT(report.plan, testing::Contains(HasSubstr("the budget holds fewer than 4 blocks")));
+    } else {
+      ASSERT_TRUE(report.combined) << budget;
+      EXPECT_EQ(report.combined->speedup.has_value(), budget >= 300) << budget << report.combined->reason;
+    }
+  }
+}
+
+TEST(Experiment, PlanIsShownBeforeTheBlocks) {
+  ScriptedProgram program = TypicalProgram(2);
+  std::vector<std::string> shown;
+  std::size_t launches_when_shown = 0;
+  double last_left = -1;
+  ExperimentEvents events;
+  events.plan = [&](const std::vector<std::string>& lines) {
+    shown = lines;
+    launches_when_shown = program.log.size();
+  };
+  events.progress = [&](const Progress& progress) {
+    EXPECT_LE(progress.done, progress.total);
+    last_left = progress.seconds_left;
+  };
+  const auto [report, result] = Prove(Input(TypicalFixes(), 6), program, events);
+  EXPECT_EQ(report.plan, shown);
+  EXPECT_THAT(shown, testing::Contains(HasSubstr("6 blocks, each in random order: baseline, ALL x2")));
+  EXPECT_THAT(shown, testing::Contains(HasSubstr("about ")));
+  for (std::size_t i = 0; i < launches_when_shown; ++i) EXPECT_FALSE(program.log[i].label.starts_with("block"));
+  EXPECT_TRUE(program.log[launches_when_shown].label.starts_with("block 1 "));
+  EXPECT_EQ(last_left, 0);
+}
+
+TEST(Experiment, OneFixNeedsTwoArms) {
+  ScriptedProgram program(8);
+  program.treatments["amp"] = {.factor = 0.7};
+  const auto [report, result] = Prove(Input({Fix("amp", "bf16")}, 6), program);
+  ASSERT_EQ(report.trials.size(), 1u);
+  EXPECT_EQ(report.trials[0].context, "alone");
+  EXPECT_EQ(report.trials[0].verdict, "faster");
+  EXPECT_EQ(LaunchesLabelled(program, "block "), 12);
+}
+
+TEST(Experiment, FixesThatDoNotApplyLeaveBeforeTheBlocks) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["cudnn.benchmark"].not_applicable = "the program has no convolution";
+  const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
+  const TrialRow* row = Find(report, "cudnn.benchmark");
+  EXPECT_EQ(row->verdict, "not-applicable");
+  EXPECT_THAT(row->reason, HasSubstr("the program has no convolution"));
+  EXPECT_FALSE(row->speedup);
+  EXPECT_EQ(LaunchesLabelled(program, "ALL-cudnn.benchmark"), 0);
+}
+
+TEST(Experiment, FailingFixIsFoundByBisection) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["amp"].fails = true;
+  const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(Find(report, "amp")->verdict, "failed");
+  EXPECT_EQ(Find(report, "amp")->reason, "exit 1: it went wrong");
+  EXPECT_EQ(Find(report, "debug", "with-others")->verdict, "faster");
+}
+
+TEST(Experiment, FixesThatFailOnlyTogetherAreMeasuredApart) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.conflicts = {{"amp", "grad.set_to_none"}};
+  const auto [report, result] = Prove(Input(TypicalFixes(), 6), program);
+  ASSERT_TRUE(result.ok());
+  const TrialRow* apart = Find(report, "grad.set_to_none");
+  EXPECT_EQ(apart->context, "alone");
+  EXPECT_EQ(apart->verdict, "faster");
+  EXPECT_THAT(apart->reason, HasSubstr("fails together with the others"));
+  EXPECT_EQ(Find(report, "amp", "with-others")->verdict, "faster");
+  EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off", "amp=bf16"));
+}
+
+TEST(Experiment, UntreatedProgramThatFailsIsTheUsersProblem) {
+  ScriptedProgram program(1);
+  program.dies = [](const LaunchSpec&, int) { return true; };
+  const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().exit_code, 4);
+  EXPECT_THAT(result.error().Message(), HasSubstr("train: the training command failed (signal 9)"));
+  EXPECT_THAT(result.error().next, HasSubstr("it went wrong"));
+}
+
+TEST(Experiment, OneFailureIsRepeatedAndTwoEndAnArm) {
+  ScriptedProgram once = TypicalProgram(8);
+  once.dies = [](const LaunchSpec& spec, int) {
+    return spec.label.starts_with("block 2 ") && !spec.label.ends_with("again");
+  };
+  EXPECT_EQ(Find(Prove(Input(TypicalFixes(), 6), once).report, "amp", "with-others")->n, 6);
+
+  ScriptedProgram twice = TypicalProgram(8);
+  twice.dies = [](const LaunchSpec& spec, int) {
+    return spec.label.starts_with("block 2 ") && spec.label.find("ALL-amp") != std::string::npos;
+  };
+  const auto [report, result] = Prove(Input(TypicalFixes(), 6), twice);
+  EXPECT_EQ(Find(report, "amp", "with-others")->verdict, "failed");
+  EXPECT_THAT(Find(report, "amp", "with-others")->reason, HasSubstr("in block 2: signal 9"));
+  EXPECT_EQ(Find(report, "debug", "with-others")->n, 6);
+}
+
+TEST(Experiment, UnequalWorkIsNotComparable) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["amp"].samples = 64;
+  // Listed last, so that its samples are those of every arm it is part of.
+  ExperimentInput input = Input({Fix("debug", "off", 9), Fix("amp", "bf16", 1)}, 4);
+  const auto [report, result] = Prove(input, program);
+  EXPECT_EQ(Find(report, "amp")->verdict, "failed");
+  EXPECT_THAT(Find(report, "amp")->reason, HasSubstr("not comparable: 64.0 samples per step instead of 32.0"));
+  EXPECT_EQ(Find(report, "debug")->verdict, "faster");
+}
+
+TEST(Experiment, FastestValueIsScreened) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["loader.workers"] = {.values = {{"2", 0.8}, {"1", 0.5}}};
+  Candidate workers{FindTreatment("loader.workers"), {"2", "1"}, {"input-starvation"}, 40};
+  const auto [report, result] = Prove(Input({workers, Fix("debug", "off")}, 6), program);
+  const TrialRow* row = Find(report, "loader.workers", "with-others");
+  EXPECT_EQ(row->value, "1");
+  EXPECT_THAT(row->reason, HasSubstr("the fastest of one launch each (2: "));
+  EXPECT_EQ(row->verdict, "faster");
+  EXPECT_EQ(row->loss.verdict, "same samples");
+}
+
+TEST(Experiment, OtherTrainingIsNeverAWin) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["amp"] = {.factor = 0.3, .loss = ScriptedLoss::kFrozen};
+  program.treatments["grad.set_to_none"].loss = ScriptedLoss::kRounding;
+  const auto [report, result] = Prove(Input(TypicalFixes(), 6), program);
+  EXPECT_EQ(Find(report, "amp")->verdict, "different-training");
+  EXPECT_THAT(Find(report, "amp")->reason, HasSubstr("falls by"));
+  EXPECT_EQ(Find(report, "grad.set_to_none")->verdict, "different-training");
+  EXPECT_THAT(Find(report, "grad.set_to_none")->reason, HasSubstr("exact only if every parameter"));
+  EXPECT_EQ(Find(report, "debug")->loss.verdict, "bit-identical");
+  EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off"));
+}
+
+TEST(Experiment, ProgramThatDoesNotRepeatItselfIsJudgedByItsSpread) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.losses_repeat = false;
+  program.treatments["amp"].loss = ScriptedLoss::kFrozen;
+  const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
+  EXPECT_EQ(Find(report, "amp")->verdict, "different-training");
+  EXPECT_EQ(Find(report, "debug")->loss.verdict, "within the baseline's own spread");
+  EXPECT_EQ(Find(report, "debug", "with-others")->verdict, "faster");
+
+  ExperimentInput poor = Input(TypicalFixes(), 4);
+  poor.options.budget_s = 200;
+  ScriptedProgram again = TypicalProgram(8);
+  again.losses_repeat = false;
+  EXPECT_THAT(Find(Prove(poor, again).report, "debug")->loss.verdict,
+              HasSubstr("cannot tell: untreated losses differ"));
+}
+
+TEST(Experiment, MemoryAndEpochTreatmentsAreJudgedByTheirOwnMetric) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["loss.detach"] = {.peak_factor = 0.8};
+  program.treatments["eval.no_grad"] = {.epoch_factor = 0.6};
+  ExperimentInput input = Input({Fix("debug", "off"), Fix("loss.detach", "on"), Fix("eval.no_grad", "on")}, 6);
+  input.steps_per_epoch = 300;
+  const auto [report, result] = Prove(input, program);
+  const TrialRow* detach = Find(report, "loss.detach", "with-others");
+  EXPECT_EQ(detach->verdict, "useful");
+  EXPECT_EQ(detach->metric, "peak-memory");
+  EXPECT_NEAR(*detach->peak_bytes_treated / *detach->peak_bytes_baseline, 0.8, 0.03);
+  const TrialRow* evaluation = Find(report, "eval.no_grad", "with-others");
+  EXPECT_EQ(evaluation->verdict, "faster");
+  EXPECT_EQ(evaluation->metric, "epoch-boundary");
+  EXPECT_NEAR(*evaluation->speedup, 1 / 0.6, 0.1);
+  EXPECT_EQ(program.log.back().steps, 300);  // an epoch boundary lies in every window
+  EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off", "loss.detach=on", "eval.no_grad=on"));
+
+  ScriptedProgram without = TypicalProgram(8);
+  without.treatments["loss.detach"] = {.peak_factor = 0.97};
+  const auto small = Prove(Input({Fix("debug", "off"), Fix("loss.detach", "on")}, 6), without);
+  EXPECT_NE(Find(small.report, "loss.detach", "with-others")->verdict, "useful");
+}
+
+class ResumedExperiment : public testing::Test {
+ protected:
+  ResumedExperiment() {
+    folder_ = std::filesystem::temp_directory_path() / ("loopscope-journal-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    input_ = Input(TypicalFixes(), 6);
+    input_.journal = folder_ / "launches.jsonl";
+  }
+  ~ResumedExperiment() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+  ExperimentInput input_;
+};
+
+TEST_F(ResumedExperiment, CompletesAJournalThatWasCut) {
+  ScriptedProgram whole = TypicalProgram(8);
+  const auto uninterrupted = Prove(input_, whole);
+  ASSERT_TRUE(uninterrupted.result.ok());
+  std::ifstream stream(input_.journal);
+  const std::string journal((std::istreambuf_iterator<char>(stream)), {});
+  // Cut in the middle of a line, about half-way.
+  const std::size_t cut = journal.size() / 2;
+  const auto finished = std::count(journal.begin(), journal.begin() + static_cast<std::ptrdiff_t>(cut), '\n') - 1;
+  ASSERT_GT(finished, 10);
+  std::ofstream(input_.journal, std::ios::trunc) << journal.substr(0, cut);
+  input_.options.resume = true;
+  ScriptedProgram rest = TypicalProgram(99);
+  const auto resumed = Prove(input_, rest);
+  ASSERT_TRUE(resumed.result.ok()) << resumed.result.error().Message();
+  EXPECT_EQ(rest.log.size() + static_cast<std::size_t>(finished), whole.log.size());
+  EXPECT_EQ(Find(resumed.report, "debug", "with-others")->n, 6);
+  EXPECT_EQ(Find(resumed.report, "debug", "with-others")->verdict, "faster");
+
+  // Everything is finished now: nothing is launched, and the report is the same.
+  ScriptedProgram none(1);
+  const auto replayed = Prove(input_, none);
+  EXPECT_TRUE(none.log.empty());
+  EXPECT_EQ(*Find(replayed.report, "amp", "with-others")->speedup,
+            *Find(resumed.report, "amp", "with-others")->speedup);
+}
+
+TEST_F(ResumedExperiment, AnotherPlanIsRefused) {
+  ScriptedProgram program = TypicalProgram(8);
+  ASSERT_TRUE(Prove(input_, program).result.ok());
+  input_.options.resume = true;
+  input_.options.blocks = 8;
+  const auto refused = Prove(input_, program);
+  ASSERT_FALSE(refused.result.ok());
+  EXPECT_EQ(refused.result.error().exit_code, 2);
+  EXPECT_THAT(refused.result.error().Message(), HasSubstr("belongs to another plan"));
+  input_.journal = folder_ / "none.jsonl";
+  EXPECT_THAT(Prove(input_, program).result.error().Message(), HasSubstr("holds no launches to resume"));
+  input_.options.resume = false;
+  input_.journal = folder_ / "missing" / "launches.jsonl";
+  EXPECT_THAT(Prove(input_, program).result.error().Message(), HasSubstr("cannot be written"));
+}
+
+TEST_F(ResumedExperiment, InterruptionKeepsWholeBlocks) {
+  ScriptedProgram program = TypicalProgram(8);
+  ExperimentEvents events;
+  events.stop = [&] { return LaunchesLabelled(program, "block 6 of 6, 3") > 0; };
+  const auto stopped = Prove(input_, program, events);
+  ASSERT_TRUE(stopped.result.ok());
+  EXPECT_EQ(Find(stopped.report, "debug", "with-others")->n, 5);
+  EXPECT_THAT(Find(stopped.report, "debug", "with-others")->reason, HasSubstr("interrupted after 5 of 6 blocks"));
+  EXPECT_FALSE(stopped.report.combined);
+  input_.options.resume = true;
+  const std::size_t before = program.log.size();
+  const auto resumed = Prove(input_, program);
+  EXPECT_EQ(Find(resumed.report, "debug", "with-others")->n, 6);
+  EXPECT_LT(program.log.size() - before, 30u);
+
+  events.stop = [] { return true; };
+  input_.options.resume = false;
+  const auto at_once = Prove(input_, program, events);
+  ASSERT_FALSE(at_once.result.ok());
+  EXPECT_EQ(at_once.result.error().exit_code, 3);
+}
+
+TEST(Pairs, TwoCommandsAreCompared) {
+  for (const auto& [factor, verdict] : {std::pair{0.8, "faster"}, {1.25, "slower"}}) {
+    ScriptedProgram program(4);
+    program.other_side_factor = factor;
+    PairsInput input;
+    input.command_a = {"a"};
+    input.command_b = {"b", "--fast"};
+    input.options.min_window_s = 0.5;
+    Report report;
+    ASSERT_TRUE(RunPairs(input, std::ref(program), {}, report).ok());
+    ASSERT_EQ(report.trials.size(), 1u);
+    EXPECT_EQ(report.trials[0].verdict, verdict);
+    EXPECT_NEAR(*report.trials[0].speedup * factor, 1, 0.06);
+    EXPECT_EQ(report.trials[0].n, 12);
+    EXPECT_EQ(LaunchesLabelled(program, "pair "), 24);
+  }
+}
+
+TEST(Pairs, FailingCommandIsNamed) {
+  ScriptedProgram program(4);
+  program.dies = [](const LaunchSpec& spec, int) { return spec.side == 1; };
+  PairsInput input;
+  input.command_a = {"a"};
+  input.command_b = {"b", "--fast"};
+  Report report;
+  const Result<void> result = RunPairs(input, std::ref(program), {}, report);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().where, "b --fast");
+  EXPECT_EQ(result.error().exit_code, 4);
+}
+
+}  // namespace
+}  // namespace loopscope
