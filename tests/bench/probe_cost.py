@@ -100,12 +100,13 @@ def measure(build, blocks, ops, seed):
     return [{arm: launch(build, arm, ops) for arm in order.sample(ARMS, len(ARMS))} for _ in range(blocks)]
 
 
-def report(blocks):
+def report(blocks, clock):
     def nanoseconds(arm):
-        return [block[arm]["ns_per_op"] for block in blocks]
+        return [block[arm][clock] for block in blocks]
 
     plain = nanoseconds("plain")
     added = {arm: [ns - base for ns, base in zip(nanoseconds(arm), plain)] for arm in ARMS[1:]}
+    print(f"clock           {clock:>7} time per op")
     print(f"op alone        {statistics.median(plain):7.1f} ns, spread {min(plain):.1f} to {max(plain):.1f}")
     for arm, name in (("probe", "Loopscope"), ("kineto", "torch.profiler")):
         estimate, low, high = interval(added[arm])
@@ -129,12 +130,14 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--blocks", type=int, default=12, help="at least 6, for an interval")
     parser.add_argument("--ops", type=int, default=400_000)
+    clock_help = "cpu: processor time of the loop's thread, for a busy machine"
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help=clock_help)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if options.blocks < 6:
         parser.error("--blocks must be at least 6")
     try:
-        report(measure(options.build.resolve(), options.blocks, options.ops, options.seed))
+        report(measure(options.build.resolve(), options.blocks, options.ops, options.seed), options.clock)
     except (CannotMeasure, subprocess.TimeoutExpired, OSError, ValueError) as error:
         print(f"probe_cost: cannot measure: {error}", file=sys.stderr)
         return 3

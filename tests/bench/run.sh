@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# All benchmarks: reading captures, then what the probe adds to each op beside torch.profiler.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+build/tests/loopscope_bench
+.venv/bin/python tests/bench/probe_cost.py --build build "$@"
