@@ -39,6 +39,7 @@ bool detail_marked = false;
 bool ended = false;
 std::array<std::atomic<int>, 16> stacks_taken{};
 
+constinit thread_local void* torch_slot = nullptr;
 constinit thread_local int backward_depth = 0;
 constinit thread_local int optimizer_depth = 0;
 
@@ -337,6 +338,7 @@ const ProbeApi* Api() noexcept {
           },
       .claimed = [](const char* key) { return Claimed(key); },
       .in_backward = InBackward,
+      .thread_slot = [] { return &torch_slot; },
       .set_torch_hooks = [](const TorchHooks* given) { hooks.store(given, std::memory_order_release); },
   };
   return Active() ? &api : nullptr;

@@ -48,6 +48,7 @@ struct ProbeApi {
   void (*user_range)(const char* name, std::size_t length, std::uint64_t start_ns, std::uint64_t end_ns);
   bool (*claimed)(const char* key);  // the program applies this treatment itself
   bool (*in_backward)();             // this thread is inside torch::autograd::backward
+  void** (*thread_slot)();           // a pointer of the LibTorch probe's, one per thread; null at first
   void (*set_torch_hooks)(const TorchHooks* hooks);
 };
 

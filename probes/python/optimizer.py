@@ -51,9 +51,8 @@ class Optimizers:
                     return original(optimizer, *positional, **named)
                 self._open.building = True
                 try:
-                    bound = signature.bind(optimizer, *positional, **named).arguments
                     for change in hooks.optimizer_arguments:
-                        named = change(optimizer, bound, signature, named)
+                        named = change(optimizer_class, signature, named)
                     return original(optimizer, *positional, **named)
                 finally:
                     self._open.building = False

@@ -51,8 +51,8 @@ class Probe:
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
 
     def set_finish(self, finish):
-        """`finish` is called before a bounded run ends."""
-        self._finish = _FINISH(finish)
+        """`finish` is called before a bounded run ends; None: nothing is."""
+        self._finish = _FINISH(finish) if finish else _FINISH()
         self._set_finish(self._finish)
 
 

@@ -1,0 +1,104 @@
+"""Joins the shim to a process that has just imported torch: the capture, the wrappers, the treatments."""
+
+import atexit
+import os
+import sys
+
+from . import check, frames, hooks
+from .backward import Backward
+from .forward import Forward
+from .loader import Loaders
+from .optimizer import Optimizers
+from .probe import Missing, Probe, text
+from .treatments import Treatments
+
+# Processes that import torch beside the one that trains, or that may train later: their capture is opened at the first
+# optimizer, so that those that never train leave none.
+_HELPERS = ("--multiprocessing-fork", "torch.distributed.run", "torch.distributed.launch", "torch._inductor")
+_LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
+
+
+def attach(torch, settings):
+    try:
+        probe = Probe()
+    except Missing as error:
+        sys.stderr.write(f"loopscope: the probes are not in this process: {error}; training goes on unobserved\n")
+        return
+    session = _Session(torch, settings, probe)
+    session.install()
+    if not _is_helper():
+        session.start()
+
+
+def _is_helper():
+    words = getattr(sys, "orig_argv", sys.argv)
+    return any(part in word for word in words for part in _HELPERS) or any(
+        os.path.basename(word) in _LAUNCHERS for word in words[:3]
+    )
+
+
+class _Session:
+    """One process's share of a run."""
+
+    def __init__(self, torch, settings, probe):
+        self._torch, self._settings, self._probe = torch, settings, probe
+        self._pid = 0  # of the process that started; its forked children record nothing
+        self._losses = check.Losses(torch, probe) if settings.mode == "check" else None
+        self._treatments = Treatments(torch, settings.treatment)
+        self._loaders = Loaders(probe, settings)
+        self._optimizers = Optimizers(probe, self.start)
+        self._forward = None
+
+    def install(self):
+        self._treatments.apply()
+        if self._settings.hash_samples and self._settings.seed is not None:
+            check.fix_sample_draws(self._torch, self._loaders, self._settings)
+        if self._settings.mode == "trace" or hooks.forward_begins or hooks.forward_ends:
+            self._forward = Forward(self._probe, self._torch)
+            self._forward.install()
+        from torch.utils.data import dataloader
+
+        self._loaders.install(dataloader)
+        self._optimizers.install(self._torch)
+        Backward(self._probe, self._backward_begins).install(self._torch)
+        if self._settings.seed is not None:
+            self._torch.manual_seed(self._settings.seed)
+
+    def start(self):
+        if self._pid:
+            return
+        self._pid = os.getpid()
+        reason = self._probe.start()
+        if reason:
+            return  # the preloaded library has said why
+        self._probe.foreign_code(text("\n".join(frames.foreign_folders())))
+        for key in self._treatments.keys():
+            self._probe.claim(text(key))
+        self._probe.load_torch()
+        self._probe.set_finish(self._finish)
+        atexit.register(self._program_ends)
+
+    def _backward_begins(self, roots):
+        self.start()
+        self._loaders.describe_training()
+        if self._forward:
+            self._forward.backward_begins()
+        if self._losses:
+            self._losses.keep(roots)
+
+    def _program_ends(self):
+        if os.getpid() == self._pid:
+            self._probe.set_finish(None)
+            self._finish()
+
+    def _finish(self):
+        if os.getpid() != self._pid:
+            return
+        self._treatments.report(self._probe)
+        if self._losses:
+            self._losses.write()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                pass  # closed, or its reader is gone: nothing to save
