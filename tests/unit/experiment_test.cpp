@@ -231,6 +231,40 @@ TEST(Experiment, PlanIsShownBeforeTheBlocks) {
   EXPECT_EQ(last_left, 0);
 }
 
+// Ten fixes on a program of 150 ms per step that can take 20 ms, in five minutes.
+TEST(Experiment, TenFixesFitInFiveMinutes) {
+  for (int seed = 0; seed < 10; ++seed) {
+    ScriptedProgram program(seed);
+    program.ms_per_step = 150;
+    const char* ids[] = {"debug",
+                         "loader.workers",
+                         "amp",
+                         "bias.before_norm",
+                         "optimizer.impl",
+                         "grad.set_to_none",
+                         "loader.from_numpy",
+                         "eval.no_grad",
+                         "loss.detach",
+                         "cudnn.benchmark"};
+    std::vector<Candidate> fixes;
+    for (const char* id : ids) fixes.push_back(Fix(id, "1", 10.0 - static_cast<double>(fixes.size())));
+    fixes[1].values = {"2", "1"};
+    program.treatments["debug"].factor = 0.33;
+    program.treatments["loader.workers"].factor = 0.6;
+    program.treatments["amp"] = {.factor = 0.75, .loss = ScriptedLoss::kRounding};
+    program.treatments["optimizer.impl"] = {.factor = 0.85, .loss = ScriptedLoss::kRounding};
+    ExperimentInput input = Input(fixes, 12);
+    input.options.budget_s = 300;
+    input.steps_per_epoch = 24;
+    const auto [report, result] = Prove(input, program);
+    ASSERT_TRUE(result.ok());
+    EXPECT_GE(Find(report, "debug", "with-others")->n, 6) << testing::PrintToString(report.plan);
+    ASSERT_TRUE(report.combined && report.combined->speedup);
+    EXPECT_GE(report.combined->n, 4);
+    EXPECT_GT((*report.combined->ci95)[0], 2);
+  }
+}
+
 TEST(Experiment, OneFixNeedsTwoArms) {
   ScriptedProgram program(8);
   program.treatments["amp"] = {.factor = 0.7};

@@ -1,0 +1,178 @@
+#include "profiler/commands/experiment_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiler/treatments/treatments.h"
+
+namespace loopscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<Candidate> FirstTreatments(int count) {
+  std::vector<Candidate> candidates;
+  for (int i = 0; i < count; ++i) candidates.push_back({AllTreatments()[i], {"on"}, {}, 100.0 - i});
+  return candidates;
+}
+
+ExperimentPlan TimedPlan(int count, double seconds_per_launch, int alone = -1) {
+  ExperimentPlan plan = PlanArms(FirstTreatments(count), std::vector<bool>(count, true), alone);
+  for (Arm& arm : plan.arms) arm.wall_s = seconds_per_launch;
+  return plan;
+}
+
+std::vector<std::string> Names(const ExperimentPlan& plan) {
+  std::vector<std::string> names;
+  for (const Arm& arm : plan.arms) names.push_back(arm.name);
+  return names;
+}
+
+TEST(PlanArms, AllWithoutEachAndTheCostliestAlone) {
+  const std::vector<Candidate> candidates = FirstTreatments(5);
+  const ExperimentPlan plan = PlanArms(candidates, std::vector<bool>(5, true), -1);
+  EXPECT_EQ(plan.arms.size(), 2u + 5 + 3);
+  EXPECT_EQ(plan.trials.size(), 5u + 3);
+  EXPECT_THAT(plan.arms[kAllArm].members, ElementsAre(0, 1, 2, 3, 4));
+  for (const PlannedTrial& trial : plan.trials) {
+    const Arm& arm = plan.arms[trial.arm];
+    EXPECT_EQ(trial.reference, trial.with_others ? kAllArm : kBaselineArm);
+    EXPECT_EQ(arm.members.size(), trial.with_others ? 4u : 1u);
+    EXPECT_EQ(std::ranges::count(arm.members, trial.candidate), trial.with_others ? 0 : 1);
+    if (!trial.with_others) {
+      EXPECT_LT(trial.candidate, 3);
+    }
+  }
+  EXPECT_EQ(PlanArms(candidates, std::vector<bool>(5, true), 5).arms.size(), 2u + 5 + 5);
+  EXPECT_EQ(PlanArms(candidates, std::vector<bool>(5, true), 0).arms.size(), 2u + 5);
+}
+
+TEST(PlanArms, TwoFixesShareTheirArms) {
+  const std::vector<Candidate> candidates = FirstTreatments(2);
+  const ExperimentPlan plan = PlanArms(candidates, {true, true}, -1);
+  EXPECT_EQ(plan.arms.size(), 4u);
+  ASSERT_EQ(plan.trials.size(), 4u);
+  EXPECT_EQ(plan.trials[0].arm, plan.trials[3].arm);  // ALL without the first is the second alone
+}
+
+TEST(PlanArms, OneFixIsAll) {
+  const std::vector<Candidate> candidates = FirstTreatments(1);
+  const ExperimentPlan plan = PlanArms(candidates, {true}, -1);
+  EXPECT_THAT(Names(plan), ElementsAre("baseline", "ALL"));
+  ASSERT_EQ(plan.trials.size(), 1u);
+  EXPECT_FALSE(plan.trials[0].with_others);
+}
+
+TEST(PlanArms, WhatFailsTogetherIsMeasuredAlone) {
+  const std::vector<Candidate> candidates = FirstTreatments(3);
+  const ExperimentPlan plan = PlanArms(candidates, {true, true, false}, 0);
+  EXPECT_THAT(plan.arms[kAllArm].members, ElementsAre(0, 1));
+  ASSERT_EQ(plan.trials.size(), 3u);
+  EXPECT_FALSE(plan.trials[2].with_others);
+  EXPECT_THAT(plan.arms[plan.trials[2].arm].members, ElementsAre(2));
+}
+
+TEST(PlanArms, NothingTogetherMeansNoAllArm) {
+  const std::vector<Candidate> candidates = FirstTreatments(2);
+  ExperimentPlan plan = PlanArms(candidates, {false, false}, 0);
+  EXPECT_EQ(plan.arms[kAllArm].repeats, 0);
+  for (Arm& arm : plan.arms) arm.wall_s = 1;
+  ShapePlan(plan, {}, 1000);
+  EXPECT_EQ(plan.launches_per_block(), 3);
+}
+
+TEST(ShapePlan, PlentyOfTimeGivesTheExactFormWithOneReference) {
+  ExperimentPlan plan = TimedPlan(10, 2);
+  ShapePlan(plan, {}, 900);
+  EXPECT_EQ(plan.blocks, 12);
+  EXPECT_EQ(plan.arms[kAllArm].repeats, 1);
+  EXPECT_EQ(plan.fresh_blocks, 4);
+  EXPECT_TRUE(plan.shortage.empty());
+}
+
+TEST(ShapePlan, FewBlocksRepeatTheReference) {
+  ExperimentOptions options;
+  options.blocks = 6;
+  ExperimentPlan plan = TimedPlan(10, 2);
+  ShapePlan(plan, options, 900);
+  EXPECT_EQ(plan.blocks, 6);
+  EXPECT_EQ(plan.arms[kAllArm].repeats, 3);
+}
+
+TEST(ShapePlan, ShortTimeGivesUpAloneArmsThenRepeats) {
+  ExperimentPlan plan = TimedPlan(10, 2);
+  ShapePlan(plan, {}, 200);
+  EXPECT_EQ(plan.blocks, 6);
+  EXPECT_LE(plan.seconds(), 200);
+  EXPECT_EQ(std::ranges::count(plan.trials, false, &PlannedTrial::with_others), 1);
+  EXPECT_EQ(plan.arms[kAllArm].repeats, 3);
+
+  ExperimentPlan shorter = TimedPlan(10, 2);
+  ShapePlan(shorter, {}, 170);
+  EXPECT_EQ(shorter.blocks, 6);
+  EXPECT_EQ(std::ranges::count(shorter.trials, false, &PlannedTrial::with_others), 0);
+  EXPECT_EQ(shorter.arms[kAllArm].repeats, 1);
+  for (const PlannedTrial& trial : shorter.trials) EXPECT_LT(trial.arm, static_cast<int>(shorter.arms.size()));
+
+  // What the user asked for is kept, and there are fewer blocks.
+  ExperimentOptions asked;
+  asked.alone = 3;
+  ExperimentPlan kept = TimedPlan(10, 2, 3);
+  ShapePlan(kept, asked, 190);
+  EXPECT_EQ(std::ranges::count(kept.trials, false, &PlannedTrial::with_others), 3);
+  EXPECT_EQ(kept.blocks, 5);
+}
+
+TEST(ShapePlan, VerdictsComeBeforeTheRecommendedSet) {
+  ExperimentPlan plan = TimedPlan(10, 2);
+  ShapePlan(plan, {}, 100);  // 4 x 24 s of blocks
+  EXPECT_EQ(plan.blocks, 4);
+  EXPECT_EQ(plan.fresh_blocks, 0);
+  EXPECT_THAT(plan.shortage, HasSubstr("no fresh blocks"));
+
+  ExperimentPlan none = TimedPlan(10, 2);
+  ShapePlan(none, {}, 50);
+  EXPECT_LT(none.blocks, 4);
+  EXPECT_THAT(none.shortage, HasSubstr("nothing can be called faster or slower: 66 s more are needed"));
+}
+
+TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
+  const ExperimentOptions options;
+  EXPECT_EQ(PilotWindow(options, 0).steps, 20);
+  EXPECT_EQ(PilotWindow(options, 0).warmup, 10);
+  EXPECT_EQ(PilotWindow(options, 8).warmup, 16);
+  EXPECT_EQ(PilotWindow(options, 8).steps, 64);
+  EXPECT_EQ(FinalWindow(options, 0, 0, 15).steps, 134);  // 2 s of 15 ms
+  EXPECT_EQ(FinalWindow(options, 0, 0, 500).steps, 20);
+  EXPECT_EQ(FinalWindow(options, 0, 400, 500).steps, 400);
+  EXPECT_EQ(FinalWindow(options, 8, 0, 500).steps, 64);
+  EXPECT_LE(FinalWindow(options, 0, 0, 1e-6).steps, 100'000);
+  ExperimentOptions fixed;
+  fixed.steps = 33;
+  EXPECT_EQ(FinalWindow(fixed, 0, 400, 15).steps, 33);
+}
+
+TEST(Window, LoadersRunAheadByTwoBatchesPerWorker) {
+  EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("loader.workers"), {"2", "8"}, {}, 0}}), 16);
+  EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("amp"), {"bf16"}, {}, 0}}), 0);
+}
+
+TEST(Describe, SaysWhatWillBeLaunched) {
+  ExperimentOptions options;
+  options.blocks = 6;
+  const std::vector<Candidate> candidates = FirstTreatments(2);
+  ExperimentPlan plan = PlanArms(candidates, {true, true}, 0);
+  for (Arm& arm : plan.arms) arm.wall_s = 5;
+  plan.window = {10, 40};
+  ShapePlan(plan, options, 900);
+  EXPECT_THAT(plan.Describe(candidates, 20),
+              ElementsAre("ALL = loader.workers=on; debug=on",
+                          "6 blocks, each in random order: baseline, ALL, ALL-loader.workers, ALL-debug",
+                          "each launch: 10 steps of warm-up, 40 measured",
+                          "then at least 4 fresh blocks of the recommended set against the baseline",
+                          "about 2 min 40 s for 32 launches (20 s already spent)"));
+}
+
+}  // namespace
+}  // namespace loopscope

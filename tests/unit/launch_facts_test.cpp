@@ -1,0 +1,129 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "profiler/core/launch.h"
+
+namespace loopscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::int64_t kMs = 1'000'000;
+
+class TraceOfMarks {
+ public:
+  TraceOfMarks& At(std::int64_t ms, MarkKind kind, std::uint64_t value = 0, const std::string& name = "",
+                   std::uint32_t thread = 0) {
+    trace_.strings.push_back(name);
+    trace_.marks.push_back({ms * kMs, kind, static_cast<StringId>(trace_.strings.size() - 1), value, thread});
+    return *this;
+  }
+  TraceOfMarks& Step(std::int64_t ms, std::uint64_t samples = 32) {
+    return At(ms, MarkKind::kStepEnd, samples, "optimizer:SGD#1");
+  }
+  Trace& trace() { return trace_; }
+  LaunchResult Facts() const { return LaunchFacts(trace_); }
+
+ private:
+  Trace trace_;
+};
+
+TEST(LaunchFacts, MeanOfTheWindowWithItsEnd) {
+  // Warm-up until 1000 ms; steps of 100, 120 and, device included, 110 ms.
+  const LaunchResult facts = TraceOfMarks()
+                                 .At(0, MarkKind::kProbeOn)
+                                 .Step(1000)
+                                 .At(1000, MarkKind::kMeasureBegin)
+                                 .Step(1100)
+                                 .Step(1220)
+                                 .Step(1320)
+                                 .At(1330, MarkKind::kMeasureEnd, 3)
+                                 .Facts();
+  EXPECT_EQ(facts.status, "ok");
+  EXPECT_EQ(facts.steps, 3);
+  EXPECT_DOUBLE_EQ(facts.ms_per_step, 110);
+  EXPECT_DOUBLE_EQ(facts.ms_per_sample, 110.0 / 32);
+  EXPECT_EQ(facts.clock, "optimizer:SGD#1");
+  EXPECT_DOUBLE_EQ(facts.startup_s, 1);
+  EXPECT_FALSE(facts.epoch_ms);
+}
+
+TEST(LaunchFacts, EpochBoundariesAreApart) {
+  const LaunchResult facts = TraceOfMarks()
+                                 .At(0, MarkKind::kMeasureBegin)
+                                 .Step(100)
+                                 .At(110, MarkKind::kEpochEnd)
+                                 .At(390, MarkKind::kEpochStart)
+                                 .Step(500)
+                                 .Step(600)
+                                 .At(600, MarkKind::kMeasureEnd, 3)
+                                 .Facts();
+  EXPECT_EQ(facts.steps, 2);
+  EXPECT_DOUBLE_EQ(facts.ms_per_step, 100);
+  ASSERT_TRUE(facts.epoch_ms);
+  EXPECT_DOUBLE_EQ(*facts.epoch_ms, 300);
+}
+
+TEST(LaunchFacts, StepsOfOtherThreadsAndOutsideDoNotCount) {
+  const LaunchResult facts = TraceOfMarks()
+                                 .Step(50)
+                                 .At(100, MarkKind::kMeasureBegin)
+                                 .At(150, MarkKind::kStepEnd, 1, "other", 1)
+                                 .Step(200)
+                                 .Step(300)
+                                 .At(300, MarkKind::kMeasureEnd, 2)
+                                 .Step(900)
+                                 .Facts();
+  EXPECT_EQ(facts.steps, 2);
+  EXPECT_DOUBLE_EQ(facts.ms_per_step, 100);
+}
+
+TEST(LaunchFacts, UnknownSamplesGiveNoTimePerSample) {
+  EXPECT_EQ(TraceOfMarks()
+                .At(0, MarkKind::kMeasureBegin)
+                .Step(10)
+                .Step(20, 0)
+                .At(20, MarkKind::kMeasureEnd)
+                .Facts()
+                .ms_per_sample,
+            0);
+}
+
+TEST(LaunchFacts, AWindowThatNeverOpenedOrClosed) {
+  EXPECT_EQ(LaunchFacts(Trace{}).status, "no steps");
+  EXPECT_THAT(LaunchFacts(Trace{}).tail, HasSubstr("without a training step"));
+  const LaunchResult open = TraceOfMarks().Step(10).At(10, MarkKind::kMeasureBegin).Step(20).Facts();
+  EXPECT_EQ(open.status, "no steps");
+  EXPECT_THAT(open.tail, HasSubstr("ended after 2 steps"));
+  EXPECT_EQ(TraceOfMarks().At(10, MarkKind::kMeasureBegin).At(20, MarkKind::kMeasureEnd).Facts().status, "no steps");
+  const LaunchResult off = TraceOfMarks().At(0, MarkKind::kProbeOff, 0, "no torch::optim in this process").Facts();
+  EXPECT_EQ(off.tail, "no torch::optim in this process");
+}
+
+TEST(LaunchFacts, LossesHashesMetricsMemoryAndTreatments) {
+  TraceOfMarks marks;
+  marks.At(0, MarkKind::kMeasureBegin)
+      .At(1, MarkKind::kLoss, std::bit_cast<std::uint64_t>(2.5))
+      .At(1, MarkKind::kSampleHash, 77)
+      .At(2, MarkKind::kLoss, std::bit_cast<std::uint64_t>(-0.0))
+      .At(2, MarkKind::kMetric, std::bit_cast<std::uint64_t>(0.5), "accuracy")
+      .At(3, MarkKind::kMetric, std::bit_cast<std::uint64_t>(0.9), "accuracy")
+      .Step(10)
+      .At(10, MarkKind::kMeasureEnd, 1)
+      .At(11, MarkKind::kPeakBytes, 1000, "host")
+      .At(11, MarkKind::kPeakBytes, 3000, "host");
+  marks.trace().applied.push_back({"amp", "forward", "off", "bf16", 0});
+  const LaunchResult facts = marks.Facts();
+  EXPECT_THAT(facts.losses, ElementsAre(2.5, -0.0));
+  EXPECT_THAT(facts.sample_hashes, ElementsAre(77));
+  EXPECT_THAT(facts.metrics, ElementsAre(testing::Pair("accuracy", 0.9)));
+  EXPECT_EQ(facts.peak_bytes, 3000);
+  ASSERT_EQ(facts.applied.size(), 1u);
+  EXPECT_EQ(marks.At(12, MarkKind::kPeakBytes, 500, "cuda:0").Facts().peak_bytes, 500);
+}
+
+}  // namespace
+}  // namespace loopscope
