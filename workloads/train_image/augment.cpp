@@ -1,0 +1,69 @@
+#include "workloads/train_image/augment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace loopscope::train_image {
+namespace {
+
+constexpr float kMean = 112;  // of the data set's channels, 0 to 255
+constexpr float kDeviation = 58;
+
+// The two source pixels that a destination pixel lies between, as offsets, and the share of the second.
+struct Tap {
+  int first, second;
+  float share;
+};
+
+std::vector<Tap> Taps(float start, float length, int limit, int size, int stride, bool flipped) {
+  std::vector<Tap> taps(std::size_t(size), Tap{});
+  for (int i = 0; i < size; ++i) {
+    const float position = start + (float(i) + 0.5f) * length / float(size) - 0.5f;
+    const float clamped = std::clamp(position, 0.f, float(limit - 1));
+    const int first = int(clamped);
+    const int second = std::min(first + 1, limit - 1);
+    taps[std::size_t(flipped ? size - 1 - i : i)] = {first * stride, second * stride, clamped - float(first)};
+  }
+  return taps;
+}
+
+}  // namespace
+
+Crop RandomCrop(const Image& image, Random& random) {
+  const double area = double(image.width) * image.height * random.Uniform(0.4, 1.0);
+  const double aspect = std::exp(random.Uniform(std::log(3.0 / 4), std::log(4.0 / 3)));
+  const float width = float(std::min<double>(image.width, std::sqrt(area * aspect)));
+  const float height = float(std::min<double>(image.height, std::sqrt(area / aspect)));
+  const float left = float(random.Uniform(0, image.width - width));
+  const float top = float(random.Uniform(0, image.height - height));
+  return {left, top, width, height, random.Uniform() < 0.5};
+}
+
+Crop MiddleCrop(const Image& image) {
+  const float edge = float(std::min(image.width, image.height)) * 8 / 9;
+  return {(float(image.width) - edge) / 2, (float(image.height) - edge) / 2, edge, edge, false};
+}
+
+void Resample(const Image& image, const Crop& crop, int size, bool channels_last, float* out) {
+  const auto columns = Taps(crop.left, crop.width, image.width, size, 3, crop.flipped);
+  const auto rows = Taps(crop.top, crop.height, image.height, size, image.width * 3, false);
+  const std::size_t pixel_stride = channels_last ? 3 : 1;
+  const std::size_t channel_stride = channels_last ? 1 : std::size_t(size) * std::size_t(size);
+  for (const Tap& row : rows) {
+    const std::uint8_t* above = &image.rgb[std::size_t(row.first)];
+    const std::uint8_t* below = &image.rgb[std::size_t(row.second)];
+    for (const Tap& column : columns) {
+      for (int channel = 0; channel < 3; ++channel) {
+        const float a = above[column.first + channel], b = above[column.second + channel];
+        const float c = below[column.first + channel], d = below[column.second + channel];
+        const float upper = a + (b - a) * column.share, lower = c + (d - c) * column.share;
+        out[std::size_t(channel) * channel_stride] = (upper + (lower - upper) * row.share - kMean) / kDeviation;
+      }
+      out += pixel_stride;
+    }
+  }
+}
+
+}  // namespace loopscope::train_image

@@ -1,0 +1,100 @@
+#include "workloads/train_image/drawing.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "workloads/train_image/random.h"
+
+namespace loopscope::train_image {
+namespace {
+
+using Colour = std::array<float, 3>;  // 0 to 255
+constexpr float kNoise = 24;          // largest change of a channel by noise
+
+struct Scene {
+  int shape, texture;
+  float centre_x, centre_y, radius, cosine, sine, period;
+  Colour back, back_slope, bright, dark;
+};
+
+Colour AnyColour(Random& random, double low, double high) {
+  Colour colour;
+  for (float& channel : colour) channel = float(random.Uniform(low, high));
+  return colour;
+}
+
+Scene AnyScene(int label, int size, Random& random) {
+  Scene scene{};
+  scene.shape = label / 2;
+  scene.texture = label % 2;
+  scene.radius = float(size * random.Uniform(0.28, 0.42));
+  scene.centre_x = float(size * random.Uniform(0.35, 0.65));
+  scene.centre_y = float(size * random.Uniform(0.35, 0.65));
+  const double angle = random.Uniform(-0.4, 0.4);
+  scene.cosine = float(std::cos(angle));
+  scene.sine = float(std::sin(angle));
+  scene.period = float(random.Uniform(0.35, 0.5));
+  scene.back = AnyColour(random, 60, 150);
+  scene.back_slope = AnyColour(random, -50, 50);
+  scene.bright = AnyColour(random, 170, 255);
+  scene.dark = AnyColour(random, 0, 70);
+  return scene;
+}
+
+// Whether (u, v), in units of the radius, lies in the shape: disc, square, triangle, ring or cross.
+bool Inside(int shape, float u, float v) {
+  const float square = u * u + v * v;
+  switch (shape) {
+    case 0:
+      return square < 1;
+    case 1:
+      return std::max(std::abs(u), std::abs(v)) < 0.85f;
+    case 2:
+      return v < 0.7f && v > 2 * std::abs(u) - 1;
+    case 3:
+      return square < 1 && square > 0.3f;
+    default:
+      return std::max(std::abs(u), std::abs(v)) < 1 && std::min(std::abs(u), std::abs(v)) < 0.3f;
+  }
+}
+
+// Stripes or a checkerboard.
+bool Bright(const Scene& scene, float u, float v) {
+  const int column = int(std::floor(2 * u / scene.period));
+  const int row = int(std::floor(2 * v / scene.period));
+  return ((scene.texture == 0 ? column : column + row) & 1) == 0;
+}
+
+Colour ColourAt(const Scene& scene, float x, float y, float height) {
+  const float u = ((x - scene.centre_x) * scene.cosine + (y - scene.centre_y) * scene.sine) / scene.radius;
+  const float v = ((y - scene.centre_y) * scene.cosine - (x - scene.centre_x) * scene.sine) / scene.radius;
+  if (Inside(scene.shape, u, v)) return Bright(scene, u, v) ? scene.bright : scene.dark;
+  Colour colour = scene.back;
+  for (std::size_t channel = 0; channel < 3; ++channel) colour[channel] += scene.back_slope[channel] * height;
+  return colour;
+}
+
+}  // namespace
+
+Image Draw(int label, int size, std::uint64_t key) {
+  Random random(key);
+  const Scene scene = AnyScene(label, size, random);
+  Image image{size, size, std::vector<std::uint8_t>(std::size_t(size) * size * 3)};
+  std::uint8_t* out = image.rgb.data();
+  for (int y = 0; y < size; ++y) {
+    for (int x = 0; x < size; ++x) {
+      const Colour colour = ColourAt(scene, float(x), float(y), float(y) / float(size));
+      std::uint64_t bits = random.Bits();
+      for (const float channel : colour) {
+        const float noise = kNoise * (float(bits & 0xffff) / 32768.f - 1);
+        *out++ = std::uint8_t(std::clamp(channel + noise, 0.f, 255.f));
+        bits >>= 16;
+      }
+    }
+  }
+  return image;
+}
+
+}  // namespace loopscope::train_image

@@ -1,0 +1,93 @@
+#include "workloads/train_image/model.h"
+
+#include <torch/nn/functional/pooling.h>
+#include <torch/nn/init.h>
+
+#include "workloads/train_image/drawing.h"
+
+namespace loopscope::train_image {
+namespace {
+
+struct Size {
+  std::vector<int> stages;  // channels; each stage but the first halves the picture
+  int blocks;               // per stage
+  std::vector<int> hidden;  // widths of the classifier
+};
+
+Size SizeOf(const std::string& name) {
+  if (name == "small") return {{8, 16, 32, 64}, 1, {512}};
+  if (name == "large") return {{32, 64, 128, 256}, 2, {2048, 1024}};
+  return {{16, 32, 64, 128}, 1, {2048, 1024}};
+}
+
+constexpr int kStemKernel = 7;
+constexpr int kStemStride = 4;
+
+}  // namespace
+
+ImageNetworkImpl::ImageNetworkImpl(const Settings& settings)
+    : inplace_(settings.relu_inplace), recompute_(settings.checkpoint), seed_(settings.seed) {
+  const Size size = SizeOf(settings.model_size);
+  int channels = size.stages.front();
+  int edge = ((settings.image_size + 3) / 4 + 1) / 2;  // behind the stem and its pooling
+  stem_ = register_module("stem", ConvNorm(settings, 3, channels, kStemKernel, kStemStride));
+  for (const int wide : size.stages) {
+    for (int block = 0; block < size.blocks; ++block) {
+      const int stride = block == 0 && !blocks_.empty() ? 2 : 1;
+      edge = (edge + stride - 1) / stride;
+      const auto name = "block" + std::to_string(blocks_.size());
+      blocks_.push_back(register_module(name, ResidualBlock(settings, channels, wide, stride)));
+      channels = wide;
+    }
+  }
+  int features = channels * edge * edge;
+  for (const int wide : size.hidden) {
+    const auto name = "hidden" + std::to_string(hidden_.size());
+    hidden_.push_back(register_module(name, DenseNorm(settings, features, wide)));
+    features = wide;
+  }
+  scores_ = register_module("scores", torch::nn::Linear(features, kClasses));
+  InitialiseWeights();
+  if (settings.channels_last) {
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& parameter : parameters()) {
+      if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+    }
+  }
+}
+
+torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
+  torch::Tensor x = torch::max_pool2d(Relu(stem_(images), inplace_), 3, 2, 1);
+  for (ResidualBlock& block : blocks_) {
+    x = recompute_ && is_training() && torch::GradMode::is_enabled() ? Recomputed(block, x) : block(x);
+  }
+  x = x.flatten(1);
+  for (DenseNorm& layer : hidden_) x = layer(x);
+  return scores_(x);
+}
+
+void ImageNetworkImpl::InitialiseWeights() {
+  const torch::NoGradGuard no_grad;
+  // The layers' constructors have drawn from the generator, as many numbers as there are biases: start anew.
+  torch::manual_seed(seed_);
+  for (const auto& item : named_parameters()) {
+    torch::Tensor parameter = item.value();
+    if (parameter.dim() > 1) torch::nn::init::kaiming_normal_(parameter);
+    if (item.key().ends_with("conv.bias") || item.key().ends_with("linear.bias")) parameter.zero_();
+  }
+  scores_->bias.zero_();
+}
+
+bool ImageNetworkImpl::has_bias_before_norm() const {
+  for (const auto& item : named_parameters()) {
+    if (item.key().ends_with("conv.bias")) return true;
+  }
+  return false;
+}
+
+bool ImageNetworkImpl::is_channels_last() const {
+  // The stem's weights tell both layouts apart: they have more than one channel and more than one pixel.
+  return named_parameters()["stem.conv.weight"].is_contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+}  // namespace loopscope::train_image

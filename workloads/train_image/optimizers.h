@@ -1,0 +1,22 @@
+// The optimizers of train_image, each in three implementations, and gradient clipping.
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <memory>
+#include <vector>
+
+#include "workloads/train_image/settings.h"
+
+namespace loopscope::train_image {
+
+// The optimizer that the settings name. All implementations derive from torch::optim's class and keep its state, so
+// that a checkpoint of one is read by another.
+std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const Settings& settings, std::vector<torch::Tensor> parameters);
+
+void SetLearningRate(torch::optim::Optimizer& optimizer, double rate);
+
+// Clips the parameters' gradients as the settings say.
+void Clip(const Settings& settings, const std::vector<torch::Tensor>& parameters);
+
+}  // namespace loopscope::train_image
