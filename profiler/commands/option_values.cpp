@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace loopscope {
@@ -17,7 +18,7 @@ std::string_view Trimmed(std::string_view text) {
 std::optional<double> TakeNumber(std::string_view& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc() || value < 0) return std::nullopt;
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
   text = Trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
   return value;
 }
@@ -134,7 +135,8 @@ Result<std::vector<std::string>> SplitWords(std::string_view text) {
 
 std::string Nearest(std::string_view word, std::span<const std::string> choices) {
   std::string nearest;
-  std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
+  // A third of a word, two letters of a short one, but never all of it.
+  std::size_t fewest = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string& choice : choices) {
     const bool begins = word.size() >= 3 && choice.starts_with(word);
     const std::size_t edits = begins ? 0 : Edits(word, choice);

@@ -22,10 +22,10 @@ std::string FormatNames() {
 }
 
 template <class Parse, class Value>
-CLI::callback_t Into(Value& value, Parse parse, std::string expected) {
-  return [&value, parse, expected](const CLI::results_t& given) {
+CLI::callback_t Into(Value& value, Parse parse, std::string name, std::string expected) {
+  return [&value, parse, name, expected](const CLI::results_t& given) {
     const auto parsed = parse(given.back());
-    if (!parsed) throw CLI::ValidationError("'" + given.back() + "' is not " + expected);
+    if (!parsed) throw CLI::ValidationError(name, "'" + given.back() + "' is not " + expected);
     value = *parsed;
     return true;
   };
@@ -91,7 +91,9 @@ class Parser {
  private:
   template <class Value, class Parse>
   void Add(const char* names, Value& value, Parse parse, const char* expected, const char* shown, const char* text) {
-    Last(app_.add_option(names, Into(value, parse, expected), text), shown);
+    Last(app_.add_option(names, Into(value, parse, std::string(names).substr(std::string(names).find("--")), expected),
+                         text),
+         shown);
   }
 
   void AddReporting() {
@@ -134,8 +136,8 @@ class Parser {
 
   void AddProve() {
     const auto list = [](std::string_view text) { return std::optional(SplitList(text)); };
-    Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],…", "try these treatments, found or not");
-    Add("--skip", options_.selection.skip, list, "a list", "KEY,…", "do not try these");
+    Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],...", "try these treatments, found or not");
+    Add("--skip", options_.selection.skip, list, "a list", "KEY,...", "do not try these");
     Add("--alone", options_.alone, ParseCount, "a number", "N", "also measure the N costliest alone (3)");
   }
 
@@ -165,7 +167,7 @@ OptionNames AllNames() {
 
 Error Wrong(const Command& command, std::string what, std::string next = "") {
   if (next.empty()) next = fmt::format("see `loopscope {} --help`", command.id);
-  return {std::move(what), fmt::format("loopscope {}", command.id), std::move(next)};
+  return {std::move(what), std::string(command.id), std::move(next)};
 }
 
 Error Unexpected(const Command& command, const std::string& what, const Words& arguments) {
@@ -224,14 +226,14 @@ Error UnknownCommand(const std::string& word) {
   const std::string nearest = Nearest(word, names);
   const std::string what = word.starts_with("-") ? "options go behind the command" : "unknown command `" + word + "`";
   std::string next = nearest.empty() ? "" : "did you mean `" + nearest + "`? ";
-  return {what, "loopscope", next + "Commands: " + fmt::format("{}", fmt::join(names, ", "))};
+  return {what, "", next + "Commands: " + fmt::format("{}", fmt::join(names, ", "))};
 }
 
 }  // namespace
 
 Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
-  if (arguments.empty()) return Error{"no command", "loopscope", GeneralHelp()};
+  if (arguments.empty()) return Error{"no command", "", GeneralHelp()};
   const std::string& word = arguments.front();
   if (word == "--help" || word == "-h" || word == "help") options.text = GeneralHelp();
   if (word == "--version") options.text = fmt::format("loopscope {}\n", LOOPSCOPE_VERSION);

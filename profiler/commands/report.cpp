@@ -9,7 +9,7 @@ namespace loopscope {
 // Every input is tried; the first that fails gives the exit code.
 Result<int> ReportCommand(const Options& options) {
   if (!options.json.empty() && options.inputs.size() > 1) {
-    return Error{"--json takes one report, and there are several inputs", "loopscope report", "name one input"};
+    return Error{"--json takes one report, and there are several inputs", "report", "name one input"};
   }
   Result<int> code = 0;
   for (const std::string& input : options.inputs) {

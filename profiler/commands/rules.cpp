@@ -21,7 +21,7 @@ Result<int> RulesCommand(const Options& options) {
     std::vector<std::string> ids;
     for (const Analyzer* rule : AllAnalyzers()) ids.emplace_back(rule->id);
     const std::string nearest = Nearest(id, ids);
-    return Error{"unknown rule `" + id + "`", "loopscope rules",
+    return Error{"unknown rule `" + id + "`", "rules",
                  nearest.empty() ? "`loopscope rules` lists them" : "did you mean `" + nearest + "`?"};
   }
   fmt::print("{}", RuleText(id));

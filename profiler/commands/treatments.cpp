@@ -54,7 +54,7 @@ Result<int> TreatmentsCommand(const Options& options) {
   std::vector<std::string> ids;
   for (const Treatment* treatment : AllTreatments()) ids.emplace_back(treatment->id);
   const std::string nearest = Nearest(id, ids);
-  return Error{"unknown treatment `" + id + "`", "loopscope treatments",
+  return Error{"unknown treatment `" + id + "`", "treatments",
                nearest.empty() ? "`loopscope treatments` lists them" : "did you mean `" + nearest + "`?"};
 }
 

@@ -1,0 +1,268 @@
+#include "profiler/commands/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "profiler/commands/outcome.h"
+#include "profiler/commands/output_folder.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+using Words = std::vector<std::string>;
+
+std::string ReadAll(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class ProcessTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("loopscope-process-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { RemoveTree(folder_); }
+
+  ProcessEnd Run(Words command, double timeout_s = 20, const std::string& prepare = "") {
+    ProcessSpec spec;
+    spec.command = std::move(command);
+    spec.environment = AsStrings(OwnEnvironment());
+    spec.prepare_environment = spec.environment;
+    spec.prepare = prepare;
+    spec.throw_away = true;
+    spec.timeout_s = timeout_s;
+    spec.output = folder_ / "output.txt";
+    return RunProcess(spec, signals_);
+  }
+  ProcessEnd Shell(const std::string& script, double timeout_s = 20) { return Run({"sh", "-c", script}, timeout_s); }
+
+  fs::path folder_;
+  Signals signals_;
+};
+
+using How = ProcessEnd::How;
+
+TEST_F(ProcessTest, TellsHowAProgramEnded) {
+  EXPECT_TRUE(Shell("exit 0").ok());
+  const ProcessEnd failed = Shell("echo first; echo last words >&2; exit 3");
+  EXPECT_EQ(failed.how, How::kExited);
+  EXPECT_EQ(failed.status, 3);
+  EXPECT_EQ(failed.tail, "first\nlast words");
+  const ProcessEnd killed = Shell("kill -SEGV $$");
+  EXPECT_EQ(killed.how, How::kSignaled);
+  EXPECT_EQ(killed.status, 128 + SIGSEGV);
+}
+
+TEST_F(ProcessTest, TellsWhyAProgramDidNotStart) {
+  const ProcessEnd missing = Run({"/no/such/program"});
+  EXPECT_EQ(missing.how, How::kNotStarted);
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_THAT(DescribeStart(missing, {"/no/such/program"}).Message(),
+              AllOf(HasSubstr("/no/such/program: no such command"), HasSubstr("./train")));
+
+  std::ofstream(folder_ / "plain") << "text";
+  const std::string plain = folder_ / "plain";
+  const ProcessEnd refused = Run({plain});
+  EXPECT_EQ(refused.status, 126);
+  EXPECT_THAT(DescribeStart(refused, {plain}).Message(), AllOf(HasSubstr("Permission denied"), HasSubstr("chmod +x")));
+
+  std::ofstream(folder_ / "script") << "#!/no/such/interpreter\n";
+  fs::permissions(folder_ / "script", fs::perms::owner_all);
+  const std::string script = folder_ / "script";
+  EXPECT_THAT(DescribeStart(Run({script}), {script}).Message(), HasSubstr("interpreter /no/such/interpreter does not"));
+}
+
+TEST_F(ProcessTest, EndsAProgramThatTakesTooLong) {
+  const ProcessEnd end = Shell("trap '' TERM; echo started; while :; do sleep 1; done", 0.3);
+  EXPECT_EQ(end.how, How::kTimeout);
+  EXPECT_EQ(end.tail, "started");
+}
+
+TEST_F(ProcessTest, LeavesNoOrphans) {
+  const std::string pids = folder_ / "pids";
+  // One in the program's group, one in a session of its own; both outlive their parent.
+  const ProcessEnd end = Shell("sleep 300 & echo $! > " + pids + "; setsid sh -c 'echo $$ >> " + pids +
+                               "; exec sleep 300' & while [ $(wc -l < " + pids + ") -lt 2 ]; do sleep 0.01; done");
+  EXPECT_TRUE(end.ok());
+  std::istringstream lines(ReadAll(pids));
+  int seen = 0;
+  for (pid_t pid; lines >> pid; ++seen) EXPECT_EQ(kill(pid, 0), -1) << pid << " is still there";
+  EXPECT_EQ(seen, 2);
+}
+
+TEST_F(ProcessTest, AnInterruptEndsATrialAndIsRemembered) {
+  const pid_t self = getpid();
+  std::thread interrupt([&] {
+    while (ReadAll(folder_ / "output.txt").empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    kill(self, SIGINT);
+  });
+  const ProcessEnd end = Shell("echo ready; exec sleep 300");
+  interrupt.join();
+  EXPECT_EQ(end.how, How::kInterrupted);
+  EXPECT_TRUE(signals_.interrupted());
+}
+
+TEST_F(ProcessTest, PreparesBeforeAndStopsWhenThatFails) {
+  const std::string made = folder_ / "made";
+  EXPECT_TRUE(Run({"test", "-e", made}, 20, "touch " + made).ok());
+  const ProcessEnd failed = Run({"true"}, 20, "echo no disk; exit 1");
+  EXPECT_EQ(failed.how, How::kNotStarted);
+  EXPECT_THAT(DescribeStart(failed, {"true"}).Message(), AllOf(HasSubstr("--prepare"), HasSubstr("no disk")));
+}
+
+TEST(Outcome, SaysWhatWhereAndWhatToDo) {
+  const Words command = {"./train", "--name", "a b"};
+  ProcessEnd end;
+  end.how = How::kExited;
+  end.status = 1;
+  end.tail = "bad_alloc";
+  const auto message = [&](const Seen& seen) { return DescribeOutcome(end, command, seen).value().Message(); };
+  EXPECT_THAT(message({true, "", 0}),
+              AllOf(HasSubstr("./train --name 'a b': the program ended with status 1 before its "
+                              "first step"),
+                    HasSubstr("bad_alloc"), HasSubstr("without Loopscope")));
+  EXPECT_EQ(DescribeOutcome(end, command, {true, "", 0})->exit_code, 4);
+  end.how = How::kSignaled;
+  end.status = 137;
+  EXPECT_THAT(message({true, "", 37}), AllOf(HasSubstr("signal 9 (Killed) after 37 steps"), HasSubstr("is kept")));
+  end.how = How::kExited;
+  end.status = 0;
+  EXPECT_THAT(message({true, "", 0}), AllOf(HasSubstr("without a training step"), HasSubstr("StepEnd")));
+  EXPECT_EQ(DescribeOutcome(end, command, {true, "", 0})->exit_code, 3);
+  EXPECT_FALSE(DescribeOutcome(end, command, {true, "", 12}).has_value());
+  EXPECT_THAT(DescribeOutcome(end, {"/bin/sh"}, {false, "", 0})->Message(),
+              AllOf(HasSubstr("no LibTorch program"), HasSubstr("not linked with libtorch_cpu.so")));
+  EXPECT_THAT(message({false, "newer major 9", 0}), HasSubstr("newer major 9"));
+}
+
+TEST(ProgramKind, ReadsWhatKindOfProgramItIs) {
+  EXPECT_EQ(InspectProgram("/bin/sh").kind, ProgramKind::kDynamic);
+  EXPECT_EQ(InspectProgram("sh").path.filename(), "sh");
+  EXPECT_EQ(InspectProgram("/no/such").kind, ProgramKind::kMissing);
+  EXPECT_THAT(LinkedLibraries(InspectProgram("/bin/sh")), Contains(HasSubstr("libc.so")));
+  const std::string script = testing::TempDir() + "loopscope-kind";
+  std::ofstream(script) << "#!/usr/bin/env python3\n";
+  EXPECT_EQ(InspectProgram(script).kind, ProgramKind::kPython);
+  std::ofstream(script) << "#!/bin/bash -e\n";
+  EXPECT_EQ(InspectProgram(script).interpreter, "/bin/bash");
+  EXPECT_EQ(InspectProgram(script).kind, ProgramKind::kScript);
+  std::ofstream(script) << "not a program";
+  EXPECT_EQ(InspectProgram(script).kind, ProgramKind::kForeign);
+  fs::remove(script);
+}
+
+TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
+  LaunchSpec spec;
+  spec.treatment = {{"loader.workers", "4"}, {"threads", "2"}};
+  spec.warmup = 3;
+  spec.steps = 9;
+  spec.clock = "optimizer:SGD#1";
+  spec.seed = 5;
+  const Environment base = {{"LD_PRELOAD", "/lib/other.so"}, {"LOOPSCOPE_UNTIL", "epoch"}, {"OMP_NUM_THREADS", "8"}};
+  const Environment made =
+      LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true}, {"/probes/preload.so", "/probes/nvtx.so"});
+  for (const auto& [name, value] : Environment{{"LD_PRELOAD", "/probes/preload.so:/lib/other.so"},
+                                               {"NVTX_INJECTION64_PATH", "/probes/nvtx.so"},
+                                               {"LOOPSCOPE_RUN_DIR", "/run/1"},
+                                               {"LOOPSCOPE_LAUNCH_DIR", "/run/1/files"},
+                                               {"LOOPSCOPE_MODE", "clock"},
+                                               {"LOOPSCOPE_WARMUP", "3"},
+                                               {"LOOPSCOPE_STEPS", "9"},
+                                               {"LOOPSCOPE_CLOCK", "optimizer:SGD#1"},
+                                               {"LOOPSCOPE_SEED", "5"},
+                                               {"LOOPSCOPE_TREATMENT", "loader.workers=4;threads=2"},
+                                               {"OMP_NUM_THREADS", "2"},
+                                               {"MKL_NUM_THREADS", "2"},
+                                               {"WANDB_MODE", "disabled"}}) {
+    EXPECT_THAT(made, Contains(Pair(name, value)));
+  }
+  EXPECT_EQ(made.count("LOOPSCOPE_UNTIL"), 0u);
+  EXPECT_EQ(made.count("LOOPSCOPE_SAMPLE_RNG"), 0u);
+}
+
+TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
+  LaunchSpec spec;
+  spec.mode = LaunchMode::kTrace;
+  spec.time_s = 30;
+  const Environment made = LaunchEnvironment({{"NVTX_INJECTION64_PATH", "/other/tool.so"}}, spec,
+                                             {"/run/1", "/run/1/files", false}, {"/p/preload.so", "/p/nvtx.so"});
+  EXPECT_THAT(made, Contains(Pair("NVTX_INJECTION64_PATH", "/other/tool.so")));
+  EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_TIME", "30")));
+  EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_UNTIL", "epoch")));
+  for (const char* absent : {"WANDB_MODE", "LOOPSCOPE_SEED", "LOOPSCOPE_TREATMENT", "LOOPSCOPE_CLOCK"}) {
+    EXPECT_EQ(made.count(absent), 0u) << absent;
+  }
+}
+
+TEST(LaunchEnvironment, WritesDownWhatMattersAndNoSecret) {
+  const Environment recorded = RecordedEnvironment({{"OMP_NUM_THREADS", "2"},
+                                                    {"CUDA_LAUNCH_BLOCKING", "1"},
+                                                    {"TORCH_HUB_TOKEN", "x"},
+                                                    {"NCCL_AUTH_key", "x"},
+                                                    {"RANK", "3"},
+                                                    {"HOME", "/home/me"},
+                                                    {"AWS_SECRET_ACCESS_KEY", "x"}});
+  EXPECT_EQ(recorded, (Environment{{"OMP_NUM_THREADS", "2"}, {"CUDA_LAUNCH_BLOCKING", "1"}, {"RANK", "3"}}));
+}
+
+TEST(OutputFolder, MustBeWritableAndFree) {
+  const fs::path base = fs::path(testing::TempDir()) / ("loopscope-output-" + std::to_string(getpid()));
+  const auto made = MakeOutputFolder(base / "a/b", false);
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(fs::is_empty(*made)) << "nothing is left of the trial";
+  std::ofstream(*made / "run.json") << "{}";
+  const auto taken = MakeOutputFolder(base / "a/b", false);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_THAT(taken.error().Message(), AllOf(HasSubstr("holds another run"), HasSubstr("-o DIR")));
+  EXPECT_TRUE(MakeOutputFolder(base / "a/b", true).ok());
+  std::ofstream(base / "file") << "x";
+  const auto file = MakeOutputFolder(base / "file", false);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().exit_code, 2);
+  EXPECT_FALSE(MakeOutputFolder("/proc/nothing/here", false).ok());
+  fs::remove_all(base);
+}
+
+TEST(OutputFolder, ScratchIsPrivateAndGoesAway) {
+  fs::path path;
+  {
+    auto scratch = Scratch::Make();
+    ASSERT_TRUE(scratch.ok());
+    path = scratch->path();
+    struct stat facts;
+    ASSERT_EQ(stat(path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777, 0700u);
+    fs::create_directories(path / "sealed/inner");
+    fs::permissions(path / "sealed", fs::perms::none);
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Launcher, NamesFoldersAfterLabels) {
+  EXPECT_EQ(FileLabel("block 3, ALL-amp"), "block-3-ALL-amp");
+  EXPECT_EQ(FileLabel("../../x y/"), "..-..-x-y");
+  EXPECT_THAT(FileLabel(std::string(500, 'a')).size(), 80u);
+  EXPECT_THAT(LastLines("a\nb\nc\n\n", 2), "b\nc");
+  EXPECT_THAT(LastLines("", 2), IsEmpty());
+  EXPECT_THAT(LastLines(std::string(5000, 'x'), 2).size(), 2048u);
+}
+
+}  // namespace
+}  // namespace loopscope
