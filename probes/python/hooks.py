@@ -4,9 +4,7 @@ A treatment appends its functions while it is applied, before the program's own 
 (loader.py, optimizer.py, backward.py, forward.py) are put in place afterwards."""
 
 loader_arguments = []  # f(arguments): of DataLoader.__init__ by name, may be changed
-optimizer_arguments = []  # f(optimizer_class, signature, named) -> named: named arguments of its __init__
 optimizer_made = []  # f(optimizer)
-data_parallel_arguments = []  # f(arguments): of DistributedDataParallel.__init__ by name, may be changed
 forward_begins = []  # f(module, arguments) -> None or a context manager: before an outermost module call
 forward_ends = []  # f(module, output) -> output: after it
 backward_begins = []  # f(tensors) -> tensors: the roots, before backward

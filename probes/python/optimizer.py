@@ -26,10 +26,6 @@ class Optimizers:
         wrapping.replace(torch.nn.Module, "zero_grad", self._zero_grad)
         module.register_optimizer_step_pre_hook(self._step_begins)
         module.register_optimizer_step_post_hook(self._step_ends)
-        if hooks.optimizer_arguments:
-            for one in vars(torch.optim).values():
-                if isinstance(one, type) and issubclass(one, base) and one is not base and "__init__" in vars(one):
-                    self._wrap_class(one)
 
     def _init(self, original):
         def __init__(optimizer, *positional, **named):
@@ -40,26 +36,6 @@ class Optimizers:
                 function(optimizer)
 
         return __init__
-
-    def _wrap_class(self, optimizer_class):
-        def make(original):
-            signature = inspect.signature(original)
-
-            def __init__(optimizer, *positional, **named):
-                # A class that hands its arguments on to its base class is asked once.
-                if getattr(self._open, "building", False):
-                    return original(optimizer, *positional, **named)
-                self._open.building = True
-                try:
-                    for change in hooks.optimizer_arguments:
-                        named = change(optimizer_class, signature, named)
-                    return original(optimizer, *positional, **named)
-                finally:
-                    self._open.building = False
-
-            return __init__
-
-        wrapping.replace(optimizer_class, "__init__", make)
 
     def _steps_open(self):
         if not hasattr(self._open, "steps"):

@@ -55,7 +55,8 @@ class Treatments:
     def __init__(self, torch, wanted):
         self._all = []  # (module, value, report)
         folder = os.path.dirname(os.path.abspath(__file__))
-        for key, value in wanted.items():
+        # The number of workers first: what else a loader is given depends on it.
+        for key, value in sorted(wanted.items(), key=lambda pair: pair[0] != "loader.workers"):
             stem = key.replace(".", "_")
             if stem.isidentifier() and os.path.exists(os.path.join(folder, stem + ".py")):
                 module = importlib.import_module("." + stem, __name__)

@@ -1,0 +1,23 @@
+"""clip.foreach=on: gradient norms are taken of all parameters together."""
+
+from .. import wrapping
+
+KEY = "clip.foreach"
+NOTHING = "gradients are not clipped by torch.nn.utils"
+
+
+def apply(value, report):
+    utils = report.torch.nn.utils
+    wanted = value == "on"
+
+    def change(arguments):
+        old = arguments.get("foreach")
+        if old is wanted:
+            return report.not_applicable("clipping is done for all parameters together already")
+        arguments["foreach"] = wanted
+        if not report.has_places():
+            report.applied("default" if old is None else old, wanted)
+
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        wrapping.with_arguments(utils.clip_grad, name, [change])
+        setattr(utils, name, getattr(utils.clip_grad, name))

@@ -1,0 +1,64 @@
+"""debug=off: anomaly mode, profilers, emit_nvtx and gradcheck are switched off wherever the program switches them on."""
+
+from .. import wrapping
+
+KEY = "debug"
+NOTHING = "no debugging switch was turned on"
+
+
+def apply(value, report):
+    torch = report.torch
+    if value != "off":
+        return report.not_applicable(f"only debug=off is known, not {value}")
+    wrapping.replace(torch, "set_anomaly_enabled", lambda original: _anomaly(original, report))
+    for name in ("gradcheck", "gradgradcheck"):
+        wrapping.replace(torch.autograd, name, lambda original: _passes(original, report))
+    _silence(torch.autograd.profiler.emit_nvtx, "emit_nvtx", report)
+    for profiler in (torch.autograd.profiler.profile, torch.profiler.profile):
+        _silence(profiler, "profiler", report)
+        for name in ("start", "stop", "step", "export_chrome_trace", "export_stacks", "export_memory_timeline"):
+            if hasattr(profiler, name):
+                wrapping.replace(profiler, name, lambda original: lambda *_, **__: None)
+        for name in ("key_averages", "events"):
+            if hasattr(profiler, name):
+                wrapping.replace(profiler, name, lambda original: _no_events(torch))
+
+
+def _anomaly(original, report):
+    def set_anomaly_enabled(enabled, *positional, **named):
+        if enabled:
+            report.applied("anomaly mode on", "off", read_back=lambda: _state(report.torch))
+        return original(False, *positional, **named)
+
+    return set_anomaly_enabled
+
+
+def _state(torch):
+    return "anomaly mode on" if torch.is_anomaly_enabled() else "off"
+
+
+def _passes(original, report):
+    def check(*positional, **named):
+        report.applied(f"{original.__name__} runs", "skipped")
+        return True
+
+    return check
+
+
+def _silence(owner, what, report):
+    def enter(original):
+        def __enter__(self):
+            report.applied(f"{what} on", "off")
+            return self
+
+        return __enter__
+
+    wrapping.replace(owner, "__enter__", enter)
+    wrapping.replace(owner, "__exit__", lambda original: lambda *_, **__: None)
+
+
+def _no_events(torch):
+    def events(*_, **__):
+        return torch.autograd.profiler_util.EventList([])
+
+    return events

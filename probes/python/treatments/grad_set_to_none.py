@@ -1,0 +1,21 @@
+"""grad.set_to_none=on: zero_grad releases gradients instead of filling them with zeros."""
+
+from .. import hooks
+
+KEY = "grad.set_to_none"
+NOTHING = "zero_grad was never called to fill gradients with zeros"
+
+
+def apply(value, report):
+    wanted = value == "on"
+    told = set()
+
+    def change(owner, arguments):
+        if bool(arguments["set_to_none"]) == wanted:
+            return
+        arguments["set_to_none"] = wanted
+        if id(owner) not in told:
+            told.add(id(owner))
+            report.applied("zeros" if wanted else "none", "none" if wanted else "zeros")
+
+    hooks.zero_grad_arguments.append(change)
