@@ -28,11 +28,12 @@ inline bool WriteMark(wire::MarkKind kind, std::string_view name = {}, std::uint
   return WriteMarkAt(NowNs(), kind, name, value);
 }
 
-inline bool WriteRange(wire::RangeCategory category, std::string_view name, std::uint64_t start_ns,
-                       std::uint64_t end_ns, std::uint64_t value = 0, std::uint32_t stack = 0) noexcept {
+// `name` is a string id.
+inline bool WriteRange(wire::RangeCategory category, std::uint32_t name, std::uint64_t start_ns, std::uint64_t end_ns,
+                       std::uint64_t value = 0, std::uint32_t stack = 0) noexcept {
   const wire::RangeRecord record{
       HeadOf<wire::RangeRecord>(wire::RecordKind::kRange, static_cast<std::uint8_t>(category)),
-      StringId(name),
+      name,
       start_ns,
       end_ns - start_ns,
       value,

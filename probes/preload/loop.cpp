@@ -187,7 +187,7 @@ bool Tracing() noexcept {
 void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
            std::uint64_t value, bool with_stack) noexcept {
   if (!Tracing()) return;
-  capture::WriteRange(category, name, begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
+  capture::WriteRange(category, capture::StringId(name), begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
 }
 
 void SamplerReset(const void* sampler) noexcept {
@@ -278,10 +278,10 @@ void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
   Range(RangeCategory::kWait, "condition_variable", begin_ns, end_ns, 0, true);
 }
 
-void UserRange(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
+void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
   if (!Active()) return;
-  Range(RangeCategory::kUser, name, begin_ns, end_ns, 0, false);
-  if (name == "step") Tick(StepClock::Kind::kRange, nullptr, name, 0, 0);
+  if (Tracing()) capture::WriteRange(RangeCategory::kUser, name, begin_ns, end_ns);
+  if (is_step) Tick(StepClock::Kind::kRange, nullptr, "step", 0, 0);
 }
 
 void MarkedStepEnd(std::uint64_t samples) noexcept {
@@ -332,10 +332,7 @@ const ProbeApi* Api() noexcept {
       .fact = [](const char* key, const char* value) { capture::WriteFact(key, value); },
       .applied = [](const char* key, const char* where, const char* old_value, const char* now,
                     std::uint32_t flags) { capture::WriteApplied(key, where, old_value, now, flags); },
-      .user_range =
-          [](const char* name, std::size_t length, std::uint64_t begin_ns, std::uint64_t end_ns) {
-            UserRange({name, length}, begin_ns, end_ns);
-          },
+      .user_range = UserRange,
       .claimed = [](const char* key) { return Claimed(key); },
       .in_backward = InBackward,
       .thread_slot = [] { return &torch_slot; },

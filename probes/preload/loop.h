@@ -48,7 +48,8 @@ void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 // Records a range while tracing.
 void Range(wire::RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
            std::uint64_t value, bool with_stack) noexcept;
-void UserRange(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
+// `is_step`: the program calls the range a training step.
+void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 void MarkedStepEnd(std::uint64_t samples) noexcept;
 void Evaluation(bool begins) noexcept;
 

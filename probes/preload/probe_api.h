@@ -45,7 +45,7 @@ struct ProbeApi {
   void (*mark)(std::uint8_t kind, const char* name, std::uint64_t value);
   void (*fact)(const char* key, const char* value);
   void (*applied)(const char* key, const char* where, const char* old_value, const char* now, std::uint32_t flags);
-  void (*user_range)(const char* name, std::size_t length, std::uint64_t start_ns, std::uint64_t end_ns);
+  void (*user_range)(std::uint32_t name, bool is_step, std::uint64_t start_ns, std::uint64_t end_ns);  // string id
   bool (*claimed)(const char* key);  // the program applies this treatment itself
   bool (*in_backward)();             // this thread is inside torch::autograd::backward
   void** (*thread_slot)();           // a pointer of the LibTorch probe's, one per thread; null at first

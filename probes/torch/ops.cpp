@@ -159,10 +159,7 @@ void Write(const at::RecordFunction& function, const OpenOp& op, std::uint64_t e
     wire::OpRecord op;
     wire::OpDetailRecord detail;
   } record;
-  if (!op.is_op) {
-    const std::string_view name = function.name();
-    return api->user_range(name.data(), name.size(), op.start_ns, end_ns);
-  }
+  if (!op.is_op) return api->user_range(op.name, std::string_view(function.name()) == "step", op.start_ns, end_ns);
   const std::uint64_t duration_ns = end_ns - op.start_ns;
   const bool is_long = duration_ns > 0xffffffffu;
   std::uint16_t flags = op.flags;

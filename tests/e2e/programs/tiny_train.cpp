@@ -2,6 +2,8 @@
 // an evaluation per epoch. Knows nothing of Loopscope.
 //   tiny_train [--epochs N] [--samples N] [--batch N] [--workers N] [--item] [--anomaly] [--accumulate N]
 //              [--two-optimizers] [--adamw] [--no-optimizer-step] [--no-loader] [--throw] [--fork] [--child] [--losses]
+//              [--nvtx]
+#include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
 #include <unistd.h>
@@ -67,7 +69,12 @@ class Training {
   template <class Loader>
   void Epoch(Loader& loader) {
     net_->train();
-    for (auto& batch : loader) Step(batch.data, batch.target);
+    for (auto& batch : loader) {
+      const bool ranges = Get(options_, "nvtx", 0) != 0;
+      if (ranges) nvtxRangePushA("step");
+      Step(batch.data, batch.target);
+      if (ranges) nvtxRangePop();
+    }
   }
 
   void Step(const torch::Tensor& data, const torch::Tensor& target) {
