@@ -14,7 +14,7 @@ std::vector<Interval> Merge(const std::vector<Interval>& sorted) {
   std::vector<Interval> merged;
   merged.reserve(sorted.size());
   for (const Interval& one : sorted) {
-    if (one.length() <= 0) continue;
+    if (one.end_ns <= one.start_ns) continue;  // not length(): an empty span may be {INT64_MAX, INT64_MIN}
     if (!merged.empty() && one.start_ns <= merged.back().end_ns) {
       merged.back().end_ns = std::max(merged.back().end_ns, one.end_ns);
     } else {
