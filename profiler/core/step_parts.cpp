@@ -43,7 +43,7 @@ void TimelineBuilder::FindParts() {
   take(Part::kCopyToDevice, IntervalSet(activity_.copies));
   take(Part::kLoaderWait, LoaderWait());
   take(Part::kForward, Forward());
-  take(Part::kOther, IntervalSet({span_}));
+  if (span_.start_ns < span_.end_ns) take(Part::kOther, IntervalSet({span_}));
   for (Step& step : timeline_.steps_) {
     std::int64_t rest = step.time.length();
     for (int part = 0; part < kParts; ++part) {

@@ -56,7 +56,7 @@ class DefinitionReader {
     if (record.id > all_.stacks.size()) all_.stacks.resize(record.id);
     std::vector<std::uint64_t>& stack = all_.stacks[record.id - 1];
     stack.resize(frames.size() / 8);
-    std::memcpy(stack.data(), frames.data(), stack.size() * 8);
+    if (!stack.empty()) std::memcpy(stack.data(), frames.data(), stack.size() * 8);
   }
 
   void AddModule(const wire::ModuleRecord& module) {
