@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -24,6 +26,22 @@ struct CaptureTrace {
 
 std::string OneLine(const Error& error) {
   return error.where + ": " + error.what;
+}
+
+// Files that were built anew since the run: their addresses mean other lines now.
+void WarnOfNewerModules(const CaptureDefinitions& all, std::uint64_t run_real_ns, Trace& trace) {
+  std::set<std::string> paths;
+  for (const ModuleMapping& module : all.modules) {
+    if (IsUserModule(module.path)) paths.insert(module.path);
+  }
+  for (const std::string& path : paths) {
+    struct stat status;
+    if (run_real_ns == 0 || stat(path.c_str(), &status) != 0) continue;
+    const auto changed_ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                            static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+    if (changed_ns <= run_real_ns) continue;
+    trace.quality.warnings.push_back(path + " was changed after the run: lines named in it may be wrong");
+  }
 }
 
 void AddStacks(const CaptureDefinitions& all, Trace& trace) {
@@ -115,6 +133,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   const IdMap ids{0, static_cast<std::uint32_t>(all.strings.size() - 1), 0,
                   static_cast<std::uint32_t>(all.stacks.size())};
   AddStacks(all, read.trace);
+  if (!all.stacks.empty()) WarnOfNewerModules(all, chunks->header.start_real_ns, read.trace);
   read.trace.strings = std::move(all.strings);
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
     ThreadEvents events = ReadThread(thread, ids);

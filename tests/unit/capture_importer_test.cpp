@@ -295,6 +295,21 @@ TEST_F(CaptureImporter, TextFramesAreTheUsersPlaces) {
   EXPECT_EQ(trace->threads[0].events[1].detail, kNone);
 }
 
+TEST_F(CaptureImporter, AProgramBuiltAnewIsSaid) {
+  CaptureBuilder capture;
+  const std::string program = (folder_ / "train").string();
+  CaptureBuilder::SaveBytes(program, "not the program that ran");
+  capture.Module(program, 0x1000, 0x9000, 0);
+  capture.Stack({0x1234});
+  capture.header.start_real_ns = 1'000'000'000;
+  const Result<Trace> trace = Read(capture);
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(trace->quality.warnings,
+              testing::Contains(program + " was changed after the run: lines named in it may be wrong"));
+  capture.header.start_real_ns = ~0ull;
+  EXPECT_THAT(Read(capture)->quality.warnings, testing::Not(testing::Contains(HasSubstr("was changed"))));
+}
+
 TEST_F(CaptureImporter, RunJsonRoundTrip) {
   RunInfo run;
   run.command = {"./train", "naïve \xff"};
