@@ -32,7 +32,7 @@ std::vector<Tap> Taps(float start, float length, int limit, int size, int stride
 }  // namespace
 
 Crop RandomCrop(const Image& image, Random& random) {
-  const double area = double(image.width) * image.height * random.Uniform(0.4, 1.0);
+  const double area = double(image.width) * image.height * random.Uniform(0.5, 1.0);
   const double aspect = std::exp(random.Uniform(std::log(3.0 / 4), std::log(4.0 / 3)));
   const float width = float(std::min<double>(image.width, std::sqrt(area * aspect)));
   const float height = float(std::min<double>(image.height, std::sqrt(area / aspect)));

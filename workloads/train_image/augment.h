@@ -11,7 +11,7 @@ struct Crop {
   bool flipped;                    // left to right
 };
 
-// A random crop of 40 to 100 % of the area with an aspect of 3:4 to 4:3, flipped in half of the cases.
+// A random crop of 50 to 100 % of the area with an aspect of 3:4 to 4:3, flipped in half of the cases.
 Crop RandomCrop(const Image& image, Random& random);
 
 // The middle of the picture, 8/9 of its shorter edge.

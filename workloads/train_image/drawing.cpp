@@ -11,7 +11,7 @@ namespace loopscope::train_image {
 namespace {
 
 using Colour = std::array<float, 3>;  // 0 to 255
-constexpr float kNoise = 24;          // largest change of a channel by noise
+constexpr float kNoise = 20;          // largest change of a channel by noise
 
 struct Scene {
   int shape, texture;
@@ -29,13 +29,13 @@ Scene AnyScene(int label, int size, Random& random) {
   Scene scene{};
   scene.shape = label / 2;
   scene.texture = label % 2;
-  scene.radius = float(size * random.Uniform(0.28, 0.42));
-  scene.centre_x = float(size * random.Uniform(0.35, 0.65));
-  scene.centre_y = float(size * random.Uniform(0.35, 0.65));
-  const double angle = random.Uniform(-0.4, 0.4);
+  scene.radius = float(size * random.Uniform(0.36, 0.46));
+  scene.centre_x = float(size * random.Uniform(0.42, 0.58));
+  scene.centre_y = float(size * random.Uniform(0.42, 0.58));
+  const double angle = random.Uniform(-0.25, 0.25);
   scene.cosine = float(std::cos(angle));
   scene.sine = float(std::sin(angle));
-  scene.period = float(random.Uniform(0.35, 0.5));
+  scene.period = float(random.Uniform(0.5, 0.65));
   scene.back = AnyColour(random, 60, 150);
   scene.back_slope = AnyColour(random, -50, 50);
   scene.bright = AnyColour(random, 170, 255);

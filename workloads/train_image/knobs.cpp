@@ -24,7 +24,7 @@ const Knob kKnobs[] = {
     {"amp", &S::amp, "off|bf16", "training.cpp:forward", "14", "autocast of the forward pass"},
     {"channels_last", &S::channels_last, "", "model.cpp:layout", "16", "NHWC layout of images and convolution weights"},
     {"threads", &S::threads, "1..1024", "training.cpp:threads", "43", "threads of one operator"},
-    {"debug", &S::debug, "", "training.cpp:anomaly mode", "31", "autograd's anomaly detection"},
+    {"debug", &S::debug, "", "training.cpp:backward", "31", "autograd's anomaly detection around each backward"},
     {"model.size", &S::model_size, "small|medium|large", "model.cpp:layers", "48", "width of the layers"},
     {"norm", &S::norm, "none|batch", "model.cpp:norm", "39", "batch norm after each convolution"},
     {"bias.before_norm", &S::bias_before_norm, "", "model.cpp:bias", "32",

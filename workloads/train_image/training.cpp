@@ -32,7 +32,6 @@ void SetContext(const Settings& settings) {
   at::globalContext().setBenchmarkCuDNN(settings.cudnn_benchmark);
   at::globalContext().setAllowTF32CuDNN(settings.tf32);
   at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/true);
-  torch::autograd::AnomalyMode::set_enabled(settings.debug);
   torch::manual_seed(std::uint64_t(settings.seed));
 }
 
@@ -106,7 +105,6 @@ void Training::Report() const {
       {"loader.workers", std::to_string(loader.workers)},
       {"batch.size", std::to_string(loader.batch_size)},
       {"threads", std::to_string(at::get_num_threads())},
-      {"debug", on(torch::autograd::AnomalyMode::is_enabled())},
       {"bias.before_norm", on(settings_.norm == "batch" && model_->has_bias_before_norm())},
       {"channels_last", on(model_->is_channels_last())},
       {"cudnn.benchmark", on(at::globalContext().benchmarkCuDNN())},
@@ -198,6 +196,8 @@ void Training::Accumulate(const Batch& batch) {
   {
     const PhaseRange range("backward");
     if (batches_ % settings_.accumulate == 0) optimizer_->zero_grad(settings_.set_to_none);
+    std::optional<torch::autograd::DetectAnomalyGuard> debug;
+    if (settings_.debug) debug.emplace();
     (settings_.accumulate > 1 ? loss_ / settings_.accumulate : loss_).backward();
   }
   if (settings_.loss_detach) loss_ = loss_.detach();
