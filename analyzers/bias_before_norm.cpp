@@ -14,9 +14,9 @@ namespace {
 // aten::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
 constexpr std::size_t kTrainingInput = 5;
 
-// A training batch norm passes over its input three times (mean and variance, then read and write). A bias costs one
-// pass over a tensor of that size, the sum of its gradient; half of the norm's forward time bounds it.
-constexpr double kPassShareOfNorm = 0.5;
+// The gradient of a bias is one pass over the gradient of the layer's output. A batch norm's backward makes at least
+// three passes over tensors of that size: it reads its input and that gradient, and writes another.
+constexpr double kPassShareOfNormBackward = 1.0 / 3;
 
 bool IsLayer(std::string_view name) {
   return (ops::IsConvolution(name) && !name.ends_with("_backward")) || name == "aten::linear" || name == "aten::addmm";
@@ -38,10 +38,20 @@ bool Trains(std::string_view inputs) {
   return all.size() > kTrainingInput && all[kTrainingInput].scalar == "true";
 }
 
+bool IsNormBackward(std::string_view name) {
+  return name.starts_with("aten::") && name.ends_with("batch_norm_backward");
+}
+
 struct Matches {
-  CallSites sites;    // of the layers with a bias to drop, with the time of one pass each; over the detail steps
-  bool norm = false;  // a training-mode batch norm was seen
+  CallSites sites;            // of the layers with a bias to drop; over the detail steps
+  double share_of_norms = 0;  // of all elements that training batch norms read
+  bool norm = false;          // a training-mode batch norm was seen
 };
+
+std::int64_t ElementsOf(std::string_view inputs) {
+  const std::vector<TensorText> all = ParseInputs(inputs);
+  return all.empty() ? 0 : all[0].elements();
+}
 
 class Search {
  public:
@@ -59,11 +69,16 @@ class Search {
   Matches Find() const {
     Matches matches;
     matches.norm = !training_norms_.empty();
+    double matched = 0, elements = 0;
     for (const EventRef norm : training_norms_) {
+      const double size = static_cast<double>(ElementsOf(timeline_.inputs(norm)));
+      elements += size;
       const EventRef layer = LayerBefore(norm);
       if (!Exists(layer)) continue;
-      matches.sites.Add(timeline_.where(layer), kPassShareOfNorm * Ms(timeline_.event(norm).duration_ns()));
+      matched += size;
+      matches.sites.Add(timeline_.where(layer));
     }
+    matches.share_of_norms = elements > 0 ? matched / elements : 0;
     return matches;
   }
 
@@ -92,18 +107,26 @@ class Search {
   std::unordered_map<std::uint32_t, int> readers_;  // outermost ops by the sequence number of their first input's maker
 };
 
-// Time per step of the optimizer and of gradient accumulation, per parameter.
-double UpkeepMsPerParameter(const Timeline& timeline) {
-  const NameSet nodes(timeline.trace(), IsAccumulateNode);
-  double ms = 0, parameters = 0;
+// What the training steps spend on norms and on each parameter, per step.
+struct Upkeep {
+  double norm_backward_ms = 0;
+  double ms_per_parameter = 0;  // optimizer, zero_grad and gradient accumulation
+};
+
+Upkeep MeasureUpkeep(const Timeline& timeline) {
+  const NameSet accumulations(timeline.trace(), IsAccumulateNode), norms(timeline.trace(), IsNormBackward);
+  double ms = 0, parameters = 0, norm_ms = 0;
   timeline.ForEachSteady([&](EventRef ref) {
     const Event& event = timeline.event(ref);
-    if (event.is_range(RangeCategory::kOptimizer)) parameters += event.value;
-    if (event.is_range(RangeCategory::kOptimizer) || event.is_range(RangeCategory::kZeroGrad) || nodes.Has(event)) {
+    const bool accumulation = accumulations.Has(event);
+    parameters += accumulation;
+    if (event.is_range(RangeCategory::kOptimizer) || event.is_range(RangeCategory::kZeroGrad) || accumulation) {
       ms += Ms(event.duration_ns());
     }
+    const auto norm = [&](const Event& up) { return norms.Has(up); };
+    if (norms.Has(event) && !HasAncestor(timeline, ref, norm)) norm_ms += Ms(event.duration_ns());
   });
-  return parameters > 0 ? ms / parameters : 0;
+  return {PerStep(timeline, norm_ms), parameters > 0 ? ms / parameters : 0};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
@@ -115,7 +138,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (matches.sites.empty()) return {};
   const double steps = timeline.detail_steps();
   const double biases = static_cast<double>(matches.sites.count()) / steps;
-  const double cost_ms = matches.sites.ms() / steps + biases * UpkeepMsPerParameter(timeline);
+  const Upkeep upkeep = MeasureUpkeep(timeline);
+  const double cost_ms =
+      kPassShareOfNormBackward * matches.share_of_norms * upkeep.norm_backward_ms + biases * upkeep.ms_per_parameter;
   Finding finding = Costing(timeline, std::min(cost_ms, timeline.mean_step_ms()),
                             fmt::format("{:.0f} biases per step are added and then removed by a batch norm", biases));
   finding.severity = std::max(finding.severity, Severity::kLow);
@@ -124,7 +149,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                        static_cast<double>(site.count) / steps);
   });
   finding.evidence.push_back(
-      {fmt::format("at most {} per step: one pass over each output for the bias's gradient, and its share of the "
+      {fmt::format("at most {} per step: one pass over each output for the biases' gradients, and their share of the "
                    "optimizer's work",
                    MsText(cost_ms)),
        1,

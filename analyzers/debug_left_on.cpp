@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzers/anomaly_cost.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -46,38 +46,6 @@ std::array<SwitchUse, std::size(kSwitches)> Uses(const Timeline& timeline) {
     }
   });
   return uses;
-}
-
-// What the engine calls on each gradient under anomaly mode (torch/csrc/autograd/engine.cpp: isnan, _is_any_true,
-// item).
-bool IsNanCheck(std::string_view name) {
-  return name == "aten::isnan" || name == "aten::ne" || name == "aten::any" || name == "aten::_is_any_true" ||
-         name == "aten::item";
-}
-
-struct AnomalyCost {
-  double ms = 0;  // in total: the checks, and the engine's own time around them
-  std::uint64_t checks = 0;
-  std::optional<Where> backward;
-};
-
-AnomalyCost MeasureAnomaly(const Timeline& timeline) {
-  const NameSet checks(timeline.trace(), IsNanCheck), nodes(timeline.trace(), ops::IsBackwardNode);
-  AnomalyCost cost;
-  timeline.ForEachSteady([&](EventRef ref) {
-    const Event& event = timeline.event(ref);
-    if (event.is_range(RangeCategory::kBackward) && !cost.backward) {
-      if (const Where* where = timeline.where(ref)) cost.backward = *where;
-    }
-    if (event.kind != EventKind::kOp || !(event.flags & wire::kOpAnomaly)) return;
-    if (nodes.Has(event)) cost.ms += Ms(timeline.self_ns(ref));
-    if (!checks.Has(event)) return;
-    const std::uint32_t parent = timeline.parent(ref);
-    if (parent == kNone || !nodes.Has(timeline.event({ref.thread, parent}))) return;
-    cost.ms += Ms(event.duration_ns());
-    ++cost.checks;
-  });
-  return cost;
 }
 
 struct Setting {
@@ -121,10 +89,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
         {fmt::format("{} is on in {} of {}", kSwitches[i].name, on, Counted(steps, "timed step")), on, {}});
     if (kSwitches[i].flag != wire::kOpAnomaly) continue;
     const AnomalyCost anomaly = MeasureAnomaly(timeline);
-    cost_ms += PerStep(timeline, anomaly.ms);
+    cost_ms += anomaly.upper_ms();
     evidence.back().where = anomaly.backward;
-    evidence.back().text += fmt::format("; {:.0f} checks for NaN per step in the backward pass",
-                                        PerStep(timeline, static_cast<double>(anomaly.checks)));
+    evidence.back().text += fmt::format(
+        "; per step {} for {:.0f} NaN checks in the backward pass, and at most {} to note down where {:.0f} nodes are "
+        "made",
+        MsText(anomaly.checks_ms), anomaly.checks, MsText(anomaly.recording_ms), anomaly.nodes);
   }
   for (const Setting& setting : CostlySettings(timeline.trace().run)) {
     names += (names.empty() ? "" : " and ") + setting.text.substr(0, setting.text.find(':'));
@@ -132,9 +102,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
     evidence.push_back({setting.text, 1, {}});
   }
   if (evidence.empty()) return {};
-  Finding finding =
-      Costing(timeline, cost_ms,
-              names + " left on" + (cost_ms > 0 ? fmt::format(": its checks take {} per step", MsText(cost_ms)) : ""));
+  Finding finding = Costing(
+      timeline, cost_ms, names + " left on" + (cost_ms > 0 ? fmt::format(": up to {} per step", MsText(cost_ms)) : ""));
   finding.severity = std::max(finding.severity, severity);
   finding.evidence = std::move(evidence);
   return {finding};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "analyzers/anomaly_cost.h"
+
 namespace loopscope {
 
 NameSet::NameSet(const Trace& trace, bool (*accepts)(std::string_view)) : accepted_(trace.strings.size()) {
@@ -82,8 +84,18 @@ Finding Costing(const Timeline& timeline, double ms_per_step, std::string title)
   finding.title = std::move(title);
   finding.cost_ms_per_step = ms_per_step;
   finding.cost_pct = timeline.mean_step_ms() > 0 ? 100 * ms_per_step / timeline.mean_step_ms() : 0;
-  finding.severity = SeverityOfShare(finding.cost_pct);
+  finding.severity = SeverityOfShare(SharePct(timeline, ms_per_step));
   return finding;
+}
+
+double SharePct(const Timeline& timeline, double ms_per_step) {
+  const double work_ms = WorkMs(timeline);
+  return work_ms > 0 ? 100 * ms_per_step / work_ms : 0;
+}
+
+std::string ShareText(const Timeline& timeline, double ms_per_step) {
+  const bool other = WorkMs(timeline) < timeline.mean_step_ms();
+  return fmt::format("{:.0f} % of the step{}", SharePct(timeline, ms_per_step), other ? " without anomaly mode" : "");
 }
 
 std::string MsText(double ms) {

@@ -58,8 +58,15 @@ class CallSites {
   std::map<std::optional<Where>, Site> sites_;
 };
 
-// A kFound finding whose cost is `ms_per_step`, with its share of the mean step and the severity of that share.
+// A kFound finding whose cost is `ms_per_step`: cost_pct is its share of the mean step, the severity that of its share
+// of WorkMs().
 Finding Costing(const Timeline& timeline, double ms_per_step, std::string title);
+
+// `ms_per_step` in percent of WorkMs(): what thresholds are held against.
+double SharePct(const Timeline& timeline, double ms_per_step);
+
+// "12 % of the step", and under anomaly mode "12 % of the step without anomaly mode".
+std::string ShareText(const Timeline& timeline, double ms_per_step);
 
 inline double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "analyzers/anomaly_cost.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
@@ -11,7 +12,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinShare = 0.2;         // of the step, in float32 convolutions and matrix products
+constexpr double kMinSharePct = 20;       // of the step's work, in float32 convolutions and matrix products
 constexpr double kMaxUnknownShare = 0.5;  // of the compute time, whose input types were not recorded
 
 constexpr std::array<std::string_view, 3> kFastUnits{"avx512_bf16", "amx_bf16", "avx512_fp16"};
@@ -72,42 +73,71 @@ struct Compute {
   double of(Type type) const { return ms[static_cast<std::size_t>(type)]; }
 };
 
-Compute Measure(const Timeline& timeline) {
-  const NameSet compute(timeline.trace(), IsCompute), nodes(timeline.trace(), ops::IsBackwardNode);
-  const Types types(timeline, compute);
-  Compute measured;
-  EventRef top{kNone, kNone};
-  Type type = Type::kUnknown;
-  const auto close = [&] {
-    if (!Exists(top)) return;
-    const double ms = Ms(timeline.event(top).duration_ns());
-    measured.ms[static_cast<std::size_t>(type)] += ms;
-    if (type != Type::kFloat32 || HasAncestor(timeline, top, [&](const Event& up) { return nodes.Has(up); })) return;
-    if (const Where* where = timeline.where(top)) measured.sites.Add(where, ms);
-  };
-  timeline.ForEachSteady([&](EventRef ref) {
-    if (!compute.Has(timeline.event(ref)) || timeline.inside(ref, RangeCategory::kOptimizer)) return;
-    const bool nested = Exists(top) && ref.thread == top.thread &&
-                        timeline.event(ref).start_ns >= timeline.event(top).start_ns &&
-                        timeline.event(ref).end_ns <= timeline.event(top).end_ns;
-    if (!nested) {
-      close();
-      top = ref;
-      type = Type::kUnknown;
+// Goes through the steady steps in order of time and adds up the outermost convolutions and matrix products.
+class Meter {
+ public:
+  explicit Meter(const Timeline& timeline)
+      : timeline_(timeline),
+        compute_(timeline.trace(), IsCompute),
+        nodes_(timeline.trace(), ops::IsBackwardNode),
+        types_(timeline, compute_),
+        recording_ms_(MeasureAnomaly(timeline).ms_per_node) {}
+
+  Compute Measure() {
+    timeline_.ForEachSteady([&](EventRef ref) { Visit(ref); });
+    Close();
+    return std::move(measured_);
+  }
+
+ private:
+  bool InTop(EventRef ref) const {
+    return Exists(top_) && ref.thread == top_.thread &&
+           timeline_.event(ref).start_ns >= timeline_.event(top_).start_ns &&
+           timeline_.event(ref).end_ns <= timeline_.event(top_).end_ns;
+  }
+
+  void Visit(EventRef ref) {
+    const Event& event = timeline_.event(ref);
+    if (!InTop(ref)) {
+      Close();
+      if (!compute_.Has(event) || timeline_.inside(ref, RangeCategory::kOptimizer)) return;
+      top_ = ref;
+      ms_ = Ms(event.duration_ns());
+    }
+    if ((event.flags & wire::kOpAnomaly) && (event.flags & wire::kOpGraph)) {
+      ms_ -= std::min(recording_ms_, Ms(timeline_.self_ns(ref)));  // that is anomaly mode's, not the layer's
     }
     // The deepest tells: under autocast the outer op still has float32 inputs, the inner one their 16-bit copies.
-    if (const Type own = types.Of(timeline, ref); own != Type::kUnknown) type = own;
-    const bool autocast = timeline.event(top).flags & wire::kOpAutocast;
-    if (autocast && type == Type::kFloat32) type = Type::kOther;
-  });
-  close();
-  return measured;
-}
+    if (!compute_.Has(event)) return;
+    if (const Type own = types_.Of(timeline_, ref); own != Type::kUnknown) type_ = own;
+    const bool autocast = timeline_.event(top_).flags & wire::kOpAutocast;
+    if (autocast && type_ == Type::kFloat32) type_ = Type::kOther;
+  }
+
+  void Close() {
+    if (!Exists(top_)) return;
+    measured_.ms[static_cast<std::size_t>(type_)] += ms_;
+    const bool forward = !HasAncestor(timeline_, top_, [&](const Event& up) { return nodes_.Has(up); });
+    const Where* where = timeline_.where(top_);
+    if (type_ == Type::kFloat32 && forward && where) measured_.sites.Add(where, ms_);
+    top_ = {kNone, kNone};
+    type_ = Type::kUnknown;
+  }
+
+  const Timeline& timeline_;
+  NameSet compute_, nodes_;
+  Types types_;
+  double recording_ms_;
+  Compute measured_;
+  EventRef top_{kNone, kNone};
+  double ms_ = 0;
+  Type type_ = Type::kUnknown;
+};
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const std::string units = FastUnits(timeline.trace().run);
   if (units.empty()) return {Finding::NotApplicable("this CPU has no 16-bit floating point units")};
-  const Compute measured = Measure(timeline);
+  const Compute measured = Meter(timeline).Measure();
   if (measured.total() == 0) {
     return {Finding::NotApplicable("no convolution or matrix product was seen in the timed steps")};
   }
@@ -115,15 +145,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::NotApplicable("the layers run on a device, and this rule looks at the CPU's units")};
   }
   const double ms = PerStep(timeline, measured.of(Type::kFloat32));
-  const double share = ms / timeline.mean_step_ms();
-  if (share < kMinShare) {
+  if (SharePct(timeline, ms) < kMinSharePct) {
     if (measured.of(Type::kUnknown) < kMaxUnknownShare * measured.total()) return {};
     return {Finding::CannotTell("the input types of most convolutions and matrix products were not recorded")};
   }
   Finding finding = Costing(timeline, ms,
-                            fmt::format("{:.0f} % of the step is float32 convolutions and matrix products, on a CPU "
-                                        "with {}",
-                                        100 * share, units));
+                            fmt::format("float32 convolutions and matrix products take {}, on a CPU with {}",
+                                        ShareText(timeline, ms), units));
   const double steps = std::max(timeline.detail_steps(), 1);
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("float32 layers: {} per step in the forward pass", MsText(site.ms / steps));

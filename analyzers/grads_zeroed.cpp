@@ -7,7 +7,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 1;  // of the mean step
+constexpr double kMinSharePct = 1;  // of the step's work
 
 bool IsAccumulateNode(std::string_view name) {
   return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
@@ -42,7 +42,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double ms = PerStep(timeline, zeroing.fills.ms());
   Finding finding =
       Costing(timeline, ms, fmt::format("zero_grad() fills gradients with zeros for {} per step", MsText(ms)));
-  if (zeroing.fills.empty() || finding.cost_pct < kMinSharePct) return {};
+  if (zeroing.fills.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
   finding.evidence = zeroing.fills.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} zero fills per step, {}", PerStep(timeline, static_cast<double>(site.count)),
                        MsText(PerStep(timeline, site.ms)));

@@ -8,19 +8,11 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinShare = 0.05;  // of the steady steps' time; Costing() calls 20 % and more high
+constexpr double kMinSharePct = 5;  // of the steady step's work; Costing() calls 20 % and more high
 
 struct Waits {
-  std::int64_t wait_ns = 0, time_ns = 0;  // over the steady steps
-  std::int64_t longest_ns = 0, longest_step_ns = 0;
-  std::uint64_t steps = 0;  // that waited
-
-  double share() const { return static_cast<double>(wait_ns) / static_cast<double>(time_ns); }
-  // Without the step that waited longest: one hiccup of the disk is no starved loop.
-  double share_without_longest() const {
-    return static_cast<double>(wait_ns - longest_ns) /
-           static_cast<double>(std::max<std::int64_t>(time_ns - longest_step_ns, 1));
-  }
+  std::int64_t wait_ns = 0, longest_ns = 0;  // over the steady steps
+  std::uint64_t steps = 0;                   // that waited
 };
 
 Waits Measure(const Timeline& timeline) {
@@ -29,12 +21,8 @@ Waits Measure(const Timeline& timeline) {
     const Step& step = timeline.steps()[index];
     const std::int64_t wait_ns = step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
     waits.wait_ns += wait_ns;
-    waits.time_ns += step.time.length();
     waits.steps += wait_ns > 0;
-    if (wait_ns >= waits.longest_ns) {
-      waits.longest_ns = wait_ns;
-      waits.longest_step_ns = step.time.length();
-    }
+    waits.longest_ns = std::max(waits.longest_ns, wait_ns);
   }
   return waits;
 }
@@ -62,11 +50,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell("no loader was seen, so waiting for data cannot be told from other time")};
   }
   const Waits waits = Measure(timeline);
-  if (waits.share() < kMinShare || waits.share_without_longest() < kMinShare) return {};
+  // Without the step that waited longest: one hiccup of the disk is no starved loop.
+  const double usual_ms = PerStep(timeline, Ms(waits.wait_ns - waits.longest_ns));
+  if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
   const double ms = PerStep(timeline, Ms(waits.wait_ns));
   Finding finding = Costing(
-      timeline, ms,
-      fmt::format("the loop waits {} per step for its loader ({:.0f} % of the step)", MsText(ms), 100 * waits.share()));
+      timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back(
       {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.steady().size(),
                    MsText(Ms(waits.longest_ns)), WorkersText(timeline)),

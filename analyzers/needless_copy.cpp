@@ -9,7 +9,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 1;        // of the mean step
+constexpr double kMinSharePct = 1;        // of the step's work
 constexpr double kMinShareOfBatch = 0.5;  // of the batch's bytes: labels and single samples are no batch
 
 // aten::_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format);
@@ -145,7 +145,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double ms = found.training.ms() / steps + exposed_loading;
   Finding finding =
       Costing(timeline, ms, fmt::format("the whole batch is copied on the CPU before use: {} per step", MsText(ms)));
-  if (finding.cost_pct < kMinSharePct) return {};
+  if (SharePct(timeline, ms) < kMinSharePct) return {};
   const auto text = [&](std::string_view thread) {
     return [=](const CallSites::Site& site) {
       return fmt::format("copies a batch on {}, {:.2g} times per step, {}", thread,
