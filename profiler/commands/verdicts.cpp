@@ -58,8 +58,10 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
       Judgement& one = judgements[members[i]];
       one.effect = effects[i];
       const bool exact = effects[i].method == Method::kExact;
+      // At Holm's first step: what is seen there is called whatever the others show.
+      const double alpha = 0.05 / static_cast<double>(plan.trials.size());
       one.detectable = DetectableEffect(std::sqrt(exact ? Variance(one.d) : spread.variance), effects[i].n,
-                                        exact ? effects[i].n - 1 : spread.df);
+                                        exact ? effects[i].n - 1 : spread.df, alpha);
     }
   }
   return judgements;
