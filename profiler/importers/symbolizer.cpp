@@ -52,18 +52,22 @@ std::string Enclosing(Dwarf_Die declared) {
   std::string prefix;
   for (int i = 1; i < count; ++i) {
     const int tag = dwarf_tag(found + i);
-    if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type) continue;
+    const bool type = tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
     const char* name = dwarf_diename(found + i);
+    if (tag != DW_TAG_namespace && !(type && name)) continue;  // a lambda's type has no name
     prefix.insert(0, std::string(name ? name : "(anonymous namespace)") + "::");
   }
   return prefix;
 }
 
-// The name of a function's or inlined function's entry; functions of one file alone have no linkage name.
+// The name of a function's or inlined function's entry; functions of one file alone have no linkage name, and those of
+// some lambdas cannot be read.
 std::string FunctionName(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
-    if (dwarf_attr_integrate(die, name, &attribute)) return Demangle(dwarf_formstring(&attribute));
+    if (!dwarf_attr_integrate(die, name, &attribute)) continue;
+    std::string readable = Demangle(dwarf_formstring(&attribute));
+    if (!readable.empty() && !readable.starts_with("_Z")) return readable;
   }
   const char* plain = dwarf_diename(die);
   return plain ? Enclosing(Declared(*die)) + plain : "";
