@@ -1,0 +1,82 @@
+"""What the end-to-end tests share: the built program, small programs to launch, and a way to call it."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", ROOT / "build"))
+QUICK = ["--budget", "120s", "--min-window", "100ms", "--warmup", "5", "--time", "5s"]
+
+
+@dataclasses.dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    def message(self):
+        """The one message on stderr."""
+        start = self.err.rfind("loopscope: ")
+        assert start >= 0, self.err
+        return self.err[start:]
+
+
+class Loopscope:
+    def __init__(self, folder):
+        self.folder = folder
+        self.program = BUILD / "loopscope"
+
+    def __call__(self, *arguments, cwd=None, env=None, prefix=(), timeout=300):
+        done = subprocess.run(
+            [*prefix, self.program, *map(str, arguments)],
+            cwd=cwd or self.folder,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def report(self, *arguments, **options):
+        """Runs it with --json; the exit code and the report."""
+        file = self.folder / "report.json"
+        command, *rest = arguments
+        done = self(command, "--json", file, *rest, **options)
+        assert file.exists(), done.err
+        return done, json.loads(file.read_text())
+
+
+@pytest.fixture
+def loopscope(tmp_path):
+    if not (BUILD / "loopscope").exists():
+        pytest.skip("loopscope is not built")
+    return Loopscope(tmp_path)
+
+
+@pytest.fixture
+def tiny_train():
+    """A small LibTorch program that knows nothing of Loopscope; its batches are small, so that steps are quick."""
+    program = BUILD / "tests" / "tiny_train"
+    if not program.exists():
+        pytest.skip("tiny_train is not built")
+    return [str(program), "--samples", "64", "--batch", "4"]
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Makes an executable shell script."""
+
+    def make(text, name="program.sh"):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return str(path)
+
+    return make

@@ -1,0 +1,77 @@
+"""What the smaller commands print, and what the command line says about itself."""
+
+import os
+import re
+
+import pytest
+
+from conftest import ROOT
+
+
+def ids(definitions, folder):
+    """The ids in the constants of a seam's files."""
+    found = set()
+    for stem in re.findall(r"^LOOPSCOPE_[A-Z]+\((\w+),", (ROOT / definitions).read_text(), re.M):
+        found.add(re.search(r'\.?(?:id = )?"([a-z0-9_.-]+)"', (ROOT / folder / f"{stem}.cpp").read_text().split("extern const")[-1]).group(1))
+    return found
+
+
+def test_rules_lists_them_all_and_prints_one(loopscope):
+    listed = loopscope("rules")
+    assert listed.code == 0
+    rows = {line.split()[0] for line in listed.out.splitlines()}
+    assert rows == ids("analyzers/analyzers.def", "analyzers")
+    for rule in rows:
+        text = loopscope("rules", rule)
+        assert text.code == 0 and text.out.startswith(f"# {rule}: ") and "## Fix" in text.out
+    unknown = loopscope("rules", "host-synk")
+    assert unknown.code == 2 and "did you mean `host-sync`?" in unknown.err
+
+
+def test_treatments_lists_them_all_and_prints_one(loopscope):
+    listed = loopscope("treatments")
+    rows = {line.split()[0] for line in listed.out.splitlines()}
+    assert rows == ids("profiler/treatments/treatments.def", "profiler/treatments")
+    for treatment in rows:
+        text = loopscope("treatments", treatment)
+        assert text.code == 0 and text.out.startswith(f"{treatment}: ") and "applied by" in text.out
+    unknown = loopscope("treatments", "loader.worker")
+    assert unknown.code == 2 and "did you mean `loader.workers`?" in unknown.err
+
+
+def test_doctor_says_what_works(loopscope, tiny_train):
+    done = loopscope("doctor", "--", *tiny_train)
+    assert done.code == 0
+    rows = dict(re.findall(r"^(?:ok|limited|missing) +([\w-]+(?: \w+)?)  +(.*)$", done.out, re.M))
+    assert rows.keys() >= {"processor", "containment", "disk", "probes", "GPU", "program"}
+    assert "libtorch_cpu.so" in rows["program"]
+    assert f"{len(os.sched_getaffinity(0))} core" in rows["processor"] or "core" in rows["processor"]
+
+
+@pytest.mark.parametrize("program, says", [("/no/such", "no such command"), ("/bin/true", "not linked with libtorch")])
+def test_doctor_looks_at_the_program(loopscope, program, says):
+    assert says in loopscope("doctor", "--", program).out
+
+
+@pytest.mark.parametrize("command", ["run", "prove", "ab", "report", "rules", "treatments", "doctor"])
+def test_help_has_one_example(loopscope, command):
+    done = loopscope(command, "--help")
+    assert done.code == 0 and done.err == ""
+    assert f"Example:\n  loopscope {command}" in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_config_file(loopscope, script):
+    (loopscope.folder / "loopscope.toml").write_text('format = "json"\n[run]\noutput = "from-config"\n')
+    done = loopscope("run", "--config", "loopscope.toml", "--", script("true\n"))
+    assert done.code == 0 and done.out.startswith("{"), done.err
+    assert (loopscope.folder / "from-config/report.json").exists()
+    (loopscope.folder / "loopscope.toml").write_text("\nblokcs = 3\n")
+    wrong = loopscope("prove", "--config", "loopscope.toml", "--", "true")
+    assert wrong.code == 2 and "loopscope.toml:2" in wrong.message() and "`blocks`" in wrong.message()
+
+
+def test_a_reader_that_goes_away_does_not_hurt_the_program(loopscope, script):
+    program = script("for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.05; done; touch finished\n")
+    os.system(f"cd {loopscope.folder} && {loopscope.program} run --quiet -- {program} 2>/dev/null | head -1 >/dev/null")
+    assert (loopscope.folder / "finished").exists()

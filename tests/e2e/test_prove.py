@@ -1,0 +1,73 @@
+"""`prove` and `ab` on a real training program: fixes are measured, and nothing is called that was not shown."""
+
+import json
+
+import jsonschema
+
+from conftest import QUICK, ROOT
+
+ANOMALY = ["--epochs", "100000000", "--anomaly"]
+
+
+def trial(report, treatment):
+    return next(row for row in report["trials"] if row["treatment"] == treatment)
+
+
+def test_anomaly_mode_is_proved_costly(loopscope, tiny_train):
+    done, report = loopscope.report("prove", "-o", "out", "--only", "debug=off", "--blocks", "6", *QUICK, "--",
+                                    *tiny_train, *ANOMALY)
+    assert done.code == 0, done.err
+    jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
+    row = trial(report, "debug")
+    assert row["verdict"] == "faster" and row["ci95"][0] > 1, row
+    assert row["applied"], "what was changed is told"
+    assert row["loss"]["verdict"] == "bit-identical"
+    assert report["combined"]["speedup"] > 1
+    assert "each launch writes to a throw-away overlay" in done.err or "fresh copy" in done.err
+    assert not list((loopscope.folder / "out/launches").glob("*")) if (loopscope.folder / "out/launches").exists() else True
+
+    again = loopscope("report", "out")
+    assert again.code == 0 and "debug" in again.out, "the folder's report is the experiment's"
+
+
+def test_resume_relaunches_nothing(loopscope, tiny_train):
+    command = ["--only", "debug=off", "--blocks", "4", *QUICK, "--", *tiny_train, *ANOMALY]
+    first, report = loopscope.report("prove", "-o", "out", *command)
+    assert first.code == 0, first.err
+    journal = (loopscope.folder / "out/journal.jsonl").read_bytes()
+    again, resumed = loopscope.report("prove", "--resume", "-o", "out", *command)
+    assert again.code == 0, again.err
+    assert (loopscope.folder / "out/journal.jsonl").read_bytes() == journal
+    assert resumed["trials"] == report["trials"]
+
+
+def test_a_folder_with_an_experiment_is_not_used_twice(loopscope, tiny_train):
+    (loopscope.folder / "out").mkdir()
+    (loopscope.folder / "out/journal.jsonl").write_text("{}\n")
+    done = loopscope("prove", "-o", "out", "--", *tiny_train)
+    assert done.code == 2 and "holds another run" in done.message()
+
+
+def test_nothing_to_try(loopscope, tiny_train):
+    skipped = "amp,debug,bias.before_norm,sync.defer,loader.workers,optimizer.impl,eval.no_grad,loss.detach,grad.set_to_none,loader.from_numpy"
+    done, report = loopscope.report("prove", "--skip", skipped, *QUICK, "--", *tiny_train, "--epochs", "100000000")
+    assert done.code == 0, done.err
+    assert "nothing to try" in done.err
+    assert report["trials"] == []
+
+
+def test_treatment_that_nothing_takes_up_is_not_applicable(loopscope, tiny_train):
+    done, report = loopscope.report("prove", "--only", "loader.workers=2", "--blocks", "4", *QUICK, "--", *tiny_train,
+                                    "--epochs", "100000000")
+    assert done.code == 0, done.err
+    assert trial(report, "loader.workers")["verdict"] == "not-applicable"
+
+
+def test_a_program_is_not_faster_than_itself(loopscope, tiny_train):
+    command = [*tiny_train, "--epochs", "100000000"]
+    done, report = loopscope.report("ab", "-o", "out", "--blocks", "6", "--budget", "120s", "--min-window", "100ms",
+                                    " ".join(command), "--", *command)
+    assert done.code == 0, done.err
+    row, = report["trials"]
+    assert row["verdict"] in ("equivalent", "inconclusive"), row
+    assert row["n"] >= 4

@@ -1,0 +1,124 @@
+"""`run` and `report`: what slows a loop, and nothing of the program's own changed."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import jsonschema
+
+from conftest import BUILD, QUICK, ROOT
+
+RUN = ["--warmup", "5", "--steps", "20", "--time", "5s"]
+
+
+def test_reports_steps_rules_and_where(loopscope, tiny_train):
+    done, report = loopscope.report("run", "-o", "out", *RUN, "--", *tiny_train, "--epochs", "100000", "--anomaly")
+    assert done.code == 0, done.err
+    jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
+    assert report["steps"]["measured"] >= 10 and report["steps"]["mean_ms"] > 0
+    parts = sum(part for part in report["breakdown"].values() if part is not None)
+    assert abs(parts - report["steps"]["mean_ms"]) < 0.02 * report["steps"]["mean_ms"]
+    debug = next(finding for finding in report["findings"] if finding["rule"] == "debug-left-on")
+    assert debug["evidence"][0]["where"]["path"].endswith("tiny_train.cpp")
+    assert debug["treatment"] == "debug"
+    assert report["run"]["command"][0] == tiny_train[0]
+    assert {path.name for path in (loopscope.folder / "out").iterdir()} >= {"run.json", "report.json"}
+    assert "debug-left-on" in done.out
+
+
+def test_run_ends_a_long_training(loopscope, tiny_train):
+    begun = time.monotonic()
+    done = loopscope("run", *RUN, "--", *tiny_train, "--epochs", "100000000")
+    assert done.code == 0, done.err
+    assert time.monotonic() - begun < 120
+
+
+def test_steps_0_runs_to_the_programs_own_end(loopscope, tiny_train):
+    done, report = loopscope.report("run", "--warmup", "2", "--steps", "0", "--", *tiny_train, "--epochs", "2")
+    assert done.code == 0, done.err
+    assert "sum " in done.out, "the program printed its last line"
+    assert report["steps"]["warmup"] + report["steps"]["measured"] <= 32
+
+
+def test_output_and_status_are_the_programs_own(loopscope, script):
+    done = loopscope("run", "--quiet", "--", script("echo out; echo err >&2; exit 7\n"))
+    assert done.code == 7
+    assert done.out.splitlines()[0] == "out" and done.err.splitlines()[0] == "err"
+
+
+def test_json_on_stdout_is_json_alone(loopscope, script):
+    done = loopscope("run", "--format", "json", "--", script("echo chatter\n"))
+    assert json.loads(done.out)["schema"] == "loopscope.report/1"
+    assert "chatter" in done.err
+
+
+def test_report_of_a_folder_a_capture_and_a_json(loopscope, tiny_train):
+    done = loopscope("run", "-o", "out", *RUN, "--", *tiny_train, "--epochs", "100000")
+    assert done.code == 0, done.err
+    capture = next((loopscope.folder / "out").glob("*.cap"))
+    means = []
+    for source in ("out", capture, "out/report.json"):
+        again, report = loopscope.report("report", source)
+        assert again.code == 0, again.err
+        means.append(report["steps"]["mean_ms"])
+    assert means[0] == means[1] == means[2]
+
+
+def test_torn_capture_is_reported_with_a_warning(loopscope, tiny_train):
+    done = loopscope("run", "-o", "out", *RUN, "--", *tiny_train, "--epochs", "100000")
+    capture = next((loopscope.folder / "out").glob("*.cap"))
+    os.truncate(capture, capture.stat().st_size * 2 // 3)
+    again, report = loopscope.report("report", "out")
+    assert again.code == 0, again.err
+    assert report["quality"]["warnings"], "the cut is named"
+
+
+def test_interrupt_is_forwarded_once_and_still_reported(loopscope, tiny_train):
+    seen = loopscope.folder / "seen"
+    program = loopscope.folder / "wrapper.sh"
+    program.write_text(
+        f"#!/bin/sh\ntrap 'echo interrupted >> {seen}; kill -TERM $child' INT\n"
+        + " ".join(tiny_train) + f" --epochs 100000000 & child=$!\necho started >> {seen}\nwait $child; wait $child\nexit 9\n")
+    program.chmod(0o755)
+    out = loopscope.folder / "out"
+    run = subprocess.Popen(
+        [BUILD / "loopscope", "run", "-o", out, "--steps", "0", "--", program],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    deadline = time.monotonic() + 60
+    while not steps_are_recorded(run.pid) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    run.send_signal(signal.SIGINT)
+    printed, errors = run.communicate(timeout=60)
+    assert run.returncode == 9, errors
+    assert seen.read_text().split() == ["started", "interrupted"]
+    assert "was interrupted after" in errors
+    assert "A training step" in printed
+    assert list(out.glob("*.cap"))
+
+
+def steps_are_recorded(pid):
+    """Whether the capture below the scratch folder of process `pid` has grown."""
+    for capture in map(str, captures_open_below(pid)):
+        if os.stat(capture).st_blocks * 512 > 400_000:
+            return True
+    return False
+
+
+def captures_open_below(pid):
+    for process in os.listdir("/proc"):
+        try:
+            if process.isdigit() and f"tiny_train" in os.readlink(f"/proc/{process}/exe"):
+                maps = open(f"/proc/{process}/maps").read()
+                yield from {line.split()[-1] for line in maps.splitlines() if line.endswith(".cap")}
+        except OSError:
+            continue
+
+
+def test_no_secret_is_written_down(loopscope, script):
+    loopscope("run", "-o", "out", "--", script("true\n"),
+              env={"TORCH_API_TOKEN": "hunter2", "OMP_NUM_THREADS": "1", "CUDA_SECRET": "hunter2"})
+    for path in (loopscope.folder / "out").iterdir():
+        assert b"hunter2" not in path.read_bytes()
+    assert json.loads((loopscope.folder / "out/run.json").read_text())["environment"] == {"OMP_NUM_THREADS": "1"}
