@@ -91,8 +91,12 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
                               const ProbePaths& probes) {
   Environment environment = base;
   SetProbeVariables(spec, place, environment);
-  std::string& preload = environment["LD_PRELOAD"];
-  preload = preload.empty() ? probes.preload.native() : probes.preload.native() + ":" + preload;
+  const auto put_first = [&](const char* name, const std::filesystem::path& path) {
+    std::string& list = environment[name];
+    list = list.empty() ? path.native() : path.native() + ":" + list;
+  };
+  put_first("LD_PRELOAD", probes.preload);
+  if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
   if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
   if (place.throw_away) SilenceTrackers(place, environment);
   for (const auto& [key, value] : spec.treatment) {

@@ -28,7 +28,7 @@ struct LaunchPlace {
 };
 
 // `base` with what the probes need (probes/environment.h) and what treatments are applied through the environment
-// ("threads"). An LD_PRELOAD and an NVTX injection that are there already are kept.
+// ("threads"). An LD_PRELOAD, a PYTHONPATH and an NVTX injection that are there already are kept.
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes);
 

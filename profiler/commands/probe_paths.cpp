@@ -8,9 +8,10 @@ Result<ProbePaths> FindProbes(const fs::path& executable_folder) {
   std::error_code error;
   for (const char* beside : {"probes", "../lib/loopscope"}) {
     const fs::path folder = fs::weakly_canonical(executable_folder / beside, error);
-    ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so"};
+    ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so", folder / "python" / "site"};
     if (!fs::exists(probes.preload, error)) continue;
     if (!fs::exists(probes.nvtx, error)) probes.nvtx.clear();
+    if (!fs::exists(probes.python / "sitecustomize.py", error)) probes.python.clear();
     if (probes.preload.native().find_first_of(" :") != std::string::npos) {
       return Error{"the path holds a blank or a colon, which LD_PRELOAD cannot carry", probes.preload,
                    "move Loopscope to another folder"};

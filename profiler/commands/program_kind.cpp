@@ -110,7 +110,8 @@ std::string WhyNoLibTorch(const Program& program) {
     case ProgramKind::kMissing:
       return "the program is not there any more";
     case ProgramKind::kPython:
-      return "it is a Python program, and Python scripts cannot be seen into yet";
+      return "it is a Python program that did not import torch, or one that the shim cannot reach: `python -I`, `-E` and "
+             "`-S`, a command inside docker or ssh";
     case ProgramKind::kStatic:
       return path + " is linked statically: no probe can be loaded into it";
     case ProgramKind::kForeign:
