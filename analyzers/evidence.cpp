@@ -24,18 +24,24 @@ bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<boo
 }
 
 void CallSites::Add(const Where* where, double ms) {
-  Merge({where ? std::optional(*where) : std::nullopt, 1, ms});
-}
-
-void CallSites::Merge(const Site& site) {
-  Site& sum = sites_[site.where];
-  sum.where = site.where;
-  sum.count += site.count;
-  sum.ms += site.ms;
+  const std::optional<Where> key = where ? std::optional(*where) : std::nullopt;
+  Site& site = sites_[key];
+  site.where = key;
+  ++site.count;
+  site.ms += ms;
 }
 
 void CallSites::DropRarerThan(double count) {
   std::erase_if(sites_, [&](const auto& entry) { return static_cast<double>(entry.second.count) < count; });
+}
+
+void CallSites::FoldUnknown() {
+  const auto unknown = sites_.find(std::nullopt);
+  if (unknown == sites_.end() || sites_.size() != 2) return;
+  Site& known = sites_.rbegin()->second;  // an empty key sorts first
+  known.count += unknown->second.count;
+  known.ms += unknown->second.ms;
+  sites_.erase(unknown);
 }
 
 std::uint64_t CallSites::count() const {

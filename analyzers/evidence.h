@@ -44,8 +44,10 @@ class CallSites {
   };
 
   void Add(const Where* where, double ms = 0);
-  void Merge(const Site& site);
   void DropRarerThan(double count);
+  // Probes take the stacks of ranges in some steps only: what has no place goes to the one place that is known, where
+  // there is just one.
+  void FoldUnknown();
   bool empty() const { return sites_.empty(); }
   std::uint64_t count() const;
   double ms() const;

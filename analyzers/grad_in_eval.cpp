@@ -24,24 +24,49 @@ struct Evaluations {
   std::int64_t graph_ns = 0;  // in outermost ops that did
 };
 
+struct Layer {
+  EventRef outermost;
+  bool graph = false;
+};
+
+// The layers of one stretch, by their outermost op. Under autocast a layer copies its weights first, and those copies
+// record a node even under no_grad: there the op inside tells.
+std::vector<Layer> LayersIn(const Timeline& timeline, Interval stretch, const NameSet& compute) {
+  std::vector<Layer> layers;
+  timeline.ForEach(timeline.training_thread(), stretch, [&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (!compute.Has(event)) return;
+    const bool graph = event.flags & wire::kOpGraph;
+    const EventRef outer = Ancestor(timeline, ref, [&](const Event& up) { return compute.Has(up); });
+    if (!Exists(outer)) {
+      layers.push_back({ref, graph});
+    } else if (!layers.empty() && outer.index == layers.back().outermost.index &&
+               (timeline.event(outer).flags & wire::kOpAutocast)) {
+      layers.back().graph = graph;
+    }
+  });
+  return layers;
+}
+
 // Looks at one stretch; one in which a backward pass runs needs its graph, and is left out.
 void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, const NameSet& nodes, Evaluations& seen) {
-  Evaluations here;
   bool backward = false;
+  std::int64_t graph_ns = 0;
   timeline.ForEach(timeline.training_thread(), stretch, [&](EventRef ref) {
     const Event& event = timeline.event(ref);
     backward |= nodes.Has(event) || event.is_range(RangeCategory::kBackward);
-    const bool graph = event.flags & wire::kOpGraph;
-    if (timeline.outermost_op(ref) && graph) here.graph_ns += event.duration_ns();
-    if (!compute.Has(event) || HasAncestor(timeline, ref, [&](const Event& up) { return compute.Has(up); })) return;
-    ++here.layers;
-    if (graph) here.with_graph.Add(timeline.where(ref), Ms(event.duration_ns()));
+    if ((event.flags & wire::kOpGraph) && timeline.outermost_op(ref)) graph_ns += event.duration_ns();
   });
-  if (backward || here.layers == 0) return;
+  const std::vector<Layer> layers = LayersIn(timeline, stretch, compute);
+  if (backward || layers.empty()) return;
   seen.steps.insert(timeline.step_at(stretch.start_ns));
-  seen.layers += here.layers;
-  seen.graph_ns += here.graph_ns;
-  for (const CallSites::Site& site : here.with_graph.Ordered()) seen.with_graph.Merge(site);
+  seen.layers += layers.size();
+  seen.graph_ns += graph_ns;
+  for (const Layer& layer : layers) {
+    if (layer.graph) {
+      seen.with_graph.Add(timeline.where(layer.outermost), Ms(timeline.event(layer.outermost).duration_ns()));
+    }
+  }
 }
 
 Evaluations Collect(const Timeline& timeline) {

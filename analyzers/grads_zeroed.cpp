@@ -33,6 +33,7 @@ Zeroing Collect(const Timeline& timeline) {
     if (HasAncestor(timeline, ref, [&](const Event& up) { return fills.Has(up); })) return;
     zeroing.fills.Add(timeline.where(ref), Ms(event.duration_ns()));
   });
+  zeroing.fills.FoldUnknown();
   return zeroing;
 }
 

@@ -190,6 +190,23 @@ TEST(CallSites, PutTheCostliestKnownPlaceFirst) {
   EXPECT_EQ(evidence[1].count, 6u);
 }
 
+TEST(CallSites, FoldTheUnknownIntoTheOnlyKnownPlace) {
+  CallSites one, two;
+  const Where a{"a.cpp", 1, "A"}, b{"b.cpp", 2, "B"};
+  for (CallSites* sites : {&one, &two}) {
+    sites->Add(&a, 1);
+    sites->Add(nullptr, 3);
+  }
+  two.Add(&b, 1);
+  one.FoldUnknown();
+  two.FoldUnknown();
+  ASSERT_EQ(one.Ordered().size(), 1u);
+  EXPECT_EQ(one.Ordered()[0].where, a);
+  EXPECT_EQ(one.Ordered()[0].count, 2u);
+  EXPECT_EQ(one.ms(), 4);
+  EXPECT_EQ(two.Ordered().size(), 3u);
+}
+
 // Each line is wrong in one way, and the message names it.
 TEST(CaseReader, NamesTheLineThatIsWrong) {
   const std::pair<std::string_view, std::string_view> wrong[] = {
