@@ -1,12 +1,8 @@
 #include "probes/capture/file.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,13 +13,13 @@
 #include <cstring>
 
 #include "probes/capture/crc32c.h"
+#include "probes/capture/disk.h"
 #include "probes/capture/records.h"
 
 namespace loopscope::capture {
 namespace {
 
 constexpr unsigned kMaxReady = 256;
-constexpr std::uint64_t kMinMappingBytes = 64ull << 20;
 constexpr std::size_t kHelperStackBytes = 512 * 1024;
 
 // One per process, never destroyed: threads may write until the very end.
@@ -31,15 +27,13 @@ struct File {
   std::atomic<bool> on{false};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<const char*> off_reason{nullptr};
-  unsigned char* base = nullptr;
-  std::uint64_t mapped_bytes = 0;
-  int fd = -1;
-  struct stat identity {};
-  char path[4096] = "";
+  std::atomic<bool> exhausted{false};  // no further chunk can be had; the ready ones are still used
+  DiskFile disk;
 
   // Ready chunks by index + 1; 0 is an empty slot.
   std::atomic<std::uint32_t> ready[kMaxReady]{};
   std::atomic<std::uint32_t> target{8};
+  std::atomic<std::uint32_t> spare{0};  // kept back for saying that there is no more
   std::atomic<bool> asked{false};
   sem_t wanted{};
   pthread_t helper{};
@@ -48,6 +42,7 @@ struct File {
   bool forked = false;
 };
 File file;
+constinit thread_local bool takes_spare = false;
 
 template <class T>
 std::atomic_ref<T> Shared(T& counter) noexcept {
@@ -55,53 +50,14 @@ std::atomic_ref<T> Shared(T& counter) noexcept {
 }
 
 wire::ChunkHeader* ChunkAt(std::uint32_t index) noexcept {
-  return reinterpret_cast<wire::ChunkHeader*>(file.base + wire::kHeaderBytes +
+  return reinterpret_cast<wire::ChunkHeader*>(file.disk.base() + wire::kHeaderBytes +
                                               std::uint64_t{index} * wire::kChunkBytes);
 }
 
-// Programs may close descriptors that are not theirs and open others: never allocate in a file that is not ours.
-bool DescriptorIsOurs() noexcept {
-  struct stat now {};
-  const auto same = [&] { return now.st_dev == file.identity.st_dev && now.st_ino == file.identity.st_ino; };
-  if (fstat(file.fd, &now) == 0 && same()) return true;
-  const int again = open(file.path, O_RDWR | O_CLOEXEC);
-  if (again < 0) return false;
-  if (fstat(again, &now) != 0 || !same()) {
-    close(again);
-    return false;
-  }
-  file.fd = again;
-  return true;
-}
-
-// Reserves disk space; returns 0 or an errno. Never raises SIGXFSZ, which would end the program.
-int Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur) {
-    return EFBIG;
-  }
-  if (!DescriptorIsOurs()) return EBADF;
-  while (fallocate(file.fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
-    static const unsigned char zeros[4096] = {};
-    for (std::uint64_t at = 0; at < bytes; at += sizeof zeros) {
-      const std::size_t part = std::min<std::uint64_t>(sizeof zeros, bytes - at);
-      if (pwrite(file.fd, zeros, part, static_cast<off_t>(offset + at)) != static_cast<ssize_t>(part)) {
-        return errno != 0 ? errno : ENOSPC;
-      }
-    }
-    return 0;
-  }
-  return 0;
-}
-
-void PreFault(unsigned char* from, std::size_t bytes) noexcept {
-#ifdef MADV_POPULATE_WRITE
-  // The first chunk's begin is page-aligned since the file header and chunks are whole pages.
-  if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) return;
-#endif
-  for (std::size_t at = 0; at < bytes; at += 4096) static_cast<volatile unsigned char*>(from)[at] = 0;
+Chunk Opened(std::uint32_t index) noexcept {
+  wire::ChunkHeader* header = ChunkAt(index);
+  return {header, reinterpret_cast<unsigned char*>(header + 1),
+          wire::kChunkBytes - static_cast<std::uint32_t>(sizeof *header)};
 }
 
 const char* ReasonFor(int error) noexcept {
@@ -118,19 +74,35 @@ const char* ReasonFor(int error) noexcept {
   }
 }
 
-// Makes one more chunk ready in `slot`; returns false when the file was switched off.
+// There will be no further chunk: says so while there is still room for it.
+void Exhaust(const char* reason) noexcept {
+  if (file.exhausted.exchange(true)) return;
+  file.off_reason.store(reason);
+  takes_spare = true;
+  WriteMark(wire::MarkKind::kProbeOff, reason);
+  takes_spare = false;
+}
+
+void SwitchOff() noexcept {
+  if (!file.on.exchange(false)) return;
+  char line[4096 + 256];
+  const int length = std::snprintf(line, sizeof line, "loopscope: %s; recording stops here, training goes on (%s)\n",
+                                   file.off_reason.load(), file.disk.path());
+  if (length > 0 && write(STDERR_FILENO, line, std::min<std::size_t>(length, sizeof line - 1)) < 0) return;
+}
+
+// Makes one more chunk ready in `slot`; returns false when no further one can be had.
 bool Provide(std::atomic<std::uint32_t>& slot) noexcept {
   auto next = Shared(Header()->next_chunk);
   const std::uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t offset = wire::kHeaderBytes + std::uint64_t{index} * wire::kChunkBytes;
-  const int error = offset + wire::kChunkBytes > file.mapped_bytes ? EFBIG : Allocate(offset, wire::kChunkBytes);
+  const int error = file.disk.Reserve(offset, wire::kChunkBytes);
   if (error != 0) {
     std::uint32_t ours = index + 1;
     next.compare_exchange_strong(ours, index);
-    SwitchOff(ReasonFor(error));
+    Exhaust(ReasonFor(error));
     return false;
   }
-  PreFault(file.base + offset, wire::kChunkBytes);
   slot.store(index + 1, std::memory_order_release);
   return true;
 }
@@ -140,7 +112,7 @@ bool FillReady() noexcept {
   for (unsigned n = 0; n < target; ++n) {
     auto& slot = file.ready[n];
     if (slot.load(std::memory_order_relaxed) != 0) continue;
-    if (!file.on.load(std::memory_order_relaxed) || file.stop.load(std::memory_order_relaxed)) return false;
+    if (file.exhausted.load(std::memory_order_relaxed) || file.stop.load(std::memory_order_relaxed)) return false;
     if (!Provide(slot)) return false;
   }
   return true;
@@ -184,6 +156,7 @@ void StopHelper() noexcept {
 
 void InChild() noexcept {
   for (auto& slot : file.ready) slot.store(0, std::memory_order_relaxed);
+  file.spare.store(0);
   file.generation.fetch_add(1);
   file.helper_runs.store(false);
   file.asked.store(false);
@@ -195,19 +168,6 @@ void InChild() noexcept {
 void InParent() noexcept {
   file.forked = true;
   UnlockStrings();
-}
-
-// Maps as much address space as the limit asks for, or what the address-space limit leaves.
-int MapFile(std::uint64_t limit_bytes) noexcept {
-  for (std::uint64_t bytes = std::max(limit_bytes, kMinMappingBytes); bytes >= kMinMappingBytes; bytes /= 2) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, 0);
-    if (at == MAP_FAILED) continue;
-    madvise(at, bytes, MADV_DONTDUMP);
-    file.base = static_cast<unsigned char*>(at);
-    file.mapped_bytes = std::min(bytes, limit_bytes);
-    return 0;
-  }
-  return ENOMEM;
 }
 
 void FillHeader() noexcept {
@@ -224,30 +184,22 @@ void FillHeader() noexcept {
   header->start_real_ns = static_cast<std::uint64_t>(real.tv_sec) * 1'000'000'000u + real.tv_nsec;
 }
 
-// A number well above those that programs use and close.
-int MoveDescriptorUp(int fd) noexcept {
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
-  if (high < 0) return fd;
-  close(fd);
-  return high;
-}
-
 // Gives back the disk space of chunks that were made ready and never used.
 void GiveBackUnused() noexcept {
   bool unused[kMaxReady * 2] = {};
   auto next = Shared(Header()->next_chunk);
   const std::uint32_t end = next.load();
   const std::uint32_t from = end > kMaxReady * 2 ? end - kMaxReady * 2 : 0;
-  for (auto& slot : file.ready) {
+  const auto drain = [&](std::atomic<std::uint32_t>& slot) {
     const std::uint32_t chunk = slot.exchange(0);
     if (chunk > from) unused[chunk - 1 - from] = true;
-  }
+  };
+  for (auto& slot : file.ready) drain(slot);
+  drain(file.spare);
   std::uint32_t used_end = end;
   while (used_end > from && unused[used_end - 1 - from]) --used_end;
-  if (file.forked || used_end == end || !DescriptorIsOurs()) return;
-  if (ftruncate(file.fd, static_cast<off_t>(wire::kHeaderBytes + std::uint64_t{used_end} * wire::kChunkBytes)) == 0) {
-    next.store(used_end);
-  }
+  if (file.forked || used_end == end) return;
+  if (file.disk.Shorten(wire::kHeaderBytes + std::uint64_t{used_end} * wire::kChunkBytes)) next.store(used_end);
 }
 
 // Takes the ready chunk with the lowest number, so that a thread's chunks lie in the order of their records; 0 when
@@ -270,7 +222,7 @@ std::uint32_t TakeLowest(unsigned target, unsigned& left) noexcept {
 }  // namespace
 
 wire::FileHeader* Header() noexcept {
-  return reinterpret_cast<wire::FileHeader*>(file.base);
+  return reinterpret_cast<wire::FileHeader*>(file.disk.base());
 }
 std::uint32_t Generation() noexcept {
   return file.generation.load(std::memory_order_relaxed);
@@ -282,28 +234,16 @@ const char* OffReason() noexcept {
   return file.off_reason.load(std::memory_order_relaxed);
 }
 const char* Path() noexcept {
-  return file.path;
+  return file.disk.path();
 }
 
 int OpenFile(const char* path, const Options& options) noexcept {
   if (file.on.load()) return EBUSY;
-  if (std::strlen(path) >= sizeof file.path) return ENAMETOOLONG;
-  std::strcpy(file.path, path);
-  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return errno;
-  file.fd = MoveDescriptorUp(fd);
-  fstat(file.fd, &file.identity);
-  int error = Allocate(0, wire::kHeaderBytes);
-  if (error == 0) error = MapFile(options.limit_bytes);
-  if (error != 0) {
-    close(file.fd);
-    unlink(path);
-    file.path[0] = '\0';
-    return error;
-  }
+  if (const int error = file.disk.Make(path, wire::kHeaderBytes, options.limit_bytes)) return error;
   FillHeader();
   ForgetStrings();
   file.off_reason.store(nullptr);
+  file.exhausted.store(false);
   file.forked = false;
   file.stop.store(false);
   file.asked.store(false);
@@ -313,9 +253,10 @@ int OpenFile(const char* path, const Options& options) noexcept {
   (void)at_fork;
   file.generation.fetch_add(1);
   file.on.store(true, std::memory_order_release);
-  if (!FillReady()) {
+  if (FillReady()) Provide(file.spare);
+  if (file.ready[0].load() == 0) {
     file.on.store(false);
-    close(file.fd);
+    file.disk.Close();
     return ENOSPC;
   }
   StartHelper();
@@ -323,43 +264,34 @@ int OpenFile(const char* path, const Options& options) noexcept {
 }
 
 void CloseFile(bool clean) noexcept {
-  if (file.base == nullptr || file.fd < 0) return;
+  if (!file.disk.is_open()) return;
   file.on.store(false);
   file.generation.fetch_add(1);
   StopHelper();
   GiveBackUnused();
   if (clean) Shared(Header()->clean_end).store(1, std::memory_order_release);
-  if (DescriptorIsOurs()) close(file.fd);
-  file.fd = -1;
-}
-
-void SwitchOff(const char* reason) noexcept {
-  const char* none = nullptr;
-  if (!file.off_reason.compare_exchange_strong(none, reason)) return;
-  WriteMark(wire::MarkKind::kProbeOff, reason);
-  file.on.store(false);
-  char line[512];
-  const int length = std::snprintf(line, sizeof line, "loopscope: %s; recording stops here, training goes on (%s)\n",
-                                   reason, file.path);
-  if (length > 0 && write(STDERR_FILENO, line, std::min<std::size_t>(length, sizeof line - 1)) < 0) return;
+  file.disk.Close();
 }
 
 Chunk TakeChunk() noexcept {
+  if (takes_spare) {
+    const std::uint32_t spare = file.spare.exchange(0);
+    return spare != 0 ? Opened(spare - 1) : Chunk{};
+  }
   if (!file.helper_runs.load(std::memory_order_relaxed)) {
     // A forked child's first record: the chunks and the thread that were ready are its parent's.
     file.target.store(2, std::memory_order_relaxed);
-    if (!Provide(file.ready[0])) return {};
+    if (!file.exhausted.load()) Provide(file.ready[0]);
     StartHelper();
   }
+  const bool last = file.exhausted.load(std::memory_order_acquire);
   const unsigned target = file.target.load(std::memory_order_relaxed);
   unsigned left = 0;
   const std::uint32_t taken = TakeLowest(target, left);
-  if (left < target / 2 && target < kMaxReady) file.target.store(std::min(target * 2, kMaxReady));
-  if (!file.asked.exchange(true)) sem_post(&file.wanted);
-  if (taken == 0) return {};
-  wire::ChunkHeader* header = ChunkAt(taken - 1);
-  return {header, reinterpret_cast<unsigned char*>(header + 1),
-          wire::kChunkBytes - static_cast<std::uint32_t>(sizeof *header)};
+  if (taken == 0 && last) SwitchOff();
+  if (left < target / 2 && target < kMaxReady && !last) file.target.store(std::min(target * 2, kMaxReady));
+  if (!last && !file.asked.exchange(true)) sem_post(&file.wanted);
+  return taken != 0 ? Opened(taken - 1) : Chunk{};
 }
 
 void CloseChunk(wire::ChunkHeader* chunk) noexcept {

@@ -30,9 +30,6 @@ wire::FileHeader* Header() noexcept;
 // Changes when a file is opened or closed and in a forked child: chunks taken under another number are not ours.
 std::uint32_t Generation() noexcept;
 
-// Switches the file off for this process, with a kProbeOff mark where there is room and one line on stderr.
-void SwitchOff(const char* reason) noexcept;
-
 // The string tables (strings.cpp): locked around fork(), emptied when a file is opened.
 void LockStrings() noexcept;
 void UnlockStrings() noexcept;

@@ -32,7 +32,8 @@ bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, 
 // CLOCK_MONOTONIC in nanoseconds.
 std::uint64_t NowNs() noexcept;
 
-// Why the writer switched itself off, e.g. "disk full"; null while it has not.
+// Why the file can grow no further, e.g. a full disk; null while it can. Once its last chunks are full, the writer
+// switches itself off, with one line on stderr.
 const char* OffReason() noexcept;
 
 // The path of the open file; "" when none.

@@ -39,7 +39,6 @@ bool detail_marked = false;
 bool ended = false;
 std::array<std::atomic<int>, 16> stacks_taken{};
 
-constinit thread_local void* torch_slot = nullptr;
 constinit thread_local int backward_depth = 0;
 constinit thread_local int optimizer_depth = 0;
 
@@ -121,8 +120,9 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
     if (ended) return;
     clock_choice.Tick(kind, object, name, parameters, now_ns, passes.samples_total(), samples,
                       [&](std::string_view clock, std::uint64_t time_ns, std::uint64_t count) {
+                        if (over) return;  // held back, and beyond the end
                         stepped = true;
-                        over |= OneStep(clock, time_ns, count);
+                        over = OneStep(clock, time_ns, count);
                       });
     if (stepped) UpdateGate(now_ns);
   }
@@ -143,11 +143,6 @@ std::uint64_t ChainHash(std::uint64_t hash, const std::size_t* indices, std::siz
   }
   return hash;
 }
-
-struct Claims {
-  std::array<char[48], 64> keys{};
-  std::size_t count = 0;
-} claims;
 
 }  // namespace
 
@@ -216,13 +211,15 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
 
 void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name) noexcept {
   if (!Active()) return;
+  bool in_flight = false;
   {
     const Guard guard;
     if (passes.RanOut(sampler, NowNs())) window.EpochEnding();
     UpdateGate(begin_ns);
+    in_flight = passes.in_flight();
   }
   Range(RangeCategory::kLoader, name, begin_ns, NowNs(), 0, true);
-  Tell(Moment::kLoaderEnd);
+  Tell(in_flight ? Moment::kBatchBegin : Moment::kLoaderEnd);
 }
 
 void BackwardBegins(const void* roots) noexcept {
@@ -258,6 +255,16 @@ void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept {
   Range(RangeCategory::kZeroGrad, "zero_grad", begin_ns, NowNs(), set_to_none ? 1 : 0, true);
 }
 
+const std::atomic<std::uint32_t>& Gate() noexcept {
+  return gate;
+}
+void SetTorchHooks(const TorchHooks* given) noexcept {
+  hooks.store(given, std::memory_order_release);
+}
+Mode RunMode() noexcept {
+  return settings.mode;
+}
+
 std::uint64_t ParametersOf(const void* optimizer) noexcept {
   const TorchHooks* known = hooks.load(std::memory_order_acquire);
   return known != nullptr ? known->parameters(optimizer) : 0;
@@ -288,57 +295,8 @@ void MarkedStepEnd(std::uint64_t samples) noexcept {
   if (Active()) Tick(StepClock::Kind::kMark, nullptr, "mark", 0, samples);
 }
 
-void Evaluation(bool begins) noexcept {
-  static constinit thread_local std::uint64_t begin_ns = 0;
-  if (!Active()) return;
-  if (!begins && begin_ns != 0) Range(RangeCategory::kEvaluation, "evaluation", begin_ns, NowNs(), 0, true);
-  begin_ns = begins ? NowNs() : 0;
-}
-
 void CallAtEnd(void (*finish)()) noexcept {
   finishing.store(finish);
-}
-
-void Claim(std::string_view key) noexcept {
-  if (!Active() || Claimed(key)) return;
-  const Guard guard;
-  if (claims.count == claims.keys.size() || key.size() >= sizeof claims.keys[0]) return;
-  std::memcpy(claims.keys[claims.count++], key.data(), key.size());
-}
-
-bool Claimed(std::string_view key) noexcept {
-  const Guard guard;
-  for (std::size_t n = 0; n < claims.count; ++n) {
-    if (key == claims.keys[n]) return true;
-  }
-  return false;
-}
-
-const ProbeApi* Api() noexcept {
-  static const ProbeApi api{
-      .version = kProbeApiVersion,
-      .gate = &gate,
-      .tracing = settings.mode == Mode::kTrace,
-      .checking = settings.mode == Mode::kCheck,
-      .now_ns = NowNs,
-      .append = [](const void* records, std::size_t bytes) { return capture::Append(records, bytes); },
-      .string_id =
-          [](const char* text, std::size_t length) {
-            return capture::StringId({text, length});
-          },
-      .call_stack = CallStackId,
-      .mark = [](std::uint8_t kind, const char* name,
-                 std::uint64_t value) { WriteMark(static_cast<MarkKind>(kind), name, value); },
-      .fact = [](const char* key, const char* value) { capture::WriteFact(key, value); },
-      .applied = [](const char* key, const char* where, const char* old_value, const char* now,
-                    std::uint32_t flags) { capture::WriteApplied(key, where, old_value, now, flags); },
-      .user_range = UserRange,
-      .claimed = [](const char* key) { return Claimed(key); },
-      .in_backward = InBackward,
-      .thread_slot = [] { return &torch_slot; },
-      .set_torch_hooks = [](const TorchHooks* given) { hooks.store(given, std::memory_order_release); },
-  };
-  return Active() ? &api : nullptr;
 }
 
 }  // namespace loopscope::loop

@@ -2,6 +2,7 @@
 // a bounded run. Every function may be called from any thread and does nothing while no capture is open.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -59,6 +60,10 @@ void CallAtEnd(void (*finish)()) noexcept;
 // A treatment that the program applies itself.
 void Claim(std::string_view key) noexcept;
 bool Claimed(std::string_view key) noexcept;
+
+Mode RunMode() noexcept;
+const std::atomic<std::uint32_t>& Gate() noexcept;  // GateBit
+void SetTorchHooks(const TorchHooks* hooks) noexcept;
 
 const ProbeApi* Api() noexcept;  // null while not active
 

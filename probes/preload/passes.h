@@ -43,14 +43,13 @@ class Passes {
   bool RanOut(const void* sampler, std::uint64_t now_ns) {
     Pass& pass = Of(sampler);
     pass.asked = true;
-    current_ = &pass;
-    if (!pass.trains) {
-      pass.evaluates = true;
-      return false;
-    }
-    const bool first = pass.ran_out_ns == 0;
     pass.ran_out_ns = now_ns;
+    current_ = &pass;
+    pass.evaluates = !pass.trains;
+    if (!pass.trains) return false;
     exhausted_ = &pass;
+    const bool first = !pass.told;
+    pass.told = true;
     return first;
   }
 
@@ -66,12 +65,12 @@ class Passes {
     if (!current_->trains) epoch.start_ns = current_->begin_ns;
     current_->trains = true;
     current_->evaluates = false;
+    if (current_->ran_out_ns != 0) exhausted_ = current_;  // it was short, and ran out before its first batch was used
     return epoch;
   }
 
   void StepEnded(std::uint64_t time_ns) { last_step_ns_ = time_ns; }
-
-  // The end of a pass that ran out and was not told yet.
+  // The end of a pass that ran out, once.
   Epoch CloseExhausted() {
     Epoch epoch;
     if (exhausted_ == nullptr) return epoch;
@@ -84,14 +83,15 @@ class Passes {
   std::uint64_t samples_total() const { return samples_total_; }
   // Whether the loader asked last has only been seen to evaluate.
   bool evaluates() const { return current_ != nullptr && current_->evaluates; }
-  bool any() const { return current_ != nullptr; }
+  // Whether batches of the loader asked last are still to come, although it ran out.
+  bool in_flight() const { return current_ != nullptr && current_->trains && current_->queued > 0; }
 
  private:
   struct Pass {
     const void* sampler = nullptr;
     std::uint64_t begin_ns = 0, ran_out_ns = 0, used = 0;
     bool asked = false;  // for a batch, since the last backward
-    bool trains = false, evaluates = false;
+    bool trains = false, evaluates = false, told = false;
     std::array<std::uint64_t, 256> sizes{};  // of batches asked for and not trained on yet, a ring
     std::size_t first = 0, queued = 0;
   };

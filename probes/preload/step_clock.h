@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -38,15 +39,20 @@ class StepClock {
     Candidate* candidate = Find(kind, object, class_name, parameters);
     if (candidate == nullptr) return;
     ++candidate->count;
+    const Held step{candidate, time_ns, samples_total, samples};
+    if (wanted_[0] != '\0' && !settled_ && Wanted(*candidate)) {
+      chosen_ = candidate;
+      settled_ = true;
+    }
     if (settled_) {
-      if (candidate == chosen_) EmitOne({candidate, time_ns, samples_total, samples}, emit);
+      if (candidate == chosen_) EmitOne(step, emit);
       return;
     }
-    if (held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
+    if (wanted_[0] != '\0') return;
+    if (held_count_ < held_.size()) held_[held_count_++] = step;
     Choose(candidate);
-    const bool enough = chosen_ != nullptr && (wanted_[0] != '\0' || chosen_->count >= kSettleAfter);
-    if (!enough && held_count_ < held_.size()) return;
-    Settle(emit);
+    const bool enough = chosen_ != nullptr && chosen_->count >= kSettleAfter;
+    if (enough || held_count_ == held_.size()) Settle(emit);
   }
 
   // Hands out what is held back: the run ends before the choice has settled.
@@ -115,10 +121,6 @@ class StepClock {
   }
 
   void Choose(const Candidate* ticked) {
-    if (wanted_[0] != '\0') {
-      if (Wanted(*ticked)) chosen_ = ticked;
-      return;
-    }
     // One optimizer may step before another of the same loop: nothing is chosen until one steps for the second time.
     if (ticked->kind == Kind::kOptimizer && ticked->count < 2 && chosen_ == nullptr) return;
     if (ticked->kind == Kind::kBackward && (optimizers_ > 0 || ticked->count < kBackwardsToTrust)) return;

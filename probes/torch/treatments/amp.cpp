@@ -54,8 +54,9 @@ std::string Read() {
 
 void At(Moment moment, std::string_view) {
   if (moment == Moment::kBatchBegin) return Open();
+  if (moment == Moment::kZeroGrad) return;  // stands between the batch and the forward as a rule
   if (moment == Moment::kBackwardBegin && scope.open) scopes.fetch_add(1);
-  if (moment != Moment::kStepEnd) Close();
+  Close();
 }
 
 void Write(std::string_view) {}

@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include "probes/preload/passes.h"
+#include "probes/preload/window.h"
+
+namespace loopscope {
+namespace {
+
+Window Started(const WindowSettings& settings) {
+  Window window;
+  window.Start(settings);
+  return window;
+}
+
+TEST(Window, OpensAfterWarmUpAndClosesAfterItsSteps) {
+  Window window = Started({.warmup = 3, .steps = 2});
+  EXPECT_FALSE(window.StepEnded(1).measure_begin);
+  EXPECT_FALSE(window.StepEnded(2).measure_begin);
+  EXPECT_TRUE(window.StepEnded(3).measure_begin);
+  EXPECT_TRUE(window.measuring());
+  EXPECT_FALSE(window.StepEnded(4).finish);
+  const WindowActions last = window.StepEnded(5);
+  EXPECT_TRUE(last.measure_end);
+  EXPECT_TRUE(last.finish);
+  EXPECT_EQ(window.measured(), 2u);
+  EXPECT_FALSE(window.StepEnded(6).finish);  // once
+}
+
+TEST(Window, WithoutStepsItStaysOpen) {
+  Window window = Started({.warmup = 0, .steps = 0});
+  EXPECT_TRUE(window.StepEnded(1).measure_begin);
+  for (int n = 2; n < 1000; ++n) EXPECT_FALSE(window.StepEnded(n).finish);
+  EXPECT_TRUE(window.record_ops());
+  EXPECT_EQ(window.measured(), 998u);
+}
+
+TEST(Window, DetailCoversTheFirstStepsAfterWarmUp) {
+  Window window = Started({.warmup = 2, .steps = 10, .detail = 2});
+  window.StepEnded(1);
+  EXPECT_FALSE(window.detail());
+  window.StepEnded(2);
+  EXPECT_TRUE(window.detail());
+  window.StepEnded(3);
+  EXPECT_TRUE(window.detail());
+  window.StepEnded(4);
+  EXPECT_FALSE(window.detail());
+}
+
+TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
+  Window window = Started({.warmup = 1, .steps = 2, .detail = 1, .until_epoch = true, .time_ns = 1000});
+  window.EpochStarted();
+  window.StepEnded(1);
+  window.StepEnded(2);
+  const WindowActions closed = window.StepEnded(3);
+  EXPECT_TRUE(closed.measure_end);
+  EXPECT_FALSE(closed.finish);
+  EXPECT_FALSE(window.record_ops());
+  EXPECT_FALSE(window.StepEnded(4).finish);
+  window.EpochEnding();
+  EXPECT_TRUE(window.record_ops());
+  EXPECT_TRUE(window.detail());
+  window.EpochStarted();
+  EXPECT_FALSE(window.StepEnded(5).finish);
+  EXPECT_TRUE(window.StepEnded(6).finish);
+}
+
+TEST(Window, ABoundaryInsideTheWindowIsEnough) {
+  Window window = Started({.warmup = 1, .steps = 4, .detail = 1, .until_epoch = true, .time_ns = 1000});
+  window.EpochStarted();
+  window.StepEnded(1);
+  window.EpochEnding();
+  EXPECT_TRUE(window.detail());
+  window.EpochStarted();
+  window.StepEnded(2);
+  EXPECT_TRUE(window.detail());
+  window.StepEnded(3);
+  EXPECT_FALSE(window.detail());
+  window.StepEnded(4);
+  EXPECT_TRUE(window.StepEnded(5).finish);
+}
+
+TEST(Window, ABoundaryDuringWarmUpDoesNotCount) {
+  Window window = Started({.warmup = 2, .steps = 1, .detail = 1, .until_epoch = true, .time_ns = 1000});
+  window.EpochStarted();
+  window.StepEnded(1);
+  window.EpochEnding();
+  window.EpochStarted();
+  window.StepEnded(2);
+  EXPECT_FALSE(window.StepEnded(3).finish);
+}
+
+TEST(Window, WaitsForABoundaryNoLongerThanItsTime) {
+  Window window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100});
+  window.EpochStarted();
+  window.StepEnded(10);
+  EXPECT_FALSE(window.StepEnded(20).finish);
+  EXPECT_FALSE(window.StepEnded(119).finish);
+  EXPECT_TRUE(window.StepEnded(120).finish);
+}
+
+TEST(Window, WithoutALoaderThereIsNoBoundaryToWaitFor) {
+  Window window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100});
+  window.StepEnded(1);
+  EXPECT_TRUE(window.StepEnded(2).finish);
+}
+
+const int train = 0, test = 0;
+
+TEST(Passes, AnEpochOfALoaderWithoutWorkers) {
+  Passes passes;
+  passes.Reset(&train, 1);
+  for (std::uint64_t at = 10; at <= 30; at += 10) {
+    EXPECT_EQ(passes.Batch(&train, at, 32).end_ns, 0u);
+    EXPECT_EQ(passes.Backward().start_ns, at == 10 ? 1u : 0u);
+    passes.StepEnded(at + 5);
+  }
+  EXPECT_EQ(passes.samples_total(), 96u);
+  EXPECT_TRUE(passes.RanOut(&train, 40));
+  EXPECT_FALSE(passes.in_flight());
+  EXPECT_EQ(passes.Reset(&test, 50).end_ns, 40u);
+}
+
+TEST(Passes, EvaluationIsNoEpoch) {
+  Passes passes;
+  passes.Reset(&train, 1);
+  passes.Batch(&train, 2, 8);
+  passes.Backward();
+  passes.Reset(&test, 3);
+  passes.Batch(&test, 4, 100);
+  EXPECT_FALSE(passes.RanOut(&test, 5));
+  EXPECT_TRUE(passes.evaluates());
+  // Training goes on in the same epoch.
+  EXPECT_EQ(passes.Batch(&train, 6, 8).end_ns, 0u);
+  EXPECT_FALSE(passes.evaluates());
+  EXPECT_EQ(passes.Backward().start_ns, 0u);
+  EXPECT_EQ(passes.samples_total(), 16u);
+}
+
+TEST(Passes, ALoaderWithWorkersRunsOutBeforeItsLastBatches) {
+  Passes passes;
+  passes.Reset(&train, 1);
+  std::uint64_t now = 1;
+  for (const std::uint64_t size : {32, 32, 20}) passes.Batch(&train, ++now, size);  // kept in flight
+  EXPECT_FALSE(passes.RanOut(&train, ++now));  // with the first batch: not known to train yet
+  passes.Backward();
+  EXPECT_EQ(passes.samples_total(), 32u);
+  passes.StepEnded(++now);
+  EXPECT_TRUE(passes.RanOut(&train, ++now));  // with the second
+  EXPECT_TRUE(passes.in_flight());
+  passes.Backward();
+  passes.StepEnded(++now);
+  EXPECT_FALSE(passes.RanOut(&train, ++now));
+  passes.Backward();
+  const std::uint64_t last_step = ++now;
+  passes.StepEnded(last_step);
+  EXPECT_EQ(passes.samples_total(), 84u);
+  EXPECT_EQ(passes.CloseExhausted().end_ns, last_step + 1);
+  EXPECT_EQ(passes.CloseExhausted().end_ns, 0u);
+}
+
+TEST(Passes, TwoBackwardPassesOnOneBatchCountItOnce) {
+  Passes passes;
+  for (std::uint64_t n = 0; n < 3; ++n) {
+    passes.Batch(&train, n + 1, 16);
+    passes.Backward();
+    passes.Backward();
+  }
+  EXPECT_EQ(passes.samples_total(), 48u);
+}
+
+TEST(Passes, ManySamplersDoNotDisturbTheTraining) {
+  Passes passes;
+  const char others[40] = "";
+  passes.Reset(&train, 1);
+  for (std::uint64_t n = 0; n < 40; ++n) {
+    passes.Batch(&train, 10 * n + 2, 4);
+    passes.Backward();
+    passes.Reset(&others[n], 10 * n + 3);
+    passes.Batch(&others[n], 10 * n + 4, 1000);
+    passes.RanOut(&others[n], 10 * n + 5);
+  }
+  EXPECT_EQ(passes.samples_total(), 160u);
+}
+
+}  // namespace
+}  // namespace loopscope

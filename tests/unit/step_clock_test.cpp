@@ -1,0 +1,158 @@
+#include "probes/preload/step_clock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace loopscope {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Kind = StepClock::Kind;
+
+struct Emitted {
+  std::string name;
+  std::uint64_t time_ns, samples;
+};
+
+// A clock that collects what it emits; time and samples advance by 1 and 10 with each tick.
+class Clock {
+  auto Collect() {
+    return [this](std::string_view name, std::uint64_t time_ns, std::uint64_t samples) {
+      emitted_.push_back({std::string(name), time_ns, samples});
+    };
+  }
+
+ public:
+  explicit Clock(std::string_view wanted = "") { clock_.Want(wanted); }
+
+  void Tick(Kind kind, const void* object = nullptr, std::string_view name = "", std::uint64_t parameters = 0,
+            std::uint64_t samples = 0) {
+    ++time_ns_;
+    clock_.Tick(kind, object, name, parameters, time_ns_, time_ns_ * 10, samples, Collect());
+  }
+  void Settle() { clock_.Settle(Collect()); }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Emitted& one : emitted_) names.push_back(one.name);
+    return names;
+  }
+  const std::vector<Emitted>& emitted() const { return emitted_; }
+
+ private:
+  StepClock clock_;
+  std::vector<Emitted> emitted_;
+  std::uint64_t time_ns_ = 0;
+};
+
+const int first = 0, second = 0;
+
+TEST(StepClock, OneOptimizerIsTheClockFromItsFirstStep) {
+  Clock clock;
+  for (int n = 0; n < 4; ++n) clock.Tick(Kind::kOptimizer, &first, "SGD", 100);
+  EXPECT_THAT(clock.emitted(), IsEmpty());  // not settled yet
+  for (int n = 0; n < 3; ++n) clock.Tick(Kind::kOptimizer, &first, "SGD", 100);
+  ASSERT_EQ(clock.emitted().size(), 7u);
+  EXPECT_EQ(clock.emitted()[0].name, "optimizer:SGD#1");
+  EXPECT_EQ(clock.emitted()[0].time_ns, 1u);
+  EXPECT_EQ(clock.emitted()[0].samples, 10u);
+  EXPECT_EQ(clock.emitted()[6].time_ns, 7u);
+  EXPECT_EQ(clock.emitted()[6].samples, 10u);
+}
+
+TEST(StepClock, OfTwoOptimizersTheOneWithMostParameters) {
+  Clock clock;
+  for (int n = 0; n < 6; ++n) {
+    clock.Tick(Kind::kBackward);
+    clock.Tick(Kind::kOptimizer, &first, "SGD", 10);
+    clock.Tick(Kind::kOptimizer, &second, "AdamW", 1000);
+  }
+  EXPECT_THAT(clock.names(), ::testing::Each("optimizer:AdamW#2"));
+  EXPECT_EQ(clock.emitted().size(), 6u);
+}
+
+TEST(StepClock, OfTwoEqualOptimizersTheOneThatSteppedFirst) {
+  Clock clock;
+  for (int n = 0; n < 6; ++n) {
+    clock.Tick(Kind::kOptimizer, &first, "Adam", 10);
+    clock.Tick(Kind::kOptimizer, &second, "Adam", 10);
+  }
+  EXPECT_THAT(clock.names(), ::testing::Each("optimizer:Adam#1"));
+}
+
+TEST(StepClock, ABiggerOptimizerThatComesLateWins) {
+  Clock clock;  // five critic steps for one of the generator's
+  for (int n = 0; n < 4; ++n) clock.Tick(Kind::kOptimizer, &first, "Adam", 10);
+  clock.Tick(Kind::kOptimizer, &second, "Adam", 1000);
+  for (int n = 0; n < 10; ++n)
+    clock.Tick(Kind::kOptimizer, n % 5 == 4 ? &second : &first, "Adam", n % 5 == 4 ? 1000 : 10);
+  clock.Settle();
+  EXPECT_THAT(clock.names(), ElementsAre("optimizer:Adam#2", "optimizer:Adam#2", "optimizer:Adam#2"));
+}
+
+TEST(StepClock, MarksComeBeforeRangesBeforeOptimizers) {
+  Clock ranges, marks;
+  for (int n = 0; n < 6; ++n) {
+    for (Clock* clock : {&ranges, &marks}) clock->Tick(Kind::kOptimizer, &first, "SGD", 100);
+    for (Clock* clock : {&ranges, &marks}) clock->Tick(Kind::kRange);
+    marks.Tick(Kind::kMark, nullptr, "", 0, 77);
+  }
+  EXPECT_THAT(ranges.names(), ::testing::Each("nvtx:step"));
+  EXPECT_THAT(marks.names(), ::testing::Each("mark"));
+  EXPECT_EQ(marks.emitted().at(0).samples, 77u);
+}
+
+TEST(StepClock, BackwardAloneIsTrustedAfterAWhile) {
+  Clock clock;
+  for (std::uint64_t n = 0; n + 1 < StepClock::kBackwardsToTrust; ++n) clock.Tick(Kind::kBackward);
+  EXPECT_THAT(clock.names(), IsEmpty());
+  clock.Tick(Kind::kBackward);
+  EXPECT_EQ(clock.emitted().size(), StepClock::kBackwardsToTrust);
+  EXPECT_THAT(clock.names(), ::testing::Each("backward"));
+}
+
+TEST(StepClock, BackwardIsNoClockWhereAnOptimizerSteps) {
+  Clock clock;  // accumulation over 30 passes
+  for (int n = 0; n < 90; ++n) {
+    clock.Tick(Kind::kBackward);
+    if (n % 15 == 14) clock.Tick(Kind::kOptimizer, &first, "SGD", 1);
+  }
+  EXPECT_EQ(clock.emitted().size(), 6u);
+  EXPECT_THAT(clock.names(), ::testing::Each("optimizer:SGD#1"));
+}
+
+TEST(StepClock, TheWantedOneIsTakenAtOnceAndByNumber) {
+  Clock clock("optimizer:SGD#2");
+  clock.Tick(Kind::kMark);
+  clock.Tick(Kind::kOptimizer, &first, "SGD", 1000);
+  EXPECT_THAT(clock.names(), IsEmpty());
+  clock.Tick(Kind::kOptimizer, &second, "FusedSGD", 1);
+  EXPECT_THAT(clock.names(), ElementsAre("optimizer:FusedSGD#2"));
+  clock.Tick(Kind::kMark);
+  clock.Tick(Kind::kOptimizer, &first, "SGD", 1000);
+  EXPECT_EQ(clock.emitted().size(), 1u);
+}
+
+TEST(StepClock, AWantedMarkWaitsForMarks) {
+  Clock clock("mark");
+  for (int n = 0; n < 300; ++n) clock.Tick(Kind::kOptimizer, &first, "SGD", 1);
+  EXPECT_THAT(clock.names(), IsEmpty());
+  clock.Tick(Kind::kMark);
+  EXPECT_EQ(clock.names().size(), 1u);
+}
+
+TEST(StepClock, AShortRunGetsItsStepsAtTheEnd) {
+  Clock clock;
+  for (int n = 0; n < 3; ++n) clock.Tick(Kind::kOptimizer, &first, "SGD", 1);
+  clock.Settle();
+  EXPECT_EQ(clock.emitted().size(), 3u);
+  clock.Settle();
+  EXPECT_EQ(clock.emitted().size(), 3u);
+}
+
+}  // namespace
+}  // namespace loopscope
