@@ -1,7 +1,8 @@
 #include "workloads/train_image/layers.h"
 
-#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "workloads/train_image/autocast.h"
 
@@ -12,15 +13,15 @@ bool HasBias(const Settings& settings) {
   return settings.norm == "none" || settings.bias_before_norm;
 }
 
-// A block as an autograd function: inputs are the block's input and its parameters, so that both get gradients.
+// A block as an autograd function of its input. Its parameters get their gradients from a backward pass of their own
+// over the recomputed block.
 class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
-                               const std::vector<torch::Tensor>& parameters, ResidualBlockImpl* block) {
+                               ResidualBlockImpl* block) {
     context->save_for_backward({input});
     context->saved_data["block"] = reinterpret_cast<std::int64_t>(block);
     context->saved_data["autocast"] = at::autocast::is_autocast_enabled(at::kCPU);
-    context->saved_data["parameters"] = std::int64_t(parameters.size());
     return block->forward(input);
   }
 
@@ -28,17 +29,17 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
                                                  const torch::autograd::variable_list& gradients) {
     auto* block = reinterpret_cast<ResidualBlockImpl*>(context->saved_data["block"].toInt());
     const torch::Tensor input = context->get_saved_variables()[0].detach().requires_grad_();
-    std::vector<torch::Tensor> sources = block->parameters();
-    sources.insert(sources.begin(), input);
     const at::AutoGradMode grad(true);
     torch::Tensor output;
     {
       const AutocastScope autocast(context->saved_data["autocast"].toBool());
       output = block->forward(input);
     }
-    auto found = torch::autograd::grad({output}, sources, gradients);
-    found.emplace_back();  // the block itself has no gradient
-    return found;
+    // Not through torch::autograd::backward: its root would be taken for a loss.
+    torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(output)}, gradients,
+                                                          /*keep_graph=*/false, /*create_graph=*/false,
+                                                          /*accumulate_grad=*/true);
+    return {input.grad(), torch::Tensor()};
   }
 };
 
@@ -85,7 +86,7 @@ torch::Tensor ResidualBlockImpl::forward(const torch::Tensor& input) {
 }
 
 torch::Tensor Recomputed(ResidualBlock block, const torch::Tensor& input) {
-  return RecomputeFunction::apply(input, block->parameters(), block.get());
+  return RecomputeFunction::apply(input, block.get());
 }
 
 }  // namespace loopscope::train_image

@@ -160,6 +160,7 @@ void Training::TrainEpoch(int epoch) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   fmt::print("epoch {}: training loss {:.4f} in {:.2f} s\n", epoch, total_loss_.item<double>() / double(step_of_epoch),
              seconds.count());
+  std::fflush(stdout);
 }
 
 // With loader.from_numpy=off the batch is copied as torch::tensor(data) copies it, and copied again on its way to the
