@@ -5,12 +5,12 @@ import os
 import sys
 
 from . import check, frames, hooks
+from .appliers import Treatments
 from .backward import Backward
 from .forward import Forward
 from .loader import Loaders
 from .optimizer import Optimizers
 from .probe import Missing, Probe, text
-from .treatments import Treatments
 
 # Processes that import torch beside the one that trains, or that may train later: their capture is opened at the first
 # optimizer, so that those that never train leave none.

@@ -6,7 +6,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"input-starvation"};
-constexpr std::string_view kAppliers[] = {"knob:train_image"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   // As many as there are cores keeps up most often; more only take cores from each other.

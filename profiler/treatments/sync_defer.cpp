@@ -4,6 +4,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"host-sync"};
+constexpr std::string_view kAppliers[] = {"python"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   // On a CPU nothing runs ahead of the host, so that there is no wait to save.
@@ -21,7 +22,7 @@ const Treatment kSyncDefer{
     .condition = "",
     .metric = Metric::kStepTime,
     .cures = kCures,
-    .appliers = {},
+    .appliers = kAppliers,
     .values = Values,
 };
 

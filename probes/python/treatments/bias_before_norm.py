@@ -20,18 +20,21 @@ def apply(value, report):
     if value != "off":
         return report.not_applicable(f"only bias.before_norm=off is known, not {value}")
     optimizers = weakref.WeakSet()
-    looked = []
+    found = []  # once the first graph was read: the pairs in it
 
     def begins(roots):
-        if not looked:
-            looked.append(True)
-            biases = _biases_before_norms([root.grad_fn for root in roots if getattr(root, "grad_fn", None)])
-            if biases:
-                _drop(torch, biases, optimizers, report)
+        if not found:
+            found.append(_biases_before_norms([root.grad_fn for root in roots if getattr(root, "grad_fn", None)]))
         return roots
+
+    def ends(roots, keeps_graph):
+        if found[0]:
+            _drop(torch, found[0], optimizers, report)
+            found[0] = []
 
     hooks.optimizer_made.append(optimizers.add)
     hooks.backward_begins.append(begins)
+    hooks.backward_ends.append(ends)
 
 
 def _base_name(node):
@@ -60,7 +63,7 @@ def _through_casts(node):
 
 
 def _biases_before_norms(roots):
-    """Parameters, as a list; the norms' own weights as well, to find the modules: [(bias, norm weight or None)]."""
+    """[(bias, the norm's weight or None)]: parameters, by which their modules are found."""
     nodes, readers = _graph(roots)
     pairs = []
     for norm in nodes:

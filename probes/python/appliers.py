@@ -1,4 +1,4 @@
-"""Treatments that Python applies: one module each, named as its row in profiler/treatments/.
+"""Treatments that Python applies: one module each in treatments/, named as its row in profiler/treatments/.
 
 A module has KEY, NOTHING (why nothing was changed, said when no other reason was given) and apply(value, report), called
 after torch was imported and before the program's own code; it adds to the hooks or replaces functions of torch."""
@@ -6,8 +6,8 @@ after torch was imported and before the program's own code; it adds to the hooks
 import importlib
 import os
 
-from .. import frames
-from ..probe import FAILED, LOST, NOT_APPLICABLE, text
+from . import frames
+from .probe import FAILED, LOST, NOT_APPLICABLE, text
 
 _MOST_PLACES = 32
 
@@ -54,12 +54,12 @@ class Treatments:
 
     def __init__(self, torch, wanted):
         self._all = []  # (module, value, report)
-        folder = os.path.dirname(os.path.abspath(__file__))
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "treatments")
         # The number of workers first: what else a loader is given depends on it.
         for key, value in sorted(wanted.items(), key=lambda pair: pair[0] != "loader.workers"):
             stem = key.replace(".", "_")
             if stem.isidentifier() and os.path.exists(os.path.join(folder, stem + ".py")):
-                module = importlib.import_module("." + stem, __name__)
+                module = importlib.import_module(".treatments." + stem, __package__)
                 self._all.append((module, value, Report(key, torch)))
 
     def keys(self):

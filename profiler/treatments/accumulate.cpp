@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {};  // how many is for the user to say: --only accumulate=4
+}
+
+}  // namespace
+
+extern const Treatment kAccumulate;
+const Treatment kAccumulate{
+    .id = "accumulate",
+    .summary = "step the optimizer after every N backward passes",
+    .exactness = Exactness::kChangesTraining,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {};  // which sizes fit is for the user to say: --only batch.size=128
+}
+
+}  // namespace
+
+extern const Treatment kBatchSize;
+const Treatment kBatchSize{
+    .id = "batch.size",
+    .summary = "train in batches of N, with the learning rate scaled by the same factor",
+    .exactness = Exactness::kChangesTraining,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

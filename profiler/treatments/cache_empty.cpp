@@ -1,0 +1,27 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host& host) {
+  if (host.gpus.empty()) return {};
+  return {"off"};
+}
+
+}  // namespace
+
+extern const Treatment kCacheEmpty;
+const Treatment kCacheEmpty{
+    .id = "cache.empty",
+    .summary = "leave the device's memory cache alone between steps",
+    .exactness = Exactness::kExact,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

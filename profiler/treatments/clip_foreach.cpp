@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kClipForeach;
+const Treatment kClipForeach{
+    .id = "clip.foreach",
+    .summary = "take gradient norms of all parameters together",
+    .exactness = Exactness::kNumeric,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

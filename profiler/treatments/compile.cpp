@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kCompile;
+const Treatment kCompile{
+    .id = "compile",
+    .summary = "compile the model at its first training step",
+    .exactness = Exactness::kNumeric,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

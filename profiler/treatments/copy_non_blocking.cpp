@@ -1,0 +1,27 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host& host) {
+  if (host.gpus.empty()) return {};
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kCopyNonBlocking;
+const Treatment kCopyNonBlocking{
+    .id = "copy.non_blocking",
+    .summary = "copy page-locked batches to the device without holding up the host",
+    .exactness = Exactness::kExact,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"off"};
+}
+
+}  // namespace
+
+extern const Treatment kDdpFindUnused;
+const Treatment kDdpFindUnused{
+    .id = "ddp.find_unused",
+    .summary = "do not search the graph for unused parameters in every step",
+    .exactness = Exactness::kExact,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kDdpNoSync;
+const Treatment kDdpNoSync{
+    .id = "ddp.no_sync",
+    .summary = "exchange gradients once per optimizer step while they are accumulated",
+    .exactness = Exactness::kNumeric,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

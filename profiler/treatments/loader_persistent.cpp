@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kLoaderPersistent;
+const Treatment kLoaderPersistent{
+    .id = "loader.persistent",
+    .summary = "keep the loader's workers from one epoch to the next",
+    .exactness = Exactness::kResampled,
+    .condition = "",
+    .metric = Metric::kEpochBoundary,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

@@ -1,0 +1,27 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host& host) {
+  if (host.gpus.empty()) return {};
+  return {"on", "off"};
+}
+
+}  // namespace
+
+extern const Treatment kLoaderPinMemory;
+const Treatment kLoaderPinMemory{
+    .id = "loader.pin_memory",
+    .summary = "give batches in page-locked memory, from where a device copies faster",
+    .exactness = Exactness::kExact,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"python"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"on"};
+}
+
+}  // namespace
+
+extern const Treatment kReluInplace;
+const Treatment kReluInplace{
+    .id = "relu.inplace",
+    .summary = "let ReLU layers overwrite their input",
+    .exactness = Exactness::kExact,
+    .condition = "",
+    .metric = Metric::kPeakMemory,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope
