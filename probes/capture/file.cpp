@@ -254,7 +254,7 @@ int OpenFile(const char* path, const Options& options) noexcept {
   file.generation.fetch_add(1);
   file.on.store(true, std::memory_order_release);
   if (FillReady()) Provide(file.spare);
-  if (file.ready[0].load() == 0) {
+  if (Header()->next_chunk == 0) {
     file.on.store(false);
     file.disk.Close();
     return ENOSPC;
@@ -275,8 +275,7 @@ void CloseFile(bool clean) noexcept {
 
 Chunk TakeChunk() noexcept {
   if (takes_spare) {
-    const std::uint32_t spare = file.spare.exchange(0);
-    return spare != 0 ? Opened(spare - 1) : Chunk{};
+    if (const std::uint32_t spare = file.spare.exchange(0)) return Opened(spare - 1);
   }
   if (!file.helper_runs.load(std::memory_order_relaxed)) {
     // A forked child's first record: the chunks and the thread that were ready are its parent's.
