@@ -93,6 +93,8 @@ Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
       LaunchEnvironment(own, spec, {*folder, *folder / "files", setup_.containment.has_value()}, setup_.probes);
   if (world) environment["PWD"] = world->working_directory();
   RunInfo info = RunInfoOf(setup_.commands[spec.side], environment);
+  info.environment.erase("LD_PRELOAD");  // the user's own, if any, not ours
+  if (const auto preload = own.find("LD_PRELOAD"); preload != own.end()) info.environment.insert(*preload);
   if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
 
   ProcessSpec process;

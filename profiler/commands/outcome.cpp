@@ -37,7 +37,8 @@ std::string LastWords(const ProcessEnd& end) {
 }
 
 Error Died(const ProcessEnd& end, const std::vector<std::string>& command, const Seen& seen) {
-  Error error{"", Shown(command), "", kProgramFailed};
+  const bool interrupted = end.how == ProcessEnd::How::kInterrupted;
+  Error error{"", Shown(command), "", interrupted ? kNothingSeen : kProgramFailed};
   if (seen.steps > 0) {
     error.what = fmt::format("the program {} after {} steps", How(end), seen.steps);
     error.next = "What was recorded until then is kept." + LastWords(end);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/folder_copy.h"
 #include "profiler/commands/probe_paths.h"
@@ -100,6 +102,10 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
     diagnosed.report.run = RunInfoOf(command, OwnEnvironment());
     diagnosed.report.run.exit_status = launched->end.status;
     if (diagnosed.failure) diagnosed.report.quality.warnings.push_back(diagnosed.failure->what);
+  }
+  if (const char* const other = std::getenv("NVTX_INJECTION64_PATH"); other && *other) {
+    diagnosed.report.quality.warnings.push_back(
+        fmt::format("NVTX ranges are not seen: NVTX_INJECTION64_PATH is set to {} already", other));
   }
   diagnosed.report.output_directory = folder;
   if (const auto kept = KeepCaptures(launched->directory, folder); !kept) {

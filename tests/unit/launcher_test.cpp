@@ -147,6 +147,10 @@ TEST(Outcome, SaysWhatWhereAndWhatToDo) {
   EXPECT_THAT(message({true, "", 0}), AllOf(HasSubstr("without a training step"), HasSubstr("StepEnd")));
   EXPECT_EQ(DescribeOutcome(end, command, {true, "", 0})->exit_code, 3);
   EXPECT_FALSE(DescribeOutcome(end, command, {true, "", 12}).has_value());
+  end.how = How::kInterrupted;
+  EXPECT_THAT(message({true, "", 12}), HasSubstr("was interrupted after 12 steps"));
+  EXPECT_EQ(DescribeOutcome(end, command, {true, "", 12})->exit_code, 3);
+  end.how = How::kExited;
   EXPECT_THAT(DescribeOutcome(end, {"/bin/sh"}, {false, "", 0})->Message(),
               AllOf(HasSubstr("no LibTorch program"), HasSubstr("not linked with libtorch_cpu.so")));
   EXPECT_THAT(message({false, "newer major 9", 0}), HasSubstr("newer major 9"));
@@ -175,11 +179,13 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
   spec.steps = 9;
   spec.clock = "optimizer:SGD#1";
   spec.seed = 5;
-  const Environment base = {{"LD_PRELOAD", "/lib/other.so"}, {"LOOPSCOPE_UNTIL", "epoch"}, {"OMP_NUM_THREADS", "8"}};
-  const Environment made =
-      LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true}, {"/probes/preload.so", "/probes/nvtx.so"});
+  const Environment base = {
+      {"LD_PRELOAD", "/lib/other.so"}, {"LOOPSCOPE_UNTIL", "epoch"}, {"OMP_NUM_THREADS", "8"}, {"PYTHONPATH", "/mine"}};
+  const Environment made = LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true},
+                                             {"/probes/preload.so", "/probes/nvtx.so", "/probes/python/site"});
   for (const auto& [name, value] : Environment{{"LD_PRELOAD", "/probes/preload.so:/lib/other.so"},
                                                {"NVTX_INJECTION64_PATH", "/probes/nvtx.so"},
+                                               {"PYTHONPATH", "/probes/python/site:/mine"},
                                                {"LOOPSCOPE_RUN_DIR", "/run/1"},
                                                {"LOOPSCOPE_LAUNCH_DIR", "/run/1/files"},
                                                {"LOOPSCOPE_MODE", "clock"},
@@ -202,11 +208,11 @@ TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
   spec.mode = LaunchMode::kTrace;
   spec.time_s = 30;
   const Environment made = LaunchEnvironment({{"NVTX_INJECTION64_PATH", "/other/tool.so"}}, spec,
-                                             {"/run/1", "/run/1/files", false}, {"/p/preload.so", "/p/nvtx.so"});
+                                             {"/run/1", "/run/1/files", false}, {"/p/preload.so", "/p/nvtx.so", ""});
   EXPECT_THAT(made, Contains(Pair("NVTX_INJECTION64_PATH", "/other/tool.so")));
   EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_TIME", "30")));
   EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_UNTIL", "epoch")));
-  for (const char* absent : {"WANDB_MODE", "LOOPSCOPE_SEED", "LOOPSCOPE_TREATMENT", "LOOPSCOPE_CLOCK"}) {
+  for (const char* absent : {"WANDB_MODE", "PYTHONPATH", "LOOPSCOPE_SEED", "LOOPSCOPE_TREATMENT", "LOOPSCOPE_CLOCK"}) {
     EXPECT_EQ(made.count(absent), 0u) << absent;
   }
 }
