@@ -44,6 +44,10 @@ LOOPSCOPE_EXPORT void loopscope_script_set_finish(void (*finish)()) {
   loop::CallAtEnd(finish);
 }
 
+LOOPSCOPE_EXPORT void loopscope_script_program_ends(int status) {
+  loop::ProgramEnds(status);
+}
+
 LOOPSCOPE_EXPORT void loopscope_script_loader_started(std::uint64_t loader, std::uint64_t begin_ns, const char* name) {
   loop::SamplerReset(Object(loader));
   loop::Range(wire::RangeCategory::kLoader, Text(name), begin_ns, capture::NowNs(), 0, true);

@@ -14,6 +14,8 @@ const char* loopscope_script_load_torch();
 void loopscope_script_foreign_code(const char* folders);
 // `finish` is called on the training thread before a bounded run ends.
 void loopscope_script_set_finish(void (*finish)());
+// The program is about to end with `status` in a way that runs no exit handler (a signal that it sends to itself).
+void loopscope_script_program_ends(int status);
 
 // A pass over the data began; the loader gave a batch of `samples` samples with these `indices` (may be null) or ran
 // out. `name` tells the reader what the call was; begin_ns is when the loop asked, the call returns now.

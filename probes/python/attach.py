@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import signal
 import sys
 
 from . import check, frames, hooks
@@ -90,6 +91,8 @@ class _Session:
         if os.getpid() == self._pid:
             self._probe.set_finish(None)
             self._finish()
+            if getattr(sys, "last_type", None) is KeyboardInterrupt:
+                self._probe.program_ends(128 + signal.SIGINT)  # Python is going to send itself the signal
 
     def _finish(self):
         if os.getpid() != self._pid:

@@ -15,6 +15,7 @@ _FUNCTIONS = {
     "start": (_TEXT, []),
     "load_torch": (_TEXT, []),
     "foreign_code": (None, [_TEXT]),
+    "program_ends": (None, [_INT]),
     "loader_started": (None, [_ID, _NS, _TEXT]),
     "loader_gave": (None, [_ID, _NS, _TEXT, ctypes.POINTER(ctypes.c_size_t), ctypes.c_size_t]),
     "loader_ran_out": (None, [_ID, _NS, _TEXT]),

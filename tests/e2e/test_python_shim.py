@@ -1,0 +1,364 @@
+"""The Python shim, without the launcher: what it records of a script, and that the script notices nothing."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from capture_records import Capture
+from conftest import BUILD
+
+SITE = BUILD / "probes" / "python" / "site"
+
+pytestmark = pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
+
+TRAIN = """
+import random, sys
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Noise(Dataset):
+    def __init__(self, samples):
+        self.samples = samples
+    def __len__(self):
+        return self.samples
+    def __getitem__(self, index):
+        sample = torch.randn(3, 8, 8, generator=torch.Generator().manual_seed(index))
+        return sample + random.random() + torch.rand(1), index % 4
+
+def build():
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 4))
+
+def main(epochs=4, batch=8, samples=64, workers=0):
+    torch.set_num_threads(1)
+    model = build()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    train = DataLoader(Noise(samples), batch_size=batch, shuffle=True, num_workers=workers)
+    held_out = DataLoader(Noise(16), batch_size=batch)
+    criterion = nn.CrossEntropyLoss()
+    for epoch in range(epochs):
+        model.train()
+        total = 0
+        for images, labels in train:  # loader line
+            optimizer.zero_grad(set_to_none=False)
+            loss = criterion(model(images), labels)
+            loss.backward()  # backward line
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            total += loss
+        model.eval()
+        right = sum((model(images).argmax(1) == labels).sum().item() for images, labels in held_out)
+        print("epoch", epoch, float(total), right)
+"""
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Runs a script under the probes; returns the finished process and its captures, the one with most steps first."""
+    runs = []
+
+    def run(body, mode="clock", warmup=2, steps=6, prefix=TRAIN, arguments=(), environment=None, **extra):
+        folder = tmp_path / f"run{len(runs)}"
+        folder.mkdir()
+        runs.append(folder)
+        script = tmp_path / "train.py"
+        script.write_text(prefix + body)
+        variables = {f"LOOPSCOPE_{name.upper()}": str(value) for name, value in extra.items()}
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", *(arguments or [str(script)])],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(SITE),
+                "LD_PRELOAD": str(BUILD / "probes" / "libloopscope_preload.so"),
+                "LOOPSCOPE_RUN_DIR": str(folder),
+                "LOOPSCOPE_MODE": mode,
+                "LOOPSCOPE_WARMUP": str(warmup),
+                "LOOPSCOPE_STEPS": str(steps),
+                **variables,
+                **(environment or {}),
+            },
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        captures = [Capture(path) for path in sorted(folder.glob("*.cap"))]
+        return done, sorted(captures, key=lambda one: -len(one.of("step")))
+
+    return run
+
+
+def line_of(mark):
+    return 1 + TRAIN[: TRAIN.index(mark)].count("\n")
+
+
+def test_a_bounded_run_is_seen_whole(launch):
+    done, [capture] = launch("main()", mode="trace", warmup=3, steps=20, until="epoch", time=30)
+    assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
+    assert done.stdout.startswith("epoch 0 ")  # what was printed before the end is not lost
+    assert capture.clean_end and {mark[1] for mark in capture.of("step")} == {"optimizer:Adam#1"}
+    assert [mark[2] for mark in capture.of("step")[:20]] == [8] * 20
+    assert len(capture.of("measure_begin")) == len(capture.of("measure_end")) == 1
+    assert len(capture.of("epoch_end")) >= 1 and len(capture.ranges_of("evaluation")) >= 1
+    assert not capture.of("probe_off")
+    assert len(capture.ops) > 500 and "aten::conv2d" in capture.ops
+    names = {one[1] for one in capture.ranges_of("loader")}
+    assert names == {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}
+
+
+def test_ranges_name_the_lines_of_the_script(launch):
+    _, [capture] = launch("main()", mode="trace")
+    for category, mark in (("loader", "# loader line"), ("backward", "# backward line")):
+        assert f"train.py:{line_of(mark)}:main" in capture.lines(category)[-1]
+    shown = [frame for stack in capture.stacks.values() for frame in stack]
+    assert not [frame for frame in shown if "site-packages" in frame or "probes/python" in frame]
+
+
+def test_facts_of_loader_and_optimizer(launch):
+    _, [capture] = launch("main(workers=1)")
+    expected = {"loader.workers": "1", "loader.batch_size": "8", "loader.dataset": "Noise",
+                "loader.sampler": "RandomSampler", "optimizer.class": "Adam", "optimizer.parameters": "6"}
+    assert expected.items() <= capture.facts.items()
+    assert re.fullmatch(r"train\.py:\d+", capture.facts["loader.where"])
+
+
+def test_the_clock_records_no_ops(launch):
+    _, [capture] = launch("main()", mode="clock")
+    assert not capture.ops and not capture.ranges and len(capture.of("step")) == 8
+
+
+def test_same_seed_same_losses_and_samples(launch):
+    first, second = (launch("main()", mode="check", seed=7, steps=10)[1][0] for _ in range(2))
+    assert len(first.losses()) == 12 and first.losses() == second.losses()
+    assert first.of("sample_hash") and [m[2] for m in first.of("sample_hash")] == [m[2] for m in second.of("sample_hash")]
+    other = launch("main()", mode="check", seed=8, steps=10)[1][0]
+    assert other.losses() != first.losses()
+
+
+def test_workers_train_on_the_same_draws_when_draws_belong_to_samples(launch):
+    plain = dict(mode="check", seed=7, steps=12, warmup=2)  # into the second epoch
+    alone, workers = (
+        launch("main()", treatment=treatment, sample_rng="hash", **plain)[1][0]
+        for treatment in ("", "loader.workers=2")
+    )
+    assert alone.losses() == workers.losses()
+    drawn = launch("main()", treatment="loader.workers=2", **plain)[1][0]
+    assert drawn.losses() != workers.losses()
+    assert [m[2] for m in drawn.of("sample_hash")] == [m[2] for m in workers.of("sample_hash")]
+
+
+@pytest.mark.parametrize(
+    "treatment, old, now, places",
+    [
+        ("loader.workers=2", "0", "2", 2),
+        ("amp=bf16", "float32", "bf16", 1),
+        ("bias.before_norm=off", "bias", "none", 1),
+        ("grad.set_to_none=on", "zeros", "none", 1),
+        ("optimizer.impl=fused", "default", "fused", 1),
+        ("optimizer.impl=foreach", "default", "foreach", 1),
+        ("loss.detach=on", "holds its graph", "detached", 1),
+        ("clip.foreach=on", "default", "True", 1),
+        ("relu.inplace=on", "False", "True", 1),
+        ("channels_last=on", "contiguous", "channels_last", 1),
+        ("batch.size=16", "8", "16", 1),
+        ("accumulate=2", "1", "2", 1),
+    ],
+)
+def test_treatments_say_what_they_changed(launch, treatment, old, now, places):
+    done, [capture] = launch("main()", treatment=treatment)
+    assert done.returncode == 0, done.stderr
+    applied = [one for one in capture.applied if one[0] == treatment.split("=")[0] and not one[2].startswith("lr ")]
+    assert [(one[2], one[3], one[4]) for one in applied] == [(old, now, 0)] * places
+    assert len(capture.of("step")) == 8
+
+
+def test_evaluation_without_a_graph(launch):
+    done, [capture] = launch("main()", treatment="eval.no_grad=on", steps=14)
+    assert [(one[2], one[3], one[4]) for one in capture.applied] == [("records a graph", "no_grad", 0)]
+    assert done.returncode == 0, done.stderr
+
+
+def test_debug_switches_go_off(launch):
+    body = "torch.autograd.set_detect_anomaly(True)\nmain()"
+    done, [capture] = launch(body, treatment="debug=off")
+    assert [one[:4] for one in capture.applied] == [("debug", f"train.py:{TRAIN.count(chr(10)) + 1}", "anomaly mode on", "off")]
+    body = "with torch.profiler.profile() as p:\n    main(epochs=1)\nprint(len(p.key_averages()), 'events')"
+    done, [capture] = launch(body, treatment="debug=off", steps=0)
+    assert done.returncode == 0 and done.stdout.endswith("0 events\n"), done.stderr
+    assert capture.applied[0][2:4] == ("profiler on", "off")
+
+
+@pytest.mark.parametrize(
+    "treatment, reason",
+    [
+        ("loader.workers=0", "0 workers already"),
+        ("loader.persistent=on", "no workers to keep"),
+        ("loader.prefetch=4", "no workers"),
+        ("debug=off", "no debugging switch"),
+        ("ddp.no_sync=on", "no DistributedDataParallel"),
+        ("amp=fp16", "scale its losses"),
+        ("sync.defer=on", "on a CPU|no value on a GPU"),
+    ],
+)
+def test_a_treatment_that_changes_nothing_is_not_applicable(launch, treatment, reason):
+    _, [capture] = launch("main()", treatment=treatment)
+    [(_, _, _, said, flags)] = capture.applied
+    assert flags == 1 and re.search(reason, said)
+
+
+def test_workers_are_refused_where_they_would_change_the_data(launch):
+    body = """
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([(torch.randn(3, 8, 8), 1)] * 200)
+Noise.handle = None
+class OpenFile(Noise):
+    def __init__(self, samples):
+        super().__init__(samples)
+        self.handle = open(sys.argv[0])
+chosen = {kind}
+model = build()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for images, labels in DataLoader(chosen, batch_size=4):
+    nn.functional.cross_entropy(model(images), labels).backward()
+    optimizer.step()
+"""
+    for kind, reason in (("Stream()", "iterable"), ("OpenFile(80)", "open TextIOWrapper")):
+        _, [capture] = launch(body.replace("{kind}", kind), treatment="loader.workers=2")
+        [(_, _, _, said, flags)] = capture.applied
+        assert flags == 1 and reason in said
+
+
+def test_the_program_is_told_of_a_treatment_it_undoes(launch):
+    body = """
+original = DataLoader.__init__
+def reset(self, *positional, **named):
+    original(self, *positional, **named)
+    object.__setattr__(self, "num_workers", 0)
+DataLoader.__init__ = reset
+main()
+"""
+    _, [capture] = launch(body, treatment="loader.workers=2")
+    assert capture.applied and all(one[3] == "0" and one[4] == 2 for one in capture.applied)
+
+
+def test_without_its_bias_a_model_is_the_one_built_without(launch):
+    body = """
+import copy
+torch.manual_seed(0)
+model = build()
+reference = copy.deepcopy(model)
+reference[0].bias = None
+images = torch.randn(8, 3, 8, 8)
+for one in (model, reference):
+    optimizer = torch.optim.SGD(one.parameters(), lr=0.01)
+    for _ in range(3):
+        optimizer.zero_grad()
+        one(images).pow(2).mean().backward()
+        optimizer.step()
+    one.eval()
+print(len(list(model.parameters())), float((model(images) - reference(images)).abs().max()) < 1e-4)
+"""
+    done, [capture] = launch(body, steps=0, treatment="bias.before_norm=off")
+    assert done.stdout.split() == ["5", "True"] and capture.applied[0][4] == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "ending, code", [("raise ValueError('planted')", 1), ("sys.exit(3)", 3), ("import os; os._exit(5)", 5)]
+)
+def test_exit_codes_come_through(launch, ending, code):
+    done, [capture] = launch("main(epochs=1)\n" + ending, steps=0)
+    assert done.returncode == code
+    assert len(capture.of("step")) == 8
+    assert capture.clean_end == (code != 5)
+    assert ("planted" in done.stderr) == (code == 1)
+
+
+def test_two_optimizers_are_one_step_and_accumulation_too(launch):
+    body = """
+model, small = build(), nn.Linear(4, 4)
+first = torch.optim.SGD(small.parameters(), lr=0.1)
+second = torch.optim.AdamW(model.parameters())
+for images, labels in DataLoader(Noise(160), batch_size=4):
+    for half in (images, images):
+        nn.functional.cross_entropy(small(model(half)), labels).backward()
+    first.step()
+    second.step()
+"""
+    _, [capture] = launch(body, steps=20)
+    assert {mark[1] for mark in capture.of("step")} == {"optimizer:AdamW#2"} and len(capture.of("step")) == 22
+
+
+def test_a_script_without_torch_leaves_nothing(launch):
+    body = "import sys, json\nprint('ctypes' in sys.modules, [n for n in sys.modules if 'loopscope' in n])"
+    done, captures = launch(body, prefix="")
+    assert done.returncode == 0 and not captures
+    assert done.stdout.split(maxsplit=1)[0] == "False"
+
+
+def test_the_users_own_sitecustomize_runs(launch, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins\nbuiltins.mine = __name__\n")
+    (own / "treatments.py").write_text("name = 'mine'\n")
+    body = "import treatments, sys\nprint(mine, treatments.name, sys.modules['sitecustomize'].__file__)"
+    path = {"PYTHONPATH": f"{SITE}:{own}"}
+    done, _ = launch(body, prefix="", environment=path)
+    assert done.stdout.split() == ["sitecustomize", "mine", str(own / "sitecustomize.py")], done.stderr
+    done, [capture] = launch("print(mine)\nmain(epochs=1)", steps=0, environment=path)
+    assert done.stdout.startswith("sitecustomize\n") and len(capture.of("step")) == 8
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_that_train_beside(launch, method):
+    body = f"""
+if __name__ == "__main__":
+    import multiprocessing
+    child = multiprocessing.get_context("{method}").Process(target=main, args=(1,))
+    child.start()
+    child.join()
+    print("child", child.exitcode)
+    main(epochs=1)
+"""
+    done, captures = launch(body, steps=0)
+    assert done.returncode == 0 and "child 0" in done.stdout, done.stderr
+    assert len(captures[0].of("step")) == 8
+
+
+def test_no_worker_survives_a_bounded_run(launch, tmp_path):
+    body = "print('me', __import__('os').getpid(), flush=True)\nmain(workers=2)"
+    done, [capture] = launch(body)
+    assert done.returncode == 0 and capture.clean_end
+    time.sleep(0.2)
+    left = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if _command(path).endswith(f"{tmp_path}/train.py")]
+    assert not left
+
+
+def test_interrupted_by_ctrl_c(launch):
+    body = """
+import os, signal
+load = Noise.__getitem__
+def interrupted(self, index, calls=[]):
+    calls.append(index)
+    if len(calls) == 100:
+        os.kill(os.getpid(), signal.SIGINT)
+    return load(self, index)
+Noise.__getitem__ = interrupted
+main()
+"""
+    done, [capture] = launch(body, steps=0)
+    assert done.returncode == -signal.SIGINT and "KeyboardInterrupt" in done.stderr
+    assert len(capture.of("step")) >= 9 and capture.of("clean_end")[0][2] == 130
+
+
+def _command(path):
+    try:
+        return path.read_bytes().rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
