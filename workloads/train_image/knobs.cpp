@@ -17,7 +17,7 @@ const Knob kKnobs[] = {
     {"loader.prefetch", &S::prefetch, "1..64", "training.cpp:loader", "1", "batches each worker prepares ahead"},
     {"loader.persistent", &S::persistent, "", "training.cpp:loader", "2", "keep the workers from epoch to epoch"},
     {"loader.from_numpy", &S::from_numpy, "", "training.cpp:batch", "8",
-     "train on the loader's own buffer; off = copy each batch first"},
+     "train on the loader's own buffer; off = copy each batch three times"},
     {"aug", &S::augment, "", "augment.cpp:crop", "-", "random crop, scale and flip of training images"},
     {"batch.size", &S::batch_size, "1..4096", "training.cpp:loader", "18", "images per batch"},
     {"accumulate", &S::accumulate, "1..1024", "training.cpp:accumulation", "19", "batches per optimizer step"},

@@ -26,6 +26,7 @@ ImageBatches::ImageBatches(const DataSet& data, Part part, const Settings& setti
       image_size_(settings.image_size),
       augment_(settings.augment && part == Part::kTrain),
       channels_last_(settings.channels_last),
+      from_buffer_(settings.from_numpy),
       draws_(std::move(draws)) {}
 
 Batch ImageBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
@@ -40,6 +41,7 @@ Batch ImageBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
     *label++ = data_.label(index);
     image += std::size_t(3) * std::size_t(image_size_) * std::size_t(image_size_);
   }
+  if (!from_buffer_) batch.images = batch.images.clone();
   return batch;
 }
 

@@ -31,7 +31,8 @@ struct Draws {
   std::uint64_t Key(std::size_t index);
 };
 
-// Decodes a batch straight into the buffer of its tensor. Each worker has a copy of its own.
+// Decodes a batch straight into the buffer of its tensor, or with loader.from_numpy=off into one that is then copied.
+// Each worker has a copy of its own.
 class ImageBatches : public torch::data::datasets::BatchDataset<ImageBatches, Batch> {
  public:
   ImageBatches(const DataSet& data, Part part, const Settings& settings, std::shared_ptr<Draws> draws);
@@ -44,7 +45,7 @@ class ImageBatches : public torch::data::datasets::BatchDataset<ImageBatches, Ba
   DataSet data_;
   Part part_;
   int image_size_;
-  bool augment_, channels_last_;
+  bool augment_, channels_last_, from_buffer_;
   std::shared_ptr<Draws> draws_;
   Image decoded_;
 };

@@ -163,8 +163,8 @@ void Training::TrainEpoch(int epoch) {
   std::fflush(stdout);
 }
 
-// With loader.from_numpy=off the batch is copied as torch::tensor(data) copies it, and copied again on its way to the
-// dtype and device that it already has.
+// With loader.from_numpy=off the loader has copied the batch already; it is copied again, and once more on its way to
+// the dtype and device that it already has.
 torch::Tensor Training::Images(const Batch& batch) const {
   if (settings_.from_numpy) return batch.images;
   const torch::Tensor copy = batch.images.clone();
