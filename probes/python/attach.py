@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from . import check, frames, hooks
+from . import check, facts, frames, hooks
 from .appliers import Treatments
 from .backward import Backward
 from .forward import Forward
@@ -61,6 +61,7 @@ class _Session:
 
         self._loaders.install(dataloader)
         self._optimizers.install(self._torch)
+        facts.install(self._torch, self._probe)
         Backward(self._probe, self._backward_begins).install(self._torch)
         if self._settings.seed is not None:
             self._torch.manual_seed(self._settings.seed)
