@@ -207,6 +207,7 @@ def test_losses_are_the_same_bit_for_bit(data, reference):
 def test_another_seed_trains_otherwise(data, reference):
     assert losses(train(data, "--print-losses", seed=7)) != reference
     assert losses(train(data, "--print-losses", "--seed", 7, env={"LOOPSCOPE_SEED": "1"})) == reference
+    assert losses(train(data, "--print-losses", env={"LOOPSCOPE_SEED": str(2**63 + 1)})) == reference
 
 
 def test_hashed_draws_do_not_depend_on_the_workers(data):

@@ -45,7 +45,8 @@ def main():
         for step, (inputs, labels) in enumerate(loader):
             last = (step + 1) % args.accumulate == 0
             with contextlib.nullcontext() if last else model.no_sync():
-                loss = F.cross_entropy(model(inputs), labels) / args.accumulate
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    loss = F.cross_entropy(model(inputs), labels) / args.accumulate
                 loss.backward()
             if last:
                 optimizer.step()

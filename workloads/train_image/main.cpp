@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
+constexpr unsigned long long kSeeds = 1ull << 31;
 
 constexpr char kUsage[] = R"(usage: train_image [options]
 Trains a small residual network on JPEG files and prints loss and accuracy.
@@ -93,7 +94,8 @@ Settings SettingsOf(const Options& options) {
   if (!options.preset.empty()) Check(ApplyPreset(settings, options.preset));
   for (const std::string& item : options.items) Check(AssignItem(settings, item));
   Check(Conflict(settings));
-  if (const char* seed = std::getenv(env::kSeed)) Check(AssignItem(settings, std::string("seed=") + seed));
+  // A launcher's seed may have 64 bits.
+  if (const char* seed = std::getenv(env::kSeed)) settings.seed = int(std::strtoull(seed, nullptr, 10) % kSeeds);
   return settings;
 }
 
