@@ -14,7 +14,7 @@ unshare --mount bash -euc '
     if [ -d "$folder" ] && [ ! -L "$folder" ]; then mount --bind "$empty" "$folder"; fi
   done
   cmake --preset release -B build-bare -DBUILD_TESTING=OFF >/dev/null
-  cmake --build build-bare --target probes
+  cmake --build build-bare --target probes/all
 '
 rm -rf build-bare
 echo "probes build from the wheels alone"
