@@ -89,7 +89,7 @@ LOOPSCOPE_EXPORT void loopscope_script_optimizer_ends(std::uint64_t optimizer, c
 
 LOOPSCOPE_EXPORT void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns,
                                              std::uint64_t end_ns, std::uint64_t value) {
-  loop::Range(static_cast<wire::RangeCategory>(category), Text(name), begin_ns, end_ns, value, true);
+  loop::Range(static_cast<wire::RangeCategory>(category), Text(name), begin_ns, end_ns, value, false);
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_mark(int kind, const char* name, std::uint64_t value) {

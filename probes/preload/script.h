@@ -32,6 +32,7 @@ void loopscope_script_optimizer_begins();
 void loopscope_script_optimizer_ends(std::uint64_t optimizer, const char* name, std::uint64_t parameters,
                                      std::uint64_t begin_ns, int threw);
 
+// A range that has ended, without a call stack: it encloses much, and its line would stand for all of it.
 void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns, std::uint64_t end_ns,
                             std::uint64_t value);                             // wire.h, RangeCategory
 void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind
