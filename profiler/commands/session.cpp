@@ -7,8 +7,8 @@
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/folder_copy.h"
 #include "profiler/commands/probe_paths.h"
-#include "profiler/commands/run_info.h"
 #include "profiler/importers/importers.h"
+#include "profiler/importers/run_json.h"
 
 namespace loopscope {
 namespace {
@@ -99,8 +99,7 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   if (trace) {
     diagnosed.report = DiagnosisOf(std::move(*trace));
   } else {
-    diagnosed.report.run = RunInfoOf(command, OwnEnvironment());
-    diagnosed.report.run.exit_status = launched->end.status;
+    if (auto run = ReadRunJson(launched->directory / kRunJsonName)) diagnosed.report.run = std::move(*run);
     if (diagnosed.failure) diagnosed.report.quality.warnings.push_back(diagnosed.failure->what);
   }
   if (const char* const other = std::getenv("NVTX_INJECTION64_PATH"); other && *other) {
