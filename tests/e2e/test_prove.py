@@ -70,5 +70,6 @@ def test_a_program_is_not_faster_than_itself(loopscope, tiny_train):
                                     " ".join(command), "--", *command)
     assert done.code == 0, done.err
     row, = report["trials"]
-    assert row["verdict"] in ("equivalent", "inconclusive"), row
-    assert row["n"] >= 4
+    # At its 5 % level the verdict itself is wrong in one run of twenty by design; a p this small never comes by chance.
+    assert row["n"] >= 4 and row["p"] > 1e-4, row
+    assert (row["verdict"] in ("faster", "slower")) == (row["p_holm"] <= 0.05), row
