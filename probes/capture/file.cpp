@@ -85,6 +85,7 @@ void Exhaust(const char* reason) noexcept {
 
 void SwitchOff() noexcept {
   if (!file.on.exchange(false)) return;
+  file.generation.fetch_add(1);
   char line[4096 + 256];
   const int length = std::snprintf(line, sizeof line, "loopscope: %s; recording stops here, training goes on (%s)\n",
                                    file.off_reason.load(), file.disk.path());
@@ -226,6 +227,9 @@ wire::FileHeader* Header() noexcept {
 }
 std::uint32_t Generation() noexcept {
   return file.generation.load(std::memory_order_relaxed);
+}
+const std::atomic<std::uint32_t>& FileGeneration() noexcept {
+  return file.generation;
 }
 bool IsOpen() noexcept {
   return file.on.load(std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -15,22 +16,16 @@ namespace {
 
 constexpr std::uint64_t kStallNs = 1'000'000;
 
-struct ThreadState {
-  Chunk chunk;
-  std::uint32_t used = 0;
-  std::uint32_t generation = 0;
-  bool busy = false;  // a signal handler that records must not enter a record half written
-  bool unnamed = false;
-};
-constinit thread_local ThreadState state;
+constinit thread_local Window state;
 
 std::atomic_ref<std::uint64_t> Counter(std::uint64_t& counter) noexcept {
   return std::atomic_ref<std::uint64_t>(counter);
 }
 
 void GiveUpChunk() noexcept {
-  if (state.chunk.header != nullptr && state.generation == Generation()) CloseChunk(state.chunk.header);
-  state.chunk = {};
+  if (state.header != nullptr && state.generation == Generation()) CloseChunk(state.header);
+  state.header = nullptr;
+  state.used = state.fast_end = state.capacity = 0;
 }
 
 // Closes a thread's chunk when the thread ends.
@@ -46,33 +41,40 @@ pthread_key_t ThreadEndKey() noexcept {
 bool NextChunk() noexcept {
   const std::uint32_t generation = Generation();
   GiveUpChunk();
-  state.used = 0;
-  state.chunk = TakeChunk();
-  if (state.chunk.header == nullptr) return false;
-  wire::ChunkHeader* header = state.chunk.header;
-  header->type = wire::ChunkType::kRecords;
-  header->pid = static_cast<std::uint32_t>(getpid());
-  header->tid = static_cast<std::uint32_t>(gettid());
-  std::atomic_ref<std::uint32_t>(header->magic).store(wire::kChunkMagic, std::memory_order_release);
+  const Chunk chunk = TakeChunk();
+  if (chunk.header == nullptr) return false;
+  chunk.header->type = wire::ChunkType::kRecords;
+  chunk.header->pid = static_cast<std::uint32_t>(getpid());
+  chunk.header->tid = static_cast<std::uint32_t>(gettid());
+  std::atomic_ref<std::uint32_t>(chunk.header->magic).store(wire::kChunkMagic, std::memory_order_release);
   if (state.generation != generation) state.unnamed = true;
+  state.header = chunk.header;
+  state.records = chunk.records;
+  state.capacity = chunk.capacity;
   state.generation = generation;
   pthread_setspecific(ThreadEndKey(), &state);
   return true;
 }
 
 bool Fits(std::size_t bytes) noexcept {
-  return state.generation == Generation() && state.chunk.header != nullptr &&
-         state.used + bytes <= state.chunk.capacity;
+  return state.generation == Generation() && state.used + bytes <= state.capacity;
 }
 
 void Copy(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes,
           std::size_t total) noexcept {
-  unsigned char* to = state.chunk.records + state.used;
+  unsigned char* to = state.records + state.used;
   std::memcpy(to, records, bytes);
   if (tail_bytes > 0) std::memcpy(to + bytes, tail, tail_bytes);
   if (bytes + tail_bytes < total) std::memset(to + bytes + tail_bytes, 0, total - bytes - tail_bytes);
   state.used += static_cast<std::uint32_t>(total);
-  std::atomic_ref<std::uint32_t>(state.chunk.header->used).store(state.used, std::memory_order_release);
+  std::atomic_ref<std::uint32_t>(state.header->used).store(state.used, std::memory_order_release);
+}
+
+// What lies on the page that was just written to can be written at once.
+void OpenFastEnd() noexcept {
+  constexpr std::uint32_t kPage = 4096, kHead = sizeof(wire::ChunkHeader);
+  const std::uint32_t page_end = ((state.used + kHead) | (kPage - 1)) + 1 - kHead;
+  state.fast_end = std::min(page_end, state.capacity);
 }
 
 // The path that may touch a page for the first time or change the chunk: the only one that can stall.
@@ -80,7 +82,10 @@ bool AppendSlowly(const void* records, std::size_t bytes, const void* tail, std:
                   std::size_t total) noexcept {
   const std::uint64_t begin = NowNs();
   const bool written = Fits(total) || (NextChunk() && Fits(total));
-  if (written) Copy(records, bytes, tail, tail_bytes, total);
+  if (written) {
+    Copy(records, bytes, tail, tail_bytes, total);
+    OpenFastEnd();
+  }
   if (!written) Counter(Header()->dropped).fetch_add(1, std::memory_order_relaxed);
   if (NowNs() - begin > kStallNs) Counter(Header()->stalls_over_1ms).fetch_add(1, std::memory_order_relaxed);
   return written;
@@ -109,6 +114,10 @@ void Close(bool clean) noexcept {
   CloseFile(clean);
 }
 
+Window& ThreadWindow() noexcept {
+  return state;
+}
+
 bool Append(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes) noexcept {
   if (!IsOpen()) {
     if (OffReason() != nullptr) Counter(Header()->dropped).fetch_add(1, std::memory_order_relaxed);
@@ -121,9 +130,9 @@ bool Append(const void* records, std::size_t bytes, const void* tail, std::size_
   state.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const std::size_t total = (bytes + tail_bytes + 7) & ~std::size_t{7};
-  const bool same_page = Fits(total) && ((state.used ^ (state.used + total)) >> 12) == 0;
+  const bool at_once = state.used + total <= state.fast_end && state.generation == Generation();
   bool written = true;
-  if (same_page) {
+  if (at_once) {
     Copy(records, bytes, tail, tail_bytes, total);
   } else {
     written = AppendSlowly(records, bytes, tail, tail_bytes, total);

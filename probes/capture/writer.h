@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/capture/window.h"
 #include "probes/wire.h"
 
 namespace loopscope::capture {
@@ -28,6 +29,10 @@ bool IsOpen() noexcept;
 // Appends whole records to this thread's chunk, together or not at all: `bytes` bytes at `records`, then `tail_bytes`
 // at `tail`, then zeros up to a multiple of 8; at most 60 KiB. Returns whether they were written.
 bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0) noexcept;
+
+// For AppendAtOnce: this thread's window, whose address holds as long as the thread, and the file's generation.
+Window& ThreadWindow() noexcept;
+const std::atomic<std::uint32_t>& FileGeneration() noexcept;
 
 // CLOCK_MONOTONIC in nanoseconds.
 std::uint64_t NowNs() noexcept;

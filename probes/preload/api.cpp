@@ -11,8 +11,6 @@
 namespace loopscope::loop {
 namespace {
 
-constinit thread_local void* torch_slot = nullptr;
-
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct Guard {
   Guard() noexcept { pthread_mutex_lock(&lock); }
@@ -70,7 +68,8 @@ const ProbeApi* Api() noexcept {
       .user_range = UserRange,
       .claimed = [](const char* key) { return Claimed(key); },
       .in_backward = InBackward,
-      .thread_slot = [] { return &torch_slot; },
+      .thread_window = [] { return &capture::ThreadWindow(); },
+      .file_generation = &capture::FileGeneration(),
       .set_torch_hooks = SetTorchHooks,
   };
   return Active() ? &api : nullptr;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/capture/window.h"
+
 namespace loopscope {
 
 enum GateBit : std::uint32_t {
@@ -46,9 +48,10 @@ struct ProbeApi {
   void (*fact)(const char* key, const char* value);
   void (*applied)(const char* key, const char* where, const char* old_value, const char* now, std::uint32_t flags);
   void (*user_range)(std::uint32_t name, bool is_step, std::uint64_t start_ns, std::uint64_t end_ns);  // string id
-  bool (*claimed)(const char* key);  // the program applies this treatment itself
-  bool (*in_backward)();             // this thread is inside torch::autograd::backward
-  void** (*thread_slot)();           // a pointer of the LibTorch probe's, one per thread; null at first
+  bool (*claimed)(const char* key);     // the program applies this treatment itself
+  bool (*in_backward)();                // this thread is inside torch::autograd::backward
+  capture::Window* (*thread_window)();  // this thread's; its address holds as long as the thread
+  const std::atomic<std::uint32_t>* file_generation;
   void (*set_torch_hooks)(const TorchHooks* hooks);
 };
 

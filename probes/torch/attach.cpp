@@ -78,6 +78,7 @@ const TorchHooks kHooks{
     .moment =
         [](Moment moment) {
           Guarded([&] {
+            if (api->tracing) AskForInputs();
             ApplyTreatments(moment);
             if (moment == Moment::kStepEnd) WriteFacts();
           });

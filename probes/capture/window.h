@@ -1,0 +1,42 @@
+// The part of a thread's chunk that can be written to at once: within pages that were touched before. What does not
+// fit takes the writer's longer way (Append).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "probes/wire.h"
+
+namespace loopscope::capture {
+
+struct Window {
+  unsigned char* records = nullptr;  // of the chunk
+  wire::ChunkHeader* header = nullptr;
+  std::uint32_t used = 0;        // bytes
+  std::uint32_t fast_end = 0;    // `used` may grow up to here at once
+  std::uint32_t capacity = 0;    // bytes of records that fit into the chunk
+  std::uint32_t generation = 0;  // the chunk is ours only while the file's generation is this
+  bool busy = false;             // a signal handler that records must not enter a record half written
+  bool unnamed = false;          // the thread's name is still to be written
+};
+
+// Writes records of `kBytes` bytes (a multiple of 8) where they fit at once; returns false where not.
+template <std::uint32_t kBytes>
+inline bool AppendAtOnce(Window& window, const std::atomic<std::uint32_t>& generation, const void* records) noexcept {
+  static_assert(kBytes % 8 == 0);
+  if (window.busy || window.used + kBytes > window.fast_end ||
+      window.generation != generation.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  window.busy = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(window.records + window.used, records, kBytes);
+  window.used += kBytes;
+  std::atomic_ref<std::uint32_t>(window.header->used).store(window.used, std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  window.busy = false;
+  return true;
+}
+
+}  // namespace loopscope::capture
