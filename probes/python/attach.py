@@ -47,7 +47,7 @@ class _Session:
         self._losses = check.Losses(torch, probe) if settings.mode == "check" else None
         self._treatments = Treatments(torch, settings.treatment)
         self._loaders = Loaders(probe, settings)
-        self._optimizers = Optimizers(probe, self.start)
+        self._optimizers = Optimizers(probe, settings, self.start)
         self._forward = None
 
     def install(self):

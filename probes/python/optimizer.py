@@ -11,8 +11,9 @@ from .probe import now_ns, text
 class Optimizers:
     """Wraps torch.optim; every class derived from Optimizer takes part, whoever wrote it."""
 
-    def __init__(self, probe, on_made):
+    def __init__(self, probe, settings, on_made):
         self._probe = probe
+        self._traces = settings.mode == "trace"
         self._on_made = on_made  # called before the first parameters are taken
         self._known = weakref.WeakKeyDictionary()  # optimizer -> (name, number of parameter tensors)
         self._open = threading.local()
@@ -22,8 +23,9 @@ class Optimizers:
 
         base = module.Optimizer
         wrapping.replace(base, "__init__", self._init)
-        wrapping.replace(base, "zero_grad", self._zero_grad)
-        wrapping.replace(torch.nn.Module, "zero_grad", self._zero_grad)
+        if self._traces or hooks.zero_grad_arguments:
+            wrapping.replace(base, "zero_grad", self._zero_grad)
+            wrapping.replace(torch.nn.Module, "zero_grad", self._zero_grad)
         module.register_optimizer_step_pre_hook(self._step_begins)
         module.register_optimizer_step_post_hook(self._step_ends)
 

@@ -6,7 +6,7 @@ import random
 from PIL import Image, ImageDraw
 
 CLASSES = 10
-SIZE = 96
+SIZE = 256
 
 
 def make(folder, samples, seed):
@@ -33,9 +33,9 @@ def _draw(label, draws):
     shape, filled = label // 2, label % 2 == 0
     image = Image.effect_noise((SIZE, SIZE), 40).convert("RGB")
     pen = ImageDraw.Draw(image)
-    x, y, r = draws.randint(30, 66), draws.randint(30, 66), draws.randint(16, 28)
+    x, y, r = draws.randint(80, 176), draws.randint(80, 176), draws.randint(44, 76)
     colour = tuple(draws.randint(120, 255) for _ in range(3))
-    style = {"fill": colour} if filled else {"outline": colour, "width": 3}
+    style = {"fill": colour} if filled else {"outline": colour, "width": 8}
     box = (x - r, y - r, x + r, y + r)
     if shape == 0:
         pen.ellipse(box, **style)
