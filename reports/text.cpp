@@ -150,7 +150,7 @@ void WriteHeadline(const Report& report, Page& page) {
   page.Blank();
   WriteGain(report, page);
   const bool diagnosed = Known(report.steps.mean_ms) || report.trials.empty();
-  if (diagnosed) page.Entry(kLabel, {"Limited by", Style::kBold}, {WhatLimits(report)});
+  if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {WhatLimits(report)});
 }
 
 void WriteSteps(const Report& report, Page& page) {

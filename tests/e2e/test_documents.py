@@ -63,7 +63,7 @@ def test_the_readme_can_be_refreshed():
 
 def test_the_readme_takes_no_output_without_speedups():
     with pytest.raises(ValueError, match="no report"):
-        refresh_readme().refreshed(README, "Loopscope  train\n\nLimited by nothing\n")
+        refresh_readme().refreshed(README, "Loopscope  train\n\nDiagnosis  nothing\n")
 
 
 def test_the_readme_shows_a_demo():
