@@ -181,7 +181,7 @@ void FillHeader() noexcept {
   header->pid = static_cast<std::uint32_t>(getpid());
   timespec real{};
   clock_gettime(CLOCK_REALTIME, &real);
-  header->start_mono_ns = NowNs();
+  header->start_mono_ns = KernelNs();
   header->start_real_ns = static_cast<std::uint64_t>(real.tv_sec) * 1'000'000'000u + real.tv_nsec;
 }
 

@@ -1,7 +1,6 @@
 #include "probes/capture/writer.h"
 
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@ namespace {
 constexpr std::uint64_t kStallNs = 1'000'000;
 
 constinit thread_local Window state;
+constinit thread_local ThreadClock thread_clock;
 
 std::atomic_ref<std::uint64_t> Counter(std::uint64_t& counter) noexcept {
   return std::atomic_ref<std::uint64_t>(counter);
@@ -99,10 +99,11 @@ void NameThread() noexcept {
 
 }  // namespace
 
+ThreadClock& CurrentThreadClock() noexcept {
+  return thread_clock;
+}
 std::uint64_t NowNs() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  return thread_clock.NowNs();
 }
 
 int Open(const char* path, const Options& options) noexcept {

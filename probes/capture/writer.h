@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/capture/thread_clock.h"
 #include "probes/capture/window.h"
 #include "probes/wire.h"
 
@@ -34,8 +35,9 @@ bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, 
 Window& ThreadWindow() noexcept;
 const std::atomic<std::uint32_t>& FileGeneration() noexcept;
 
-// CLOCK_MONOTONIC in nanoseconds.
+// CLOCK_MONOTONIC in nanoseconds, by this thread's clock: all times of one thread come from one.
 std::uint64_t NowNs() noexcept;
+ThreadClock& CurrentThreadClock() noexcept;  // its address holds as long as the thread
 
 // Why the file can grow no further, e.g. a full disk; null while it can. Once its last chunks are full, the writer
 // switches itself off, with one line on stderr.

@@ -68,6 +68,7 @@ const ProbeApi* Api() noexcept {
       .user_range = UserRange,
       .claimed = [](const char* key) { return Claimed(key); },
       .in_backward = InBackward,
+      .thread_clock = [] { return &capture::CurrentThreadClock(); },
       .thread_window = [] { return &capture::ThreadWindow(); },
       .file_generation = &capture::FileGeneration(),
       .set_torch_hooks = SetTorchHooks,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/capture/thread_clock.h"
 #include "probes/capture/window.h"
 
 namespace loopscope {
@@ -48,9 +49,10 @@ struct ProbeApi {
   void (*fact)(const char* key, const char* value);
   void (*applied)(const char* key, const char* where, const char* old_value, const char* now, std::uint32_t flags);
   void (*user_range)(std::uint32_t name, bool is_step, std::uint64_t start_ns, std::uint64_t end_ns);  // string id
-  bool (*claimed)(const char* key);     // the program applies this treatment itself
-  bool (*in_backward)();                // this thread is inside torch::autograd::backward
-  capture::Window* (*thread_window)();  // this thread's; its address holds as long as the thread
+  bool (*claimed)(const char* key);  // the program applies this treatment itself
+  bool (*in_backward)();             // this thread is inside torch::autograd::backward
+  capture::ThreadClock* (*thread_clock)();
+  capture::Window* (*thread_window)();  // this thread's; the address holds as long as it
   const std::atomic<std::uint32_t>* file_generation;
   void (*set_torch_hooks)(const TorchHooks* hooks);
 };

@@ -19,7 +19,6 @@
 
 #include "probes/torch/api.h"
 #include "probes/torch/inputs.h"
-#include "probes/torch/op_clock.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -52,7 +51,7 @@ struct KnownName {
 
 // One per thread that runs ops.
 struct OpenOps {
-  OpClock clock{api->now_ns};
+  capture::ThreadClock& clock = *api->thread_clock();
   capture::Window& window = *api->thread_window();
   // LibTorch's own state of this thread.
   const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();

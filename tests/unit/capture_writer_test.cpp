@@ -141,6 +141,19 @@ TEST(Crc32c, InstructionAgreesWithTable) {
   }
 }
 
+TEST(ThreadClock, NeverRunsBackwardsAndStaysWithTheKernels) {
+  constexpr std::uint64_t kOffNs = 20'000;
+  std::uint64_t last = 0;
+  const std::uint64_t until = KernelNs() + 60'000'000;  // several corrections
+  while (last < until) {
+    const std::uint64_t before = KernelNs(), now = NowNs(), after = KernelNs();
+    ASSERT_GE(now, last);
+    ASSERT_GE(now + kOffNs, before);
+    ASSERT_LE(now, after + kOffNs);
+    last = now;
+  }
+}
+
 TEST_F(CaptureWriter, WritesAPrivateFileThatStartsAndEndsInOrder) {
   ASSERT_EQ(Open(path_.c_str()), 0);
   EXPECT_TRUE(WriteMark(wire::MarkKind::kStepEnd, "mark", 7));

@@ -1,37 +1,45 @@
-#include "probes/torch/op_clock.h"
+#include "probes/capture/thread_clock.h"
 
-#include <cstdio>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 
-namespace loopscope {
+namespace loopscope::capture {
 namespace {
 
 constexpr double kMinBaselineNs = 5e6;      // a pair of readings is off by some 50 ns
 constexpr double kMaxIntervalNs = 20e6;     // between corrections
 constexpr double kIntervalOfBaseline = 16;  // an interval is this part of the baseline: then off by a few ns
 
+#if defined(__x86_64__)
+// The kernel trusts a counter only that is constant and the same on all processors.
+bool CounterIsTheKernelsClock() noexcept {
+  const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char name[8] = "";
+  const bool is = read(fd, name, 4) == 4 && std::strcmp(name, "tsc\n") == 0;
+  close(fd);
+  return is;
+}
+#endif
+
 }  // namespace
 
-bool OpClock::CounterIsTheKernelsClock() {
-#if defined(__x86_64__)
-  static const bool is = [] {
-    char name[32] = "";
-    std::FILE* file = std::fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-    if (file == nullptr) return false;
-    const bool read = std::fgets(name, sizeof name, file) != nullptr;
-    std::fclose(file);
-    return read && std::strcmp(name, "tsc\n") == 0;
-  }();
-  return is;
-#else
-  return false;
-#endif
+std::uint64_t KernelNs() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::uint64_t OpClock::Correct() {
+std::uint64_t ThreadClock::Correct() noexcept {
 #if defined(__x86_64__)
+  static const bool trusted = CounterIsTheKernelsClock();
+  if (!trusted) return KernelNs();
   const std::uint64_t ticks = __rdtsc();
-  const std::uint64_t kernel_ns = kernel_ns_();
+  const std::uint64_t kernel_ns = KernelNs();
   if (first_ticks_ == 0) {
     first_ticks_ = ticks;
     first_ns_ = kernel_ns;
@@ -47,8 +55,8 @@ std::uint64_t OpClock::Correct() {
   correct_at_ = ticks + static_cast<std::uint64_t>(std::min(kMaxIntervalNs, baseline_ns / kIntervalOfBaseline) / rate);
   return anchor_ns_;
 #else
-  return kernel_ns_();
+  return KernelNs();
 #endif
 }
 
-}  // namespace loopscope
+}  // namespace loopscope::capture
