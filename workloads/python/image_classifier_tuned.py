@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--data", default="image_data_files")
     parser.add_argument("--samples", type=int, default=1200)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
 
