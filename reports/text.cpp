@@ -27,7 +27,9 @@ std::string RunFacts(const RunInfo& run) {
   if (run.cores > 0) facts.push_back(fmt::format("{} core{}", run.cores, run.cores == 1 ? "" : "s"));
   for (const std::string& gpu : run.gpus) facts.push_back(gpu);
   if (run.ranks > 1) facts.push_back(fmt::format("{} ranks", run.ranks));
-  for (const auto& [name, version] : run.versions) facts.push_back(name + " " + version);
+  for (const auto& [name, version] : run.versions) {
+    if (name != "kernel") facts.push_back(name + " " + version);  // in the JSON; too long for a headline
+  }
   return fmt::format("{}", fmt::join(facts, ", "));
 }
 

@@ -234,6 +234,8 @@ Result<Trace> ReadCapture(const Input& input) {
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
   std::error_code error;
   AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);
+  const auto torch = trace.facts.find("torch.version");
+  if (torch != trace.facts.end()) trace.run.versions.try_emplace("torch", torch->second);
   return trace;
 }
 
