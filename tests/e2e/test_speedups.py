@@ -49,8 +49,7 @@ def table():
     if len(rows) < len(CURES) + 3:
         return  # a part of the tests was run: the table stays as it is
     lines = ["# What each fix brings on the reference workload", "",
-             "Measured by `tests/e2e/test_speedups.py` (`make long`), on the processor named in each report:",
-             f"{rows['host']}.", "", "| program | fix | speedup, 95 % interval | n | verdict | training |",
+             f"Measured on {rows['host']}, by `tests/e2e/test_speedups.py` (`make long`).", "", "| program | fix | speedup, 95 % interval | n | verdict | training |",
              "|---|---|---|---|---|---|", *(rows[key] for key in rows if key != "host"), ""]
     TABLE.write_text("\n".join(lines))
 
