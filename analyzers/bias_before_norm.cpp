@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyzers/devices.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
@@ -61,8 +62,7 @@ class Search {
       const EventDetail* detail = timeline.detail(ref);
       if (!detail || !timeline.outermost_op(ref)) return;
       if (norms_.Has(timeline.event(ref)) && Trains(timeline.inputs(ref))) training_norms_.push_back(ref);
-      if (detail->producer == kNone) return;
-      ++readers_[detail->producer];
+      for (const std::uint32_t sequence : timeline.input_producers(ref)) ++readers_[sequence];
     });
   }
 
@@ -104,7 +104,7 @@ class Search {
   const Timeline& timeline_;
   NameSet layers_, norms_;
   std::vector<EventRef> training_norms_;
-  std::unordered_map<std::uint32_t, int> readers_;  // outermost ops by the sequence number of their first input's maker
+  std::unordered_map<std::uint32_t, int> readers_;  // outermost ops by the sequence numbers of their inputs' makers
 };
 
 // What the training steps spend on norms and on each parameter, per step.
@@ -115,16 +115,17 @@ struct Upkeep {
 
 Upkeep MeasureUpkeep(const Timeline& timeline) {
   const NameSet accumulations(timeline.trace(), IsAccumulateNode), norms(timeline.trace(), IsNormBackward);
+  const OpCost cost(timeline);
   double ms = 0, parameters = 0, norm_ms = 0;
   timeline.ForEachSteady([&](EventRef ref) {
     const Event& event = timeline.event(ref);
     const bool accumulation = accumulations.Has(event);
     parameters += accumulation;
     if (event.is_range(RangeCategory::kOptimizer) || event.is_range(RangeCategory::kZeroGrad) || accumulation) {
-      ms += Ms(event.duration_ns());
+      ms += cost.Ms(ref);
     }
     const auto norm = [&](const Event& up) { return norms.Has(up); };
-    if (norms.Has(event) && !HasAncestor(timeline, ref, norm)) norm_ms += Ms(event.duration_ns());
+    if (norms.Has(event) && !HasAncestor(timeline, ref, norm)) norm_ms += cost.Ms(ref);
   });
   return {PerStep(timeline, norm_ms), parameters > 0 ? ms / parameters : 0};
 }
@@ -135,6 +136,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const Matches matches = Search(timeline).Find();
   if (!matches.norm) return {Finding::NotApplicable("no batch norm in training mode was seen")};
+  if (timeline.trace().run.source != "capture") {
+    return {Finding::CannotTell("the trace does not say which operator made another's input")};
+  }
   if (matches.sites.empty()) return {};
   const double steps = timeline.detail_steps();
   const double biases = static_cast<double>(matches.sites.count()) / steps;

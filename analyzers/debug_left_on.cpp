@@ -48,6 +48,37 @@ std::array<SwitchUse, std::size(kSwitches)> Uses(const Timeline& timeline) {
   return uses;
 }
 
+// Where no step was seen: ops of the whole trace.
+std::array<std::uint64_t, std::size(kSwitches)> OpsWith(const Trace& trace, std::uint64_t& all) {
+  std::array<std::uint64_t, std::size(kSwitches)> ops{};
+  for (const Thread& thread : trace.threads) {
+    for (const Event& event : thread.events) {
+      if (event.kind != EventKind::kOp) continue;
+      ++all;
+      for (std::size_t i = 0; i < ops.size(); ++i) ops[i] += (event.flags & kSwitches[i].flag) != 0;
+    }
+  }
+  return ops;
+}
+
+std::vector<Finding> RunWithoutSteps(const Timeline& timeline) {
+  std::uint64_t all = 0;
+  const auto ops = OpsWith(timeline.trace(), all);
+  Finding finding;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i] == 0 || static_cast<double>(ops[i]) < kMinShareOfSteps * static_cast<double>(all)) continue;
+    finding.title += (finding.title.empty() ? "" : " and ") + std::string(kSwitches[i].name);
+    finding.severity = std::max(finding.severity, kSwitches[i].severity);
+    finding.evidence.push_back(
+        {fmt::format("{} is on in {} of {}", kSwitches[i].name, ops[i], Counted(all, "recorded operator")),
+         ops[i],
+         {}});
+  }
+  if (finding.evidence.empty()) return {Finding::CannotTell(timeline.why_no_steps())};
+  finding.title += " left on; what it costs cannot be told without a timed step";
+  return {finding};
+}
+
 struct Setting {
   std::string text;
   Severity severity;
@@ -74,6 +105,7 @@ std::vector<Setting> CostlySettings(const RunInfo& run) {
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
+  if (timeline.steady().empty()) return RunWithoutSteps(timeline);
   const auto uses = Uses(timeline);
   const std::size_t steps = timeline.steady().size();
   std::string names;
@@ -112,7 +144,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 }  // namespace
 
 extern const Analyzer kDebugLeftOn;
-const Analyzer kDebugLeftOn{
-    .id = "debug-left-on", .question = "Is a debugging switch on in the steps that count?", .run = Run};
+const Analyzer kDebugLeftOn{.id = "debug-left-on",
+                            .question = "Is a debugging switch on in the steps that count?",
+                            .run = Run,
+                            .without_steps = true};
 
 }  // namespace loopscope

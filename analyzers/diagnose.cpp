@@ -33,10 +33,24 @@ std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
   return std::nullopt;
 }
 
+// Rules that need no operators: they look at the loop and at facts.
+constexpr std::string_view kWithoutOps[] = {"input-starvation"};
+
+// Where no probe could be loaded into the program's torch, a rule about its operators is not clear but blind.
+std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& timeline) {
+  if (std::ranges::find(kWithoutOps, analyzer.id) != std::end(kWithoutOps)) return std::nullopt;
+  for (const Mark& mark : timeline.trace().marks) {
+    const std::string_view said = timeline.trace().text(mark.name);
+    if (mark.kind == MarkKind::kProbeOff && said.starts_with("LibTorch probe off")) return std::string(said);
+  }
+  return std::nullopt;
+}
+
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {
   finding.rule = analyzer.id;
   if (finding.verdict != Verdict::kFound) return;
   finding.advice = RuleAdvice(analyzer.id);
+  finding.examples = RuleExamples(analyzer.id);
   std::optional<Where> place;
   if (!finding.evidence.empty()) place = finding.evidence.front().where;
   if (place) place->path = RelativePath(place->path, timeline.trace().run.working_directory);
@@ -59,8 +73,12 @@ RuleRow RowOf(const Analyzer& analyzer, const std::vector<Finding>& findings) {
 
 std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
   const std::optional<std::string> nothing = WhyNothingCanBeSaid(timeline);
+  const bool speaks = analyzer.without_steps && timeline.steps().empty();
   std::vector<Finding> findings =
-      nothing ? std::vector<Finding>{Finding::CannotTell(*nothing)} : analyzer.run(timeline);
+      nothing && !speaks ? std::vector<Finding>{Finding::CannotTell(*nothing)} : analyzer.run(timeline);
+  if (std::ranges::find(findings, Verdict::kFound, &Finding::verdict) == findings.end()) {
+    if (const auto blind = WhyBlind(analyzer, timeline)) findings = {Finding::CannotTell(*blind)};
+  }
   for (Finding& finding : findings) Complete(finding, analyzer, timeline);
   return findings;
 }

@@ -6,6 +6,7 @@
 
 #include "analyzers/anomaly_cost.h"
 #include "analyzers/evidence.h"
+#include "analyzers/fp32_devices.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
 
@@ -135,6 +136,7 @@ class Meter {
 };
 
 std::vector<Finding> Run(const Timeline& timeline) {
+  if (!timeline.devices().empty()) return JudgeFp32OnDevices(timeline);
   const std::string units = FastUnits(timeline.trace().run);
   if (units.empty()) return {Finding::NotApplicable("this CPU has no 16-bit floating point units")};
   const Compute measured = Meter(timeline).Measure();
@@ -166,7 +168,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 extern const Analyzer kFp32Compute;
 const Analyzer kFp32Compute{.id = "fp32-compute",
-                            .question = "Does the CPU compute in float32 although it has faster 16-bit units?",
+                            .question = "Does the loop compute in float32 although there are faster 16-bit units?",
                             .run = Run};
 
 }  // namespace loopscope

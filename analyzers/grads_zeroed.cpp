@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "analyzers/devices.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
@@ -22,16 +23,17 @@ struct Zeroing {
 Zeroing Collect(const Timeline& timeline) {
   const NameSet fills(timeline.trace(), ops::IsZeroFill), adds(timeline.trace(), ops::IsAccumulate),
       nodes(timeline.trace(), IsAccumulateNode);
+  const OpCost cost(timeline);
   Zeroing zeroing;
   timeline.ForEachSteady([&](EventRef ref) {
     const Event& event = timeline.event(ref);
     zeroing.zero_grad_seen |= event.is_range(RangeCategory::kZeroGrad);
     if (adds.Has(event) && HasAncestor(timeline, ref, [&](const Event& up) { return nodes.Has(up); })) {
-      zeroing.accumulate_ms += Ms(event.duration_ns());
+      zeroing.accumulate_ms += cost.Ms(ref);
     }
     if (!fills.Has(event) || !timeline.inside(ref, RangeCategory::kZeroGrad)) return;
     if (HasAncestor(timeline, ref, [&](const Event& up) { return fills.Has(up); })) return;
-    zeroing.fills.Add(timeline.where(ref), Ms(event.duration_ns()));
+    zeroing.fills.Add(timeline.where(ref), cost.Ms(ref));
   });
   zeroing.fills.FoldUnknown();
   return zeroing;

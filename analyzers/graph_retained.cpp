@@ -1,80 +1,129 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
 
 namespace loopscope {
 namespace {
 
 constexpr int kMinCrossings = 3;                       // steps in a row whose sum holds the step before
 constexpr double kNegligibleBytesPerStep = 16 * 1024;  // growth below this is no reason to hurry
+constexpr std::size_t kStretches = 4;      // of the steady steps: memory that grows steadily does so in each
+constexpr double kMinShareOfGrowth = 0.5;  // of the mean, in each stretch
 
-// How many steps a sum reaches back: each addition is linked to the one that made its first input.
+// What a running sum or mean is made of.
+bool IsArithmetic(std::string_view name) {
+  if (!name.starts_with("aten::")) return false;
+  name.remove_prefix(6);
+  if (name.ends_with('_')) name.remove_suffix(1);
+  constexpr std::string_view kNames[] = {"add", "sub", "rsub", "mul", "div", "lerp"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// How many steps a sum reaches back: each addition or product is linked to those that made its inputs.
 class Chains {
  public:
-  explicit Chains(const Timeline& timeline) {
-    const NameSet adds(timeline.trace(), ops::IsAccumulate);
+  explicit Chains(const Timeline& timeline) : timeline_(timeline), links_(timeline.trace(), IsArithmetic) {
     timeline.ForEachDetailed([&](EventRef ref) {
       const Event& event = timeline.event(ref);
-      const EventDetail* detail = timeline.detail(ref);
-      if (!adds.Has(event) || !(event.flags & wire::kOpGraph) || !detail) return;
-      Link(timeline, adds, ref, timeline.producer(detail->producer));
+      if (links_.Has(event) && (event.flags & wire::kOpGraph)) Link(ref);
     });
   }
 
-  // The additions that reach back `kMinCrossings` steps or more, by call site.
+  // The operators that reach back `kMinCrossings` steps or more, by call site.
   const CallSites& sites() const { return sites_; }
 
  private:
-  void Link(const Timeline& timeline, const NameSet& adds, EventRef ref, EventRef producer) {
-    if (!Exists(producer) || !adds.Has(timeline.event(producer))) return;
-    const int step = timeline.step_at(timeline.event(ref).start_ns);
-    const int made = timeline.step_at(timeline.event(producer).start_ns);
-    if (made > step || timeline.event(producer).start_ns >= timeline.event(ref).start_ns) return;
-    const auto before = crossings_.find(producer.index);
-    const int crossings = (before == crossings_.end() ? 0 : before->second) + (made < step ? 1 : 0);
+  void Link(EventRef ref) {
+    int crossings = -1;
+    bool reaches_back = false;  // directly, by an input that reaches back farthest
+    for (const std::uint32_t sequence : timeline_.input_producers(ref)) {
+      const EventRef producer = timeline_.producer(sequence);
+      if (!Exists(producer) || !links_.Has(timeline_.event(producer))) continue;
+      const int step = timeline_.step_at(timeline_.event(ref).start_ns);
+      const int made = timeline_.step_at(timeline_.event(producer).start_ns);
+      if (made > step || timeline_.event(producer).start_ns >= timeline_.event(ref).start_ns) continue;
+      const auto before = crossings_.find(producer.index);
+      const int through = (before == crossings_.end() ? 0 : before->second) + (made < step ? 1 : 0);
+      if (through > crossings) reaches_back = false;
+      if (through >= crossings) reaches_back |= made < step;
+      crossings = std::max(crossings, through);
+    }
+    if (crossings < 0) return;
     crossings_[ref.index] = crossings;
-    if (crossings >= kMinCrossings && made < step) sites_.Add(timeline.where(ref));
+    if (crossings >= kMinCrossings && reaches_back) sites_.Add(timeline_.where(ref));
   }
+
+  const Timeline& timeline_;
+  NameSet links_;
 
   std::unordered_map<std::uint32_t, int> crossings_;  // by event of the training thread
   CallSites sites_;
 };
 
-// Mean growth of the resident memory per step, from the first steady step to the last; empty when it was not recorded.
-std::optional<double> GrowthBytesPerStep(const Timeline& timeline) {
+// Mean growth of the resident memory per step between two times that it was read; empty when no step lies between.
+std::optional<double> GrowthBytesPerStep(const Timeline& timeline, const Mark& first, const Mark& last) {
+  const auto between = [&](const Step& step) {
+    return step.time.end_ns > first.time_ns && step.time.end_ns <= last.time_ns;
+  };
+  const auto steps = std::ranges::count_if(timeline.steps(), between);
+  if (steps == 0) return std::nullopt;
+  return (static_cast<double>(last.value) - static_cast<double>(first.value)) / static_cast<double>(steps);
+}
+
+struct Growth {
+  double bytes_per_step = 0;
+  bool steady = false;
+};
+
+// Over the steady steps; empty when memory was not read at two of them.
+std::optional<Growth> GrowthOf(const Timeline& timeline) {
   const std::int64_t from = timeline.steps()[timeline.steady().front()].time.start_ns;
   const std::int64_t to = timeline.steps()[timeline.steady().back()].time.end_ns;
-  std::optional<double> first, last;
-  int marks = 0;
-  for (const Mark& mark : timeline.trace().marks) {
-    if (mark.kind != MarkKind::kResidentBytes || mark.time_ns < from || mark.time_ns > to) continue;
-    last = static_cast<double>(mark.value);
-    if (!first) first = last;
-    ++marks;
+  std::vector<Mark> read;
+  std::ranges::copy_if(timeline.trace().marks, std::back_inserter(read), [&](const Mark& mark) {
+    return mark.kind == MarkKind::kResidentBytes && mark.time_ns >= from && mark.time_ns <= to;
+  });
+  if (read.empty()) return std::nullopt;
+  const std::optional<double> mean = GrowthBytesPerStep(timeline, read.front(), read.back());
+  if (!mean) return std::nullopt;
+  Growth growth{*mean, read.size() > kStretches && *mean > 0};
+  for (std::size_t i = 0; i < kStretches && growth.steady; ++i) {
+    const Mark &first = read[i * (read.size() - 1) / kStretches],
+               &last = read[(i + 1) * (read.size() - 1) / kStretches];
+    growth.steady = GrowthBytesPerStep(timeline, first, last).value_or(0) >= kMinShareOfGrowth * *mean;
   }
-  if (marks < 2) return std::nullopt;
-  return (*last - *first) / (marks - 1);
+  return growth;
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const Chains chains(timeline);
+  const std::optional<Growth> growth = GrowthOf(timeline);
+  const bool grows = growth && growth->bytes_per_step >= kNegligibleBytesPerStep;
   if (chains.sites().empty()) {
+    if (grows && growth->steady) {
+      return {Finding::CannotTell(fmt::format("memory grows by {:.2f} MB per step, and no sum was seen that holds it",
+                                              growth->bytes_per_step / 1e6))};
+    }
+    if (timeline.trace().run.source != "capture") {
+      return {Finding::CannotTell("the trace does not say which operator made another's input")};
+    }
     if (timeline.detail_steps() > kMinCrossings) return {};
     return {Finding::CannotTell(fmt::format("the detail window holds {}, and a chain over {} is asked for",
                                             Counted(static_cast<std::uint64_t>(timeline.detail_steps()), "timed step"),
                                             kMinCrossings))};
   }
-  const std::optional<double> growth = GrowthBytesPerStep(timeline);
-  const bool grows = growth && *growth >= kNegligibleBytesPerStep;
   Finding finding;
   finding.severity = growth && !grows ? Severity::kLow : Severity::kMedium;
   finding.title = "a sum over the steps keeps every step's graph alive";
-  if (grows) finding.title += fmt::format(": memory grows by {:.2f} MB per step", *growth / 1e6);
+  if (grows) finding.title += fmt::format(": memory grows by {:.2f} MB per step", growth->bytes_per_step / 1e6);
   finding.evidence = chains.sites().Describe([&](const CallSites::Site& site) {
     return fmt::format("adds to a sum that holds the graphs of {} or more earlier steps, seen {}", kMinCrossings,
                        Counted(site.count, "time"));

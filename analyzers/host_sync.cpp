@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <map>
+
+#include "analyzers/devices.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/device_links.h"
 #include "profiler/core/op_names.h"
 
 namespace loopscope {
@@ -9,6 +13,7 @@ namespace {
 
 // A site that reads less often than every other step is a log line, not a habit.
 constexpr double kMinReadsPerStep = 0.5;
+constexpr double kMinSharePct = 1;  // of the step's work, that a device idles after the waits
 
 struct Reads {
   CallSites sites;
@@ -41,7 +46,72 @@ Reads Collect(const Timeline& timeline) {
   return found;
 }
 
+// A call that made the host wait for the device, in order of time.
+struct Wait {
+  Interval time;
+  std::optional<Where> where;
+  std::string_view name;
+  bool library = false;
+};
+
+// By the outermost operator around the call, or the call itself: "aten::item", "cudaDeviceSynchronize".
+std::vector<Wait> CollectWaits(const Timeline& timeline) {
+  const NameSet nodes(timeline.trace(), ops::IsBackwardNode);
+  const DeviceCopies copies(timeline.trace());
+  HostCallReader reader(copies);
+  std::vector<Wait> waits;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (ref.thread != timeline.training_thread()) return;
+    if (!event.is_range(RangeCategory::kSync) && !event.is_range(RangeCategory::kDeviceCall)) return;
+    if (reader.Read(event) != HostCall::kWait) return;
+    std::string_view name = timeline.name(ref);
+    for (std::uint32_t up = timeline.parent(ref); up != kNone; up = timeline.parent({ref.thread, up})) {
+      if (timeline.event({ref.thread, up}).kind == EventKind::kOp) name = timeline.name({ref.thread, up});
+    }
+    const Where* where = timeline.where(ref);
+    waits.push_back({{event.start_ns, event.end_ns},
+                     where ? std::optional(*where) : std::nullopt,
+                     name,
+                     BelongsToLibrary(timeline, ref, nodes)});
+  });
+  return waits;
+}
+
+// What each wait cost: the device's idle time of that cause from the wait to the next one.
+std::vector<Finding> JudgeDevice(const Timeline& timeline) {
+  const std::vector<Wait> waits = CollectWaits(timeline);
+  CallSites sites;
+  std::map<std::optional<Where>, std::string_view> names;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    if (waits[i].library) continue;
+    const std::int64_t until_ns = i + 1 < waits.size() ? waits[i + 1].time.start_ns : INT64_MAX;
+    sites.Add(waits[i].where ? &*waits[i].where : nullptr,
+              IdleMs(timeline, IdleCause::kHostSync, {waits[i].time.start_ns, until_ns}));
+    names.emplace(waits[i].where, waits[i].name);
+  }
+  sites.DropRarerThan(kMinReadsPerStep * static_cast<double>(timeline.steady().size()));
+  sites.FoldUnknown();
+  const double ms = PerStep(timeline, sites.ms());
+  if (sites.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
+  const double count = PerStep(timeline, static_cast<double>(sites.count()));
+  Finding finding =
+      Costing(timeline, ms,
+              fmt::format("the host waits for the GPU {:.3g} times per step; the GPU then idles for {} ({})", count,
+                          MsText(ms), ShareText(timeline, ms)));
+  finding.evidence = sites.Describe([&](const CallSites::Site& site) {
+    const auto name = names.find(site.where);
+    return fmt::format("{} {:.3g} times per step, GPU idle {} after it", name == names.end() ? "a wait" : name->second,
+                       PerStep(timeline, static_cast<double>(site.count)), MsText(PerStep(timeline, site.ms)));
+  });
+  return {finding};
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
+  if (timeline.device_coverage().used && !timeline.devices().empty()) {
+    if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
+    return JudgeDevice(timeline);
+  }
   Reads reads = Collect(timeline);
   if (reads.of_device > 0) {
     return {Finding::CannotTell(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzers/devices.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
 
@@ -15,11 +16,17 @@ struct Waits {
   std::uint64_t steps = 0;                   // that waited
 };
 
+// A GPU that still has work does not notice that the training thread waits.
+std::int64_t WaitNs(const Timeline& timeline, const Step& step) {
+  if (WhyNotCauses(timeline)) return step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
+  return static_cast<std::int64_t>(IdleMs(timeline, IdleCause::kLoader, step.time) * 1e6);
+}
+
 Waits Measure(const Timeline& timeline) {
   Waits waits;
   for (const std::uint32_t index : timeline.steady()) {
     const Step& step = timeline.steps()[index];
-    const std::int64_t wait_ns = step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
+    const std::int64_t wait_ns = WaitNs(timeline, step);
     waits.wait_ns += wait_ns;
     waits.steps += wait_ns > 0;
     waits.longest_ns = std::max(waits.longest_ns, wait_ns);
@@ -53,7 +60,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   // Without the step that waited longest: one hiccup of the disk is no starved loop.
   const double usual_ms = PerStep(timeline, Ms(waits.wait_ns - waits.longest_ns));
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
-  const double ms = PerStep(timeline, Ms(waits.wait_ns));
+  // Nor is the hiccup charged to the habit.
+  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : PerStep(timeline, Ms(waits.wait_ns));
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back(

@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
 
+#include "analyzers/devices.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
@@ -34,12 +39,53 @@ bool IsFirstLayer(std::string_view name) {
 // Copies between the loader's start and the forward pass, as candidates: the batch's size is known only afterwards.
 struct Copy {
   EventRef outermost;
-  std::int64_t bytes = 0;
+  TensorText made;       // what was copied
+  bool written = false;  // its shape is written in place afterwards: then a copy may be needed
+  bool viewed = false;   // a view of its shape was taken, which may be written just so
+
+  std::int64_t bytes() const { return made.bytes(); }
 };
+
+// Into memory that the program keeps, such as the input of a captured graph: a copy of the loop's own.
+bool IsBareCopy(std::string_view name) {
+  return name == "aten::copy_";
+}
+
+// Operators that give all of their first input new values: nobody copies for those.
+bool Overwrites(std::string_view name) {
+  constexpr std::string_view kNames[] = {"aten::copy_",   "aten::zero_",    "aten::fill_",     "aten::normal_",
+                                         "aten::random_", "aten::uniform_", "aten::bernoulli_"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// Operators that write their first input; those that only change how it is looked at are none.
+bool IsInPlace(std::string_view name) {
+  constexpr std::string_view kNotWriting[] = {"aten::requires_grad_", "aten::detach_",     "aten::squeeze_",
+                                              "aten::unsqueeze_",     "aten::transpose_",  "aten::t_",
+                                              "aten::rename_",        "aten::as_strided_", "aten::swapaxes_",
+                                              "aten::swapdims_"};
+  return name.starts_with("aten::") && name.ends_with('_') &&
+         std::ranges::find(kNotWriting, name) == std::end(kNotWriting);
+}
+
+bool IsView(std::string_view name) {
+  constexpr std::string_view kNames[] = {"aten::slice",   "aten::select", "aten::narrow", "aten::view",
+                                         "aten::reshape", "aten::split",  "aten::unbind", "aten::chunk",
+                                         "aten::permute", "aten::flatten"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
 
 class StepCopies {
  public:
-  StepCopies(const Timeline& timeline) : timeline_(timeline), copies_(timeline.trace(), IsCopyOrTo) {}
+  StepCopies(const Timeline& timeline)
+      : timeline_(timeline),
+        copies_(timeline.trace(), IsCopyOrTo),
+        in_place_(timeline.trace(), IsInPlace),
+        views_(timeline.trace(), IsView),
+        overwrites_(timeline.trace(), Overwrites),
+        cost_(timeline) {}
+
+  double CostMs(const Copy& copy) const { return cost_.Ms(copy.outermost); }
 
   // A copy that changes neither type nor device nor layout, and that no other operator (stack, cat, contiguous,
   // pin_memory, a convolution) makes for its own sake.
@@ -57,7 +103,23 @@ class StepCopies {
       if (!copies_.Has(timeline_.event(up)) || ChangesLayout(up)) return std::nullopt;
       outermost = up;
     }
-    return Copy{outermost, to.bytes()};
+    return Copy{outermost, to};
+  }
+
+  // Looks at an operator after `copies` were made: does it write one of them?
+  void NoteWrites(EventRef ref, std::vector<Copy>& copies) const {
+    const Event& event = timeline_.event(ref);
+    const bool writes = in_place_.Has(event), views = views_.Has(event);
+    if (copies.empty() || (!writes && !views) || !timeline_.outermost_op(ref)) return;
+    const std::vector<TensorText> inputs = ParseInputs(timeline_.inputs(ref));
+    if (inputs.empty() || !inputs[0].defined) return;
+    for (Copy& copy : copies) {
+      if (event.start_ns < timeline_.event(copy.outermost).end_ns || inputs[0].dtype != copy.made.dtype) continue;
+      const bool same = inputs[0].sizes == copy.made.sizes;
+      copy.viewed |= views && same;
+      const bool part = copy.viewed && !same && inputs[0].elements() <= copy.made.elements();
+      copy.written |= writes && (part || (same && !overwrites_.Has(event)));
+    }
   }
 
  private:
@@ -70,7 +132,8 @@ class StepCopies {
   }
 
   const Timeline& timeline_;
-  NameSet copies_;
+  NameSet copies_, in_place_, views_, overwrites_;
+  OpCost cost_;
 };
 
 struct Batch {
@@ -80,18 +143,31 @@ struct Batch {
 
 struct Found {
   CallSites training, loading;  // on the training thread, on loader threads; over the detail steps
+  CallSites written, kept;      // that may be needed: written in place afterwards, into memory that the program keeps
   bool batch_known = false;
 };
 
+CallSites& PlaceOf(const Timeline& timeline, const Copy& copy, CallSites& needless, Found& found) {
+  if (IsBareCopy(timeline.name(copy.outermost))) return found.kept;
+  return copy.written ? found.written : needless;
+}
+
 // Copies of batch size on another thread of the same process: they cost only what the loop then waits for.
 void AddLoaderThreads(const Timeline& timeline, const StepCopies& copies, const Step& step, Batch batch, Found& found) {
+  const double least_bytes = kMinShareOfBatch * static_cast<double>(batch.bytes);
   for (std::uint32_t thread = 0; thread < timeline.trace().threads.size(); ++thread) {
     if (thread == timeline.training_thread()) continue;
+    std::vector<Copy> made;
     timeline.ForEach(thread, step.time, [&](EventRef ref) {
+      if (timeline.event(ref).kind != EventKind::kOp) return;
+      copies.NoteWrites(ref, made);
       const std::optional<Copy> copy = copies.Needless(ref);
-      if (!copy || static_cast<double>(copy->bytes) < kMinShareOfBatch * static_cast<double>(batch.bytes)) return;
-      found.loading.Add(timeline.where(copy->outermost), Ms(timeline.event(copy->outermost).duration_ns()));
+      if (copy && static_cast<double>(copy->bytes()) >= least_bytes) made.push_back(*copy);
     });
+    for (const Copy& copy : made) {
+      PlaceOf(timeline, copy, found.loading, found)
+          .Add(timeline.where(copy.outermost), Ms(timeline.event(copy.outermost).duration_ns()));
+    }
   }
 }
 
@@ -114,6 +190,7 @@ void AddStep(const Timeline& timeline, const StepCopies& copies, const NameSet& 
       return;
     }
     if (!loading) return;
+    copies.NoteWrites(ref, candidates);
     if (const std::optional<Copy> copy = copies.Needless(ref)) candidates.push_back(*copy);
   });
   if (batch.bytes == 0) return;
@@ -121,10 +198,24 @@ void AddStep(const Timeline& timeline, const StepCopies& copies, const NameSet& 
   // With one sample per batch, a copy out of a reused buffer looks the same and is needed.
   if (batch.samples <= 1) return;
   for (const Copy& copy : candidates) {
-    if (static_cast<double>(copy.bytes) < kMinShareOfBatch * static_cast<double>(batch.bytes)) continue;
-    found.training.Add(timeline.where(copy.outermost), Ms(timeline.event(copy.outermost).duration_ns()));
+    if (static_cast<double>(copy.bytes()) < kMinShareOfBatch * static_cast<double>(batch.bytes)) continue;
+    PlaceOf(timeline, copy, found.training, found).Add(timeline.where(copy.outermost), copies.CostMs(copy));
   }
   AddLoaderThreads(timeline, copies, step, batch, found);
+}
+
+// Cannot-tell where copies that matter may be needed.
+std::vector<Finding> WhyUnsure(const Timeline& timeline, const Found& found) {
+  const double steps = timeline.detail_steps();
+  if (SharePct(timeline, found.written.ms() / steps) >= kMinSharePct) {
+    return {
+        Finding::CannotTell("the batch is copied and then written in place: whether it may be written is not known")};
+  }
+  if (SharePct(timeline, found.kept.ms() / steps) >= kMinSharePct) {
+    return {
+        Finding::CannotTell("the batch is copied into memory that the program keeps: whether it must be is not known")};
+  }
+  return {};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
@@ -145,7 +236,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double ms = found.training.ms() / steps + exposed_loading;
   Finding finding =
       Costing(timeline, ms, fmt::format("the whole batch is copied on the CPU before use: {} per step", MsText(ms)));
-  if (SharePct(timeline, ms) < kMinSharePct) return {};
+  if (SharePct(timeline, ms) < kMinSharePct) return WhyUnsure(timeline, found);
   const auto text = [&](std::string_view thread) {
     return [=](const CallSites::Site& site) {
       return fmt::format("copies a batch on {}, {:.2g} times per step, {}", thread,

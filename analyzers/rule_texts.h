@@ -3,6 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "profiler/core/finding.h"
 
 namespace loopscope {
 
@@ -14,5 +17,9 @@ std::string RuleTitle(std::string_view id);
 
 // The first paragraph below "## Fix", on one line: what a finding advises.
 std::string RuleAdvice(std::string_view id);
+
+// The code blocks below "## Fix", ```cpp and ```python. Where the paragraph above one says "before and after", its
+// first half is before: up to the first empty line, or the first of two lines. Else the whole is after.
+std::vector<CodeExample> RuleExamples(std::string_view id);
 
 }  // namespace loopscope

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
+#include <vector>
 
+#include "analyzers/devices.h"
 #include "analyzers/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
@@ -17,13 +21,22 @@ bool IsAccumulateNode(std::string_view name) {
   return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
 }
 
+bool IsMultiTensor(std::string_view name) {
+  return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
+}
+
 struct OptimizerCall {
   EventRef range;
   std::int64_t begin_ns = 0;  // after the last backward pass inside: a closure's work is no optimizer work
   std::uint64_t ops = 0;
-  std::uint64_t tensors = 0;  // that the backward pass before it made gradients of; 0 when none was seen
+  std::uint64_t tensors = 0;  // that got a gradient since the call before; 0 when none was seen
+  bool multi_tensor = false;  // an operator inside takes many tensors at once
 
-  std::int64_t length_ns(const Timeline& timeline) const { return timeline.event(range).end_ns - begin_ns; }
+  // A closure's backward pass lies before begin_ns.
+  double cost_ms(const Timeline& timeline, const OpCost& cost) const {
+    const Event& event = timeline.event(range);
+    return cost.on_device() ? cost.Ms(range) : Ms(event.end_ns - begin_ns);
+  }
 };
 
 // The calls of steady steps. Autograd accumulates once per parameter tensor and backward pass, which tells how many
@@ -33,10 +46,18 @@ class Calls {
   explicit Calls(const Timeline& timeline)
       : timeline_(timeline),
         nodes_(timeline.trace(), ops::IsBackwardNode),
-        accumulations_(timeline.trace(), IsAccumulateNode) {
+        accumulations_(timeline.trace(), IsAccumulateNode),
+        adds_(timeline.trace(), ops::IsAccumulate),
+        multi_tensor_(timeline.trace(), IsMultiTensor) {
     timeline.ForEachSteady([&](EventRef ref) { Collect(ref); });
-    std::sort(accumulated_ns_.begin(), accumulated_ns_.end());
-    for (OptimizerCall& call : calls_) call.tensors = TensorsBefore(call.begin_ns);
+    std::ranges::sort(accumulated_, {}, &Accumulation::start_ns);
+    std::int64_t from_ns = INT64_MIN;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      calls_[i].tensors = TensorsIn({from_ns, calls_[i].begin_ns});
+      // Two optimizers step after the backward passes of both.
+      if (calls_[i].tensors == 0 && i > 0) calls_[i].tensors = calls_[i - 1].tensors;
+      from_ns = timeline.event(calls_[i].range).end_ns;
+    }
   }
 
   const std::vector<OptimizerCall>& all() const { return calls_; }
@@ -44,11 +65,16 @@ class Calls {
  private:
   void Collect(EventRef ref) {
     const Event& event = timeline_.event(ref);
-    if (accumulations_.Has(event)) accumulated_ns_.push_back(event.start_ns);
+    if (accumulations_.Has(event)) accumulated_.push_back({ref, event.start_ns});
+    if (adds_.Has(event) && !accumulated_.empty()) {
+      const EventRef node = Ancestor(timeline_, ref, [&](const Event& up) { return accumulations_.Has(up); });
+      Accumulation& last = accumulated_.back();
+      last.again |= node.index == last.node.index && node.thread == last.node.thread;
+    }
     if (ref.thread != timeline_.training_thread()) return;
     const bool backward = event.is_range(RangeCategory::kBackward);
     if (backward) passes_.push_back({event.start_ns, event.end_ns});
-    if (event.is_range(RangeCategory::kOptimizer)) calls_.push_back({ref, event.start_ns, 0, 0});
+    if (event.is_range(RangeCategory::kOptimizer)) calls_.push_back({ref, event.start_ns});
     if (calls_.empty() || event.start_ns >= timeline_.event(calls_.back().range).end_ns) return;
     OptimizerCall& call = calls_.back();
     if (nodes_.Has(event) || backward) {
@@ -56,42 +82,78 @@ class Calls {
       call.ops = 0;
     } else if (event.start_ns >= call.begin_ns && timeline_.outermost_op(ref)) {
       ++call.ops;
+      call.multi_tensor |= multi_tensor_.Has(event);
     }
   }
 
-  std::uint64_t TensorsBefore(std::int64_t time_ns) const {
-    const auto after = std::partition_point(passes_.begin(), passes_.end(),
-                                            [&](const Interval& pass) { return pass.end_ns <= time_ns; });
-    if (after == passes_.begin()) return 0;
-    const Interval pass = *(after - 1);
-    return static_cast<std::uint64_t>(std::lower_bound(accumulated_ns_.begin(), accumulated_ns_.end(), pass.end_ns) -
-                                      std::lower_bound(accumulated_ns_.begin(), accumulated_ns_.end(), pass.start_ns));
+  // Distinct tensors that got a gradient inside `within`. A tensor's first gradient after zero_grad is stored, a
+  // further one added to it. Where zero_grad keeps the gradients all are added: there passes over equally many tensors
+  // are taken for passes over the same ones.
+  std::uint64_t TensorsIn(const Interval& within) const {
+    std::uint64_t fresh = 0;
+    std::map<std::int64_t, std::uint64_t> by_pass;
+    for (auto one = std::ranges::lower_bound(accumulated_, within.start_ns, {}, &Accumulation::start_ns);
+         one != accumulated_.end() && one->start_ns < within.end_ns; ++one) {
+      fresh += one->again ? 0 : 1;
+      const auto pass = std::partition_point(passes_.begin(), passes_.end(),
+                                             [&](const Interval& before) { return before.end_ns <= one->start_ns; });
+      ++by_pass[pass == passes_.end() ? INT64_MAX : pass->start_ns];
+    }
+    std::set<std::uint64_t> sizes;
+    for (const auto& [pass, size] : by_pass) sizes.insert(size);
+    if (fresh > 0) return std::max(fresh, *sizes.rbegin());
+    return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
   }
 
+  struct Accumulation {
+    EventRef node;
+    std::int64_t start_ns = 0;
+    bool again = false;  // onto a gradient that was there
+  };
+
   const Timeline& timeline_;
-  NameSet nodes_, accumulations_;
+  NameSet nodes_, accumulations_, adds_, multi_tensor_;
   std::vector<OptimizerCall> calls_;
-  std::vector<std::int64_t> accumulated_ns_;
+  std::vector<Accumulation> accumulated_;
   std::vector<Interval> passes_;  // backward, by start
 };
 
 struct Optimizer {
   std::uint64_t calls = 0, ops = 0, tensors = 0;
+  bool multi_tensor = false;
   CallSites sites;
 
   double ops_per_tensor() const { return tensors == 0 ? 0 : static_cast<double>(ops) / static_cast<double>(tensors); }
 };
 
+// Whether the program's own settings say so of every optimizer of that class.
+bool SaysMultiTensor(const Trace& trace, std::string_view name) {
+  const auto on = [&](const std::string& key) {
+    const auto fact = trace.facts.find(key);
+    return fact != trace.facts.end() && fact->second == "on";
+  };
+  bool said = false;
+  for (const auto& [key, value] : trace.facts) {
+    if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;
+    const std::string prefix = key.substr(0, key.size() - std::string_view("class").size());
+    if (!on(prefix + "foreach") && !on(prefix + "fused")) return false;
+    said = true;
+  }
+  return said;
+}
+
 // Calls by the optimizer's name and size: two optimizers are judged apart.
 std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(const Timeline& timeline) {
   std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> optimizers;
   const Calls calls(timeline);
+  const OpCost cost(timeline);
   for (const OptimizerCall& call : calls.all()) {
     Optimizer& one = optimizers[{timeline.name(call.range), timeline.event(call.range).value}];
     ++one.calls;
     one.ops += call.ops;
     one.tensors += call.tensors;
-    one.sites.Add(timeline.where(call.range), Ms(call.length_ns(timeline)));
+    one.multi_tensor |= call.multi_tensor || SaysMultiTensor(timeline.trace(), timeline.name(call.range));
+    one.sites.Add(timeline.where(call.range), call.cost_ms(timeline, cost));
   }
   return optimizers;
 }
@@ -103,6 +165,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   std::string names;
   std::vector<Evidence> evidence;
   for (const auto& [key, one] : optimizers) {
+    if (one.multi_tensor) continue;
     const double ms = PerStep(timeline, one.sites.ms());
     if (one.tensors == 0) unknown_ms += ms;
     if (one.ops_per_tensor() < kMinOpsPerTensor) continue;

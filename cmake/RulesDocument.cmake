@@ -1,7 +1,9 @@
-# Writes docs/rules.md out of the rules' texts, in the order of analyzers.def:
+# Writes docs/rules.md out of the rules' texts, in the order of analyzers.def and ranks/ranks.def:
 #   cmake -DSOURCE=<repository> -DOUT=<file> -P cmake/RulesDocument.cmake
 include("${CMAKE_CURRENT_LIST_DIR}/SeamList.cmake")
 loopscope_seam_sources(sources "${SOURCE}/analyzers/analyzers.def")
+loopscope_seam_sources(rank_sources "${SOURCE}/analyzers/ranks/ranks.def")
+list(APPEND sources ${rank_sources})
 set(index "")
 set(body "")
 foreach(source IN LISTS sources)

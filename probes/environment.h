@@ -19,6 +19,7 @@ inline constexpr char kSeed[] = "LOOPSCOPE_SEED";            // base seed, decim
 inline constexpr char kSampleRng[] = "LOOPSCOPE_SAMPLE_RNG"; // "hash": the per-sample generator is hash(seed, epoch, index)
 inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR"; // a folder of this launch's own that scripts may write to
 inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a capture may grow to (default 4 GiB)
+inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
 inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ranks wait for each other at the end
 
 }  // namespace loopscope::env

@@ -26,10 +26,13 @@ inline void StepEnd(std::uint64_t samples = 0) {
 }
 
 // A step of an optimizer that does not run in torch::optim's own step(), e.g. a fused one derived from it: begins with the
-// name of the class it stands for ("AdamW") and how many parameters it has; ends with the token that the begin returned.
-inline void* OptimizerStepBegin(const char* name, std::uint64_t parameters) {
-  static auto* probe = detail::Probe<void*(const char*, std::uint64_t)>("loopscope_v1_optimizer_begin");
-  return probe ? probe(name, parameters) : nullptr;
+// name of the class it stands for ("AdamW"), how many parameters it has, and its address, which tells it from others of
+// its class and size; ends with the token that the begin returned.
+inline void* OptimizerStepBegin(const char* name, std::uint64_t parameters, const void* optimizer = nullptr) {
+  static auto* probe = detail::Probe<void*(const char*, std::uint64_t, const void*)>("loopscope_v2_optimizer_begin");
+  if (probe) return probe(name, parameters, optimizer);
+  static auto* older = detail::Probe<void*(const char*, std::uint64_t)>("loopscope_v1_optimizer_begin");
+  return older ? older(name, parameters) : nullptr;
 }
 inline void OptimizerStepEnd(void* token) {
   static auto* probe = detail::Probe<void(void*)>("loopscope_v1_optimizer_end");

@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 0;
+inline constexpr std::uint16_t kMinor = 1;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -116,6 +116,9 @@ static_assert(sizeof(OpRecord) == 32);
 // a tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", with "@cuda:0" behind unless on the CPU and "!" behind when
 // it requires grad), "-" an undefined tensor, otherwise the scalar's value ("true", "1e-05") or "?" for the rest.
 // dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other.
+// Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph nodes
+// that made further tensor inputs, those in lists too: each once, without `producer`, at most kMaxFurtherProducers.
+inline constexpr std::uint32_t kMaxFurtherProducers = 32;
 struct OpDetailRecord {
   RecordHead head;
   std::uint32_t inputs;    // string
@@ -128,14 +131,15 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
   kUser = 0,        // NVTX push/pop or start/end, USER_SCOPE; name is the message
   kLoader = 1,      // the training thread asks its loader for a batch; value = samples in it (0 unknown)
   kBackward = 2,    // torch::autograd::backward on the calling thread
-  kOptimizer = 3,   // Optimizer::step; name "SGD", "AdamW", "Adam" …; value = number of parameters (0 unknown)
+  kOptimizer = 3,   // Optimizer::step; name "SGD", "AdamW", "Adam" …; value = numbers in the parameters (0 unknown)
   kZeroGrad = 4,    // Optimizer::zero_grad; value = set_to_none (0 or 1)
-  kSync = 5,        // the host waits for a device
+  kSync = 5,        // the host waits for a device ("cudaStreamSynchronize"); value = correlation id, 0 none
   kCommunication = 6,
   kCopyToDevice = 7,
   kEvaluation = 8,
   kForward = 9,     // a module's outermost forward, where a shim can see it
   kWait = 10,       // the thread waits on a condition variable (loader queues)
+  kDeviceCall = 11,  // a call of the device's runtime or driver ("cudaLaunchKernel"); value = correlation id
 };
 
 struct RangeRecord {  // written when it ends
@@ -154,7 +158,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kMeasureBegin = 2, // warm-up is over; the window opens at this instant
   kMeasureEnd = 3,   // the window closes; value = steps in it
   kEpochEnd = 4,     // the training loader ran out
-  kResidentBytes = 5,  // process RSS; value = bytes
+  kResidentBytes = 5,  // process RSS; value = bytes. Since version 1.1 without pages of files and shared ones: the
+                       // capture's own pages are among them, and grow with every step
   kPeakBytes = 6,    // at the end; value = peak RSS bytes of the process inside the window (host), name "host" or "cuda:0"
   kLoss = 7,         // value = bits of a double; time orders the sequence
   kMetric = 8,       // name, value = bits of a double (loopscope.h)

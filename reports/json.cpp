@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/core/format.h"
+#include "reports/json_compare.h"
+#include "reports/json_tree.h"
 #include "reports/report_json.h"
 
 namespace loopscope {
@@ -89,6 +91,38 @@ Json WhereJson(const std::optional<Where>& where, const std::string& directory) 
   return {{"path", RelativePath(where->path, directory)}, {"line", where->line}, {"function", where->function}};
 }
 
+Json GpuJson(const std::optional<GpuFacts>& gpu) {
+  if (!gpu) return nullptr;
+  Json causes = Json::object();
+  for (int cause = 0; cause < kIdleCauses; ++cause) {
+    if (!gpu->idle_causes_us[cause]) continue;
+    causes[std::string(IdleCauseName(static_cast<IdleCause>(cause)))] = Number(gpu->idle_causes_us[cause]);
+  }
+  return {{"definitions", gpu->definitions},
+          {"devices", gpu->devices},
+          {"steps", gpu->steps},
+          {"busy_pct", Number(gpu->busy_pct)},
+          {"idle_pct", Number(gpu->idle_pct)},
+          {"span_us", Number(gpu->span_us)},
+          {"idle_us", Number(gpu->idle_us)},
+          {"compute_us", Number(gpu->compute_us)},
+          {"communication_us", Number(gpu->communication_us)},
+          {"memory_us", Number(gpu->memory_us)},
+          {"other_us", Number(gpu->other_us)},
+          {"comm_overlap_pct", Number(gpu->comm_overlap_pct)},
+          {"launch_delay_us", Number(gpu->launch_delay_us)},
+          {"queue_depth", Number(gpu->queue_depth)},
+          {"idle_causes", std::move(causes)}};
+}
+
+Json ExamplesJson(const std::vector<CodeExample>& examples) {
+  Json rows = Json::array();
+  for (const CodeExample& one : examples) {
+    rows.push_back({{"language", one.language}, {"before", one.before}, {"after", one.after}});
+  }
+  return rows;
+}
+
 Json FindingJson(const Finding& finding, const RunInfo& run) {
   Json evidence = Json::array();
   for (const Evidence& one : finding.evidence) {
@@ -104,6 +138,7 @@ Json FindingJson(const Finding& finding, const RunInfo& run) {
           {"per_epoch", finding.per_epoch},
           {"evidence", std::move(evidence)},
           {"advice", finding.advice},
+          {"examples", ExamplesJson(finding.examples)},
           {"treatment", TextOrNull(finding.treatment_id)},
           {"treatment_value", TextOrNull(finding.treatment)},
           {"source", run.source}};
@@ -173,6 +208,22 @@ Json TrialJson(const TrialRow& trial) {
       {"launches", LaunchesJson(trial.launches)}};
 }
 
+Json RanksJson(const std::vector<RankRow>& ranks) {
+  Json rows = Json::array();
+  for (const RankRow& rank : ranks) {
+    rows.push_back({{"rank", rank.rank},
+                    {"input", rank.input},
+                    {"shown", rank.shown},
+                    {"steps", rank.steps},
+                    {"mean_ms", Number(rank.mean_ms)},
+                    {"own_ms", Number(rank.own_ms)},
+                    {"communication_exposed_ms", Number(rank.communication_exposed_ms)},
+                    {"loader_wait_ms", Number(rank.loader_wait_ms)},
+                    {"busy_pct", Number(rank.busy_pct)}});
+  }
+  return rows;
+}
+
 Json CombinedJson(const std::optional<CombinedRow>& combined) {
   if (!combined) return nullptr;
   return {{"treatments", combined->treatments},     {"speedup", Number(combined->speedup)},
@@ -180,12 +231,14 @@ Json CombinedJson(const std::optional<CombinedRow>& combined) {
           {"method", TextOrNull(combined->method)}, {"reason", combined->reason}};
 }
 
-Json ReportJson(const Report& report) {
+}  // namespace
+
+Json ReportTree(const Report& report) {
   Json json = {{"schema", std::string(kReportSchemaPrefix) + std::to_string(kReportSchemaVersion)},
                {"run", RunJson(report.run)},
                {"steps", StepsJson(report.steps)},
                {"breakdown", BreakdownJson(report.breakdown_ms)},
-               {"gpu", nullptr},
+               {"gpu", GpuJson(report.gpu)},
                {"quality", QualityJson(report.quality)},
                {"rules", Json::array()},
                {"findings", Json::array()},
@@ -200,13 +253,16 @@ Json ReportJson(const Report& report) {
                    {"detectable_pct", Number(report.noise.detectable_pct)}};
   json["plan"] = report.plan;
   json["output_directory"] = TextOrNull(report.output_directory);
-  for (const char* later : {"gate", "sweep", "compare"}) json[later] = nullptr;
-  json["per_rank"] = Json::array();
+  for (const char* later : {"gate", "sweep"}) json[later] = nullptr;
+  json["compare"] = CompareJson(report.compare);
+  json["per_rank"] = RanksJson(report.per_rank);
   return json;
 }
 
+namespace {
+
 Result<void> WriteJson(const Report& report, Output& output) {
-  output.bytes += ReportJson(report).dump(2, ' ', false, Json::error_handler_t::replace);
+  output.bytes += ReportTree(report).dump(2, ' ', false, Json::error_handler_t::replace);
   output.bytes += '\n';
   return {};
 }

@@ -1,96 +1,11 @@
-// With diagnostics, an error in a field names it by its JSON pointer.
-#define JSON_DIAGNOSTICS 1
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
-
+#include "reports/json_compare.h"
+#include "reports/json_members.h"
 #include "reports/report_json.h"
 
 namespace loopscope {
 namespace {
 
-using nlohmann::json;
-
-// The member, or null when there is none. Objects only: anything else is an error that names the place.
-const json& Member(const json& object, const char* key) {
-  static const json kNull;
-  if (object.is_null()) return kNull;
-  const auto& members = object.get_ref<const json::object_t&>();
-  const auto member = members.find(key);
-  return member == members.end() ? kNull : member->second;
-}
-
-std::string Text(const json& object, const char* key) {
-  const json& member = Member(object, key);
-  return member.is_null() ? "" : member.get<std::string>();
-}
-
-std::optional<double> Number(const json& object, const char* key) {
-  const json& member = Member(object, key);
-  if (member.is_null()) return std::nullopt;
-  return member.get<double>();
-}
-
-// Clamped: what a file says must not overflow.
-template <class Integer>
-Integer Whole(const json& object, const char* key, Integer unknown = 0) {
-  const json& member = Member(object, key);
-  if (member.is_null()) return unknown;
-  if (member.is_number_unsigned()) {
-    const auto value = member.get<std::uint64_t>();
-    return static_cast<Integer>(std::min<std::uint64_t>(value, std::numeric_limits<Integer>::max()));
-  }
-  const double value = std::trunc(member.get<double>());
-  if (value <= static_cast<double>(std::numeric_limits<Integer>::min())) return std::numeric_limits<Integer>::min();
-  if (value >= static_cast<double>(std::numeric_limits<Integer>::max())) return std::numeric_limits<Integer>::max();
-  return static_cast<Integer>(value);
-}
-
-bool Flag(const json& object, const char* key) {
-  const json& member = Member(object, key);
-  return !member.is_null() && member.get<bool>();
-}
-
-const json::array_t& Items(const json& object, const char* key) {
-  static const json::array_t kEmpty;
-  const json& member = Member(object, key);
-  return member.is_null() ? kEmpty : member.get_ref<const json::array_t&>();
-}
-
-std::vector<std::string> Texts(const json& object, const char* key) {
-  std::vector<std::string> texts;
-  for (const json& item : Items(object, key)) texts.push_back(item.get<std::string>());
-  return texts;
-}
-
-std::vector<double> Numbers(const json& object, const char* key) {
-  std::vector<double> numbers;
-  for (const json& item : Items(object, key)) {
-    numbers.push_back(item.is_null() ? std::numeric_limits<double>::quiet_NaN() : item.get<double>());
-  }
-  return numbers;
-}
-
-std::map<std::string, std::string> TextMap(const json& object, const char* key) {
-  const json& member = Member(object, key);
-  return member.is_null() ? std::map<std::string, std::string>() : member.get<std::map<std::string, std::string>>();
-}
-
-std::optional<std::array<double, 2>> Interval95(const json& object) {
-  if (Member(object, "ci95").is_null()) return std::nullopt;
-  return Member(object, "ci95").get<std::array<double, 2>>();
-}
-
-// The enumerator that `name` gives this text; an error that names the place when none has it.
-template <class Enum>
-Enum Named(const json& object, const char* key, std::string_view (*name)(Enum), Enum last) {
-  const std::string text = Text(object, key);
-  for (int value = 0; value <= static_cast<int>(last); ++value) {
-    if (name(static_cast<Enum>(value)) == text) return static_cast<Enum>(value);
-  }
-  throw json::other_error::create(501, "\"" + text + "\" is no " + key, &object);
-}
+using namespace json_members;
 
 RunInfo ReadRun(const json& object) {
   RunInfo run;
@@ -128,6 +43,29 @@ Quality ReadQuality(const json& object) {
           Texts(object, "warnings")};
 }
 
+GpuFacts ReadGpu(const json& object) {
+  GpuFacts gpu;
+  if (const std::string definitions = Text(object, "definitions"); !definitions.empty()) gpu.definitions = definitions;
+  gpu.devices = Whole<int>(object, "devices");
+  gpu.steps = Whole<int>(object, "steps");
+  gpu.busy_pct = Number(object, "busy_pct");
+  gpu.idle_pct = Number(object, "idle_pct");
+  gpu.span_us = Number(object, "span_us").value_or(0);
+  gpu.idle_us = Number(object, "idle_us").value_or(0);
+  gpu.compute_us = Number(object, "compute_us").value_or(0);
+  gpu.communication_us = Number(object, "communication_us").value_or(0);
+  gpu.memory_us = Number(object, "memory_us").value_or(0);
+  gpu.other_us = Number(object, "other_us").value_or(0);
+  gpu.comm_overlap_pct = Number(object, "comm_overlap_pct");
+  gpu.launch_delay_us = Number(object, "launch_delay_us");
+  gpu.queue_depth = Number(object, "queue_depth");
+  for (int cause = 0; cause < kIdleCauses; ++cause) {
+    const std::string name(IdleCauseName(static_cast<IdleCause>(cause)));
+    gpu.idle_causes_us[cause] = Number(Member(object, "idle_causes"), name.c_str());
+  }
+  return gpu;
+}
+
 Evidence ReadEvidence(const json& object) {
   Evidence evidence{Text(object, "text"), Whole<std::uint64_t>(object, "count", 1), std::nullopt};
   const json& where = Member(object, "where");
@@ -146,6 +84,9 @@ Finding ReadFinding(const json& object) {
   finding.per_epoch = Flag(object, "per_epoch");
   for (const json& item : Items(object, "evidence")) finding.evidence.push_back(ReadEvidence(item));
   finding.advice = Text(object, "advice");
+  for (const json& item : Items(object, "examples")) {
+    finding.examples.push_back({Text(item, "language"), Text(item, "before"), Text(item, "after")});
+  }
   finding.treatment_id = Text(object, "treatment");
   finding.treatment = Text(object, "treatment_value");
   return finding;
@@ -195,6 +136,20 @@ TrialRow ReadTrial(const json& object) {
   return trial;
 }
 
+RankRow ReadRank(const json& object) {
+  RankRow rank;
+  rank.rank = Whole<int>(object, "rank");
+  rank.input = Text(object, "input");
+  rank.shown = Flag(object, "shown");
+  rank.steps = Whole<int>(object, "steps");
+  rank.mean_ms = Number(object, "mean_ms");
+  rank.own_ms = Number(object, "own_ms");
+  rank.communication_exposed_ms = Number(object, "communication_exposed_ms");
+  rank.loader_wait_ms = Number(object, "loader_wait_ms");
+  rank.busy_pct = Number(object, "busy_pct");
+  return rank;
+}
+
 CombinedRow ReadCombined(const json& object) {
   return {Texts(object, "treatments"), Number(object, "speedup"), Interval95(object),
           Whole<int>(object, "n"),     Text(object, "method"),    Text(object, "reason")};
@@ -208,6 +163,7 @@ Report ReadReport(const json& object) {
     const std::string name(PartName(static_cast<Part>(part)));
     report.breakdown_ms[part] = Number(Member(object, "breakdown"), name.c_str());
   }
+  if (!Member(object, "gpu").is_null()) report.gpu = ReadGpu(Member(object, "gpu"));
   report.quality = ReadQuality(Member(object, "quality"));
   for (const json& item : Items(object, "rules")) {
     report.rules.push_back(
@@ -218,6 +174,8 @@ Report ReadReport(const json& object) {
   if (!Member(object, "combined").is_null()) report.combined = ReadCombined(Member(object, "combined"));
   report.noise = {Number(Member(object, "noise"), "pair_sd_pct"), Number(Member(object, "noise"), "detectable_pct")};
   report.plan = Texts(object, "plan");
+  for (const json& item : Items(object, "per_rank")) report.per_rank.push_back(ReadRank(item));
+  if (!Member(object, "compare").is_null()) report.compare = ReadCompare(Member(object, "compare"));
   report.output_directory = Text(object, "output_directory");
   return report;
 }

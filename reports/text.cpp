@@ -10,65 +10,16 @@
 #include "reports/printable.h"
 #include "reports/text_sections.h"
 #include "reports/units.h"
+#include "reports/wording.h"
 
 namespace loopscope {
 namespace {
 
 constexpr std::size_t kLabel = 11;  // column where the headline's texts begin
 
-bool Known(const std::optional<double>& value) {
-  return value && std::isfinite(*value);
-}
-
-std::string RunFacts(const RunInfo& run) {
-  std::vector<std::string> facts;
-  if (!run.started.empty()) facts.push_back(run.started);
-  if (!run.cpu.empty()) facts.push_back(run.cpu);
-  if (run.cores > 0) facts.push_back(fmt::format("{} core{}", run.cores, run.cores == 1 ? "" : "s"));
-  for (const std::string& gpu : run.gpus) facts.push_back(gpu);
-  if (run.ranks > 1) facts.push_back(fmt::format("{} ranks", run.ranks));
-  for (const auto& [name, version] : run.versions) {
-    if (name != "kernel") facts.push_back(name + " " + version);  // in the JSON; too long for a headline
-  }
-  return fmt::format("{}", fmt::join(facts, ", "));
-}
-
-// The part of the step that takes most, for a loop that no rule complains about.
-std::string LargestPart(const Report& report) {
-  int largest = -1;
-  double total = 0;
-  for (int part = 0; part < kParts; ++part) {
-    if (!Known(report.breakdown_ms[part])) continue;
-    total += *report.breakdown_ms[part];
-    if (largest < 0 || *report.breakdown_ms[part] > *report.breakdown_ms[largest]) largest = part;
-  }
-  if (largest < 0 || total <= 0) return "";
-  std::string name(PartName(static_cast<Part>(largest)));
-  std::ranges::replace(name, '_', ' ');
-  return fmt::format("; most of a step is {}, {}", name, HumanPct(100 * *report.breakdown_ms[largest] / total));
-}
-
-std::string WhatLimits(const Report& report) {
-  if (!Known(report.steps.mean_ms)) return "No step could be measured: see the warnings below.";
-  const auto cost = [](const Finding& one) { return std::isfinite(one.cost_ms_per_step) ? one.cost_ms_per_step : 0; };
-  const auto costliest = std::ranges::max_element(report.findings, {}, cost);
-  if (costliest == report.findings.end() || cost(*costliest) <= 0) {
-    return "No rule found anything that costs this loop time" + LargestPart(report) + ".";
-  }
-  return fmt::format("{} ({}): up to {} of each {} step.", Printable(costliest->title, 200),
-                     Printable(costliest->rule, 40), HumanMs(costliest->cost_ms_per_step),
-                     HumanMs(*report.steps.mean_ms));
-}
-
 Style StyleOf(const std::optional<std::array<double, 2>>& ci95) {
   if (!ci95 || ((*ci95)[0] <= 1 && (*ci95)[1] >= 1)) return Style::kPlain;
   return (*ci95)[0] > 1 ? Style::kGreen : Style::kRed;
-}
-
-std::string GainText(const CombinedRow& all) {
-  const std::size_t fixes = all.treatments.size();
-  return fmt::format("{} with {} fix{}, 95% CI, n={}", HumanSpeedup(*all.speedup, all.ci95), fixes,
-                     fixes == 1 ? "" : "es together", all.n);
 }
 
 void WriteGain(const Report& report, Page& page) {
@@ -82,15 +33,6 @@ void WriteGain(const Report& report, Page& page) {
     const std::string text = HumanSpeedup(*only.speedup, only.ci95) + ", 95% CI: " + Printable(only.verdict, 60);
     page.Entry(kLabel, kMeasured, {text, StyleOf(only.ci95)});
   }
-}
-
-std::string StepText(const StepFacts& steps) {
-  std::string text = fmt::format("{} on average over {} steps", HumanMs(*steps.mean_ms), steps.measured);
-  if (Known(steps.p50_ms) && Known(steps.p95_ms)) {
-    text += fmt::format(" (p50 {}, p95 {})", HumanMs(*steps.p50_ms), HumanMs(*steps.p95_ms));
-  }
-  if (Known(steps.samples_per_s)) text += fmt::format(", {} samples/s", HumanCount(*steps.samples_per_s));
-  return text;
 }
 
 // A bar of `share` (0 … 1) of `columns`, to an eighth of a column.
@@ -134,8 +76,14 @@ void WriteBreakdown(const Report& report, Page& page) {
 
 Result<void> WriteText(const Report& report, Output& output) {
   Page page(output);
+  if (report.compare) {
+    WriteComparison(*report.compare, page);
+    return {};
+  }
   WriteHeadline(report, page);
   WriteSteps(report, page);
+  WriteGpu(report, page);
+  WriteRanks(report, page);
   WriteFindings(report, page);
   WriteTrials(report, page);
   WriteTrust(report, page);
@@ -147,12 +95,12 @@ Result<void> WriteText(const Report& report, Output& output) {
 
 void WriteHeadline(const Report& report, Page& page) {
   page.Entry(kLabel, {"Loopscope", Style::kBold}, {ShellQuoted(report.run.command, 240)});
-  const std::string facts = Printable(RunFacts(report.run), 300);
+  const std::string facts = Printable(RunText(report.run), 300);
   if (!facts.empty()) page.Entry(kLabel, {""}, {facts, Style::kDim});
   page.Blank();
   WriteGain(report, page);
   const bool diagnosed = Known(report.steps.mean_ms) || report.trials.empty();
-  if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {WhatLimits(report)});
+  if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {LimitText(report)});
 }
 
 void WriteSteps(const Report& report, Page& page) {
@@ -163,11 +111,6 @@ void WriteSteps(const Report& report, Page& page) {
   if (Known(report.steps.per_epoch_ms)) {
     page.Entry(2, {""}, {fmt::format("An epoch boundary takes {} more.", HumanMs(*report.steps.per_epoch_ms))});
   }
-}
-
-std::string TreatmentText(std::string_view key, std::string_view value) {
-  if (value.empty()) return std::string(key);
-  return fmt::format("{}={}", key, value);
 }
 
 extern const Format kText;

@@ -6,6 +6,7 @@
 #include "reports/printable.h"
 #include "reports/text_sections.h"
 #include "reports/units.h"
+#include "reports/wording.h"
 
 namespace loopscope {
 namespace {
@@ -19,14 +20,6 @@ Style StyleOf(Severity severity) {
   if (severity == Severity::kHigh) return Style::kRed;
   if (severity == Severity::kMedium) return Style::kYellow;
   return severity == Severity::kLow ? Style::kPlain : Style::kDim;
-}
-
-std::string PlaceText(const Where& where, const std::string& directory) {
-  std::string text = RelativePath(where.path, directory);
-  if (text.empty()) text = "?";
-  if (where.line > 0) text += fmt::format(":{}", where.line);
-  text = Printable(text, 160);
-  return where.function.empty() ? text : text + " in " + Printable(where.function, 60);
 }
 
 std::string CostText(const Finding& finding) {

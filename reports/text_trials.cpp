@@ -9,15 +9,12 @@
 #include "reports/printable.h"
 #include "reports/text_sections.h"
 #include "reports/units.h"
+#include "reports/wording.h"
 
 namespace loopscope {
 namespace {
 
 constexpr std::size_t kTextColumn = 27;
-
-bool Known(const std::optional<double>& value) {
-  return value && std::isfinite(*value);
-}
 
 Style StyleOf(const TrialRow& trial) {
   if (trial.verdict == "faster" || trial.verdict == "useful") return Style::kGreen;
@@ -25,67 +22,6 @@ Style StyleOf(const TrialRow& trial) {
     return Style::kRed;
   }
   return Style::kDim;
-}
-
-// "1.42x [1.37, 1.47], 95% CI, n=12, Holm p=0.002"
-std::string SpeedupText(const TrialRow& trial) {
-  if (!Known(trial.speedup)) return "not measured";
-  std::string text = HumanSpeedup(*trial.speedup, trial.ci95);
-  if (trial.ci95) text += ", 95% CI";
-  text += fmt::format(", n={}", trial.n);
-  if (Known(trial.p_holm)) {
-    const std::string p = HumanP(*trial.p_holm);
-    text += p.starts_with('<') ? ", Holm p" + p : ", Holm p=" + p;
-  }
-  return text;
-}
-
-std::string VerdictText(const TrialRow& trial, const NoiseFacts& noise) {
-  std::string text = trial.verdict;
-  if (text == "equivalent" && Known(trial.margin_pct)) {
-    text += fmt::format(" within ±{:.3g} %", *trial.margin_pct);
-  } else if (text == "inconclusive") {
-    const std::optional<double>& detectable = Known(trial.detectable_pct) ? trial.detectable_pct : noise.detectable_pct;
-    if (Known(detectable)) text += fmt::format(" (could detect {})", HumanPct(*detectable));
-  } else {
-    std::ranges::replace(text, '-', ' ');
-  }
-  if (trial.metric == "epoch-boundary") text += " at epoch boundaries";
-  if (trial.metric == "peak-memory") text += ", judged by peak memory";
-  if (Known(trial.speedup) && trial.context == "with-others") text += ", beside the other fixes";
-  if (Known(trial.speedup) && trial.context == "alone") text += ", alone";
-  return trial.reason.empty() ? text : text + ": " + Printable(trial.reason, 300);
-}
-
-std::string SamenessText(const TrialRow& trial) {
-  if (trial.loss.verdict.empty()) return "";
-  std::string text = "training: " + Printable(trial.loss.verdict, 200);
-  return trial.exactness.empty() ? text : text + " (" + Printable(trial.exactness, 40) + ")";
-}
-
-std::string MemoryText(const TrialRow& trial) {
-  if (!Known(trial.peak_bytes_baseline) || !Known(trial.peak_bytes_treated)) return "";
-  return fmt::format("peak memory {}, was {}", HumanBytes(*trial.peak_bytes_treated),
-                     HumanBytes(*trial.peak_bytes_baseline));
-}
-
-std::string AppliedText(const TrialRow& trial) {
-  const auto changed = [](const Applied& one) { return one.flags == 0; };
-  const auto first = std::ranges::find_if(trial.applied, changed);
-  if (first == trial.applied.end()) return "";
-  std::string text = fmt::format("changed {}: {} -> {}", Printable(first->where, 80), Printable(first->old_value, 30),
-                                 Printable(first->new_value, 30));
-  const auto places = std::ranges::count_if(trial.applied, changed);
-  return places == 1 ? text : text + fmt::format(" (and {} more)", places - 1);
-}
-
-std::string ChecksText(const TrialRow& trial) {
-  std::vector<std::string> checks = {SamenessText(trial), MemoryText(trial), AppliedText(trial)};
-  if (Known(trial.one_time_cost_s) && *trial.one_time_cost_s > 0) {
-    checks.push_back("costs " + HumanMs(1000 * *trial.one_time_cost_s) + " once");
-  }
-  std::erase(checks, "");
-  return fmt::format("{}", fmt::join(checks, "; "));
 }
 
 void WriteTrial(const TrialRow& trial, const NoiseFacts& noise, Page& page) {

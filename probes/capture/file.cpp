@@ -1,6 +1,7 @@
 #include "probes/capture/file.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <time.h>
@@ -14,12 +15,12 @@
 
 #include "probes/capture/crc32c.h"
 #include "probes/capture/disk.h"
+#include "probes/capture/ready_chunks.h"
 #include "probes/capture/records.h"
 
 namespace loopscope::capture {
 namespace {
 
-constexpr unsigned kMaxReady = 256;
 constexpr std::size_t kHelperStackBytes = 512 * 1024;
 
 // One per process, never destroyed: threads may write until the very end.
@@ -30,10 +31,8 @@ struct File {
   std::atomic<bool> exhausted{false};  // no further chunk can be had; the ready ones are still used
   DiskFile disk;
 
-  // Ready chunks by index + 1; 0 is an empty slot.
-  std::atomic<std::uint32_t> ready[kMaxReady]{};
-  std::atomic<std::uint32_t> target{8};
-  std::atomic<std::uint32_t> spare{0};  // kept back for saying that there is no more
+  ReadyChunks ready;
+  ReadyChunks::Slot spare{0};  // kept back for saying that there is no more
   std::atomic<bool> asked{false};
   sem_t wanted{};
   pthread_t helper{};
@@ -93,7 +92,7 @@ void SwitchOff() noexcept {
 }
 
 // Makes one more chunk ready in `slot`; returns false when no further one can be had.
-bool Provide(std::atomic<std::uint32_t>& slot) noexcept {
+bool Provide(ReadyChunks::Slot& slot) noexcept {
   auto next = Shared(Header()->next_chunk);
   const std::uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t offset = wire::kHeaderBytes + std::uint64_t{index} * wire::kChunkBytes;
@@ -109,18 +108,17 @@ bool Provide(std::atomic<std::uint32_t>& slot) noexcept {
 }
 
 bool FillReady() noexcept {
-  const unsigned target = file.target.load(std::memory_order_relaxed);
-  for (unsigned n = 0; n < target; ++n) {
-    auto& slot = file.ready[n];
-    if (slot.load(std::memory_order_relaxed) != 0) continue;
-    if (file.exhausted.load(std::memory_order_relaxed) || file.stop.load(std::memory_order_relaxed)) return false;
-    if (!Provide(slot)) return false;
-  }
-  return true;
+  return file.ready.FillEmpty([](ReadyChunks::Slot& slot) {
+    const bool ended = file.exhausted.load(std::memory_order_relaxed) || file.stop.load(std::memory_order_relaxed);
+    return !ended && Provide(slot);
+  });
 }
 
 void* HelperMain(void*) noexcept {
   pthread_setname_np(pthread_self(), "loopscope");
+  // Waking up never takes the processor from the thread that records.
+  const sched_param priority{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
   while (!file.stop.load(std::memory_order_acquire)) {
     file.asked.store(false, std::memory_order_seq_cst);
     if (!FillReady()) break;
@@ -156,7 +154,7 @@ void StopHelper() noexcept {
 }
 
 void InChild() noexcept {
-  for (auto& slot : file.ready) slot.store(0, std::memory_order_relaxed);
+  file.ready.Drain([](std::uint32_t) {});
   file.spare.store(0);
   file.generation.fetch_add(1);
   file.helper_runs.store(false);
@@ -187,37 +185,20 @@ void FillHeader() noexcept {
 
 // Gives back the disk space of chunks that were made ready and never used.
 void GiveBackUnused() noexcept {
-  bool unused[kMaxReady * 2] = {};
+  constexpr std::uint32_t kMost = ReadyChunks::kMax * 2;
+  bool unused[kMost] = {};
   auto next = Shared(Header()->next_chunk);
   const std::uint32_t end = next.load();
-  const std::uint32_t from = end > kMaxReady * 2 ? end - kMaxReady * 2 : 0;
-  const auto drain = [&](std::atomic<std::uint32_t>& slot) {
-    const std::uint32_t chunk = slot.exchange(0);
+  const std::uint32_t from = end > kMost ? end - kMost : 0;
+  const auto drop = [&](std::uint32_t chunk) {
     if (chunk > from) unused[chunk - 1 - from] = true;
   };
-  for (auto& slot : file.ready) drain(slot);
-  drain(file.spare);
+  file.ready.Drain(drop);
+  drop(file.spare.exchange(0));
   std::uint32_t used_end = end;
   while (used_end > from && unused[used_end - 1 - from]) --used_end;
   if (file.forked || used_end == end) return;
   if (file.disk.Shorten(wire::kHeaderBytes + std::uint64_t{used_end} * wire::kChunkBytes)) next.store(used_end);
-}
-
-// Takes the ready chunk with the lowest number, so that a thread's chunks lie in the order of their records; 0 when
-// there is none. `left` becomes how many there were.
-std::uint32_t TakeLowest(unsigned target, unsigned& left) noexcept {
-  for (;;) {
-    std::atomic<std::uint32_t>* lowest = nullptr;
-    std::uint32_t chunk = 0;
-    left = 0;
-    for (unsigned n = 0; n < target; ++n) {
-      const std::uint32_t here = file.ready[n].load(std::memory_order_acquire);
-      if (here == 0) continue;
-      ++left;
-      if (chunk == 0 || here < chunk) lowest = &file.ready[n], chunk = here;
-    }
-    if (chunk == 0 || lowest->compare_exchange_strong(chunk, 0, std::memory_order_acquire)) return chunk;
-  }
 }
 
 }  // namespace
@@ -251,7 +232,7 @@ int OpenFile(const char* path, const Options& options) noexcept {
   file.forked = false;
   file.stop.store(false);
   file.asked.store(false);
-  file.target.store(std::clamp(options.ready_chunks, 1u, kMaxReady));
+  file.ready.SetTarget(options.ready_chunks);
   sem_init(&file.wanted, 0, 0);
   static const int at_fork = pthread_atfork(LockStrings, InParent, InChild);
   (void)at_fork;
@@ -283,17 +264,18 @@ Chunk TakeChunk() noexcept {
   }
   if (!file.helper_runs.load(std::memory_order_relaxed)) {
     // A forked child's first record: the chunks and the thread that were ready are its parent's.
-    file.target.store(2, std::memory_order_relaxed);
-    if (!file.exhausted.load()) Provide(file.ready[0]);
+    file.ready.SetTarget(2);
+    if (!file.exhausted.load()) FillReady();
     StartHelper();
   }
   const bool last = file.exhausted.load(std::memory_order_acquire);
-  const unsigned target = file.target.load(std::memory_order_relaxed);
+  const unsigned target = file.ready.target();
   unsigned left = 0;
-  const std::uint32_t taken = TakeLowest(target, left);
+  const std::uint32_t taken = file.ready.TakeLowest(left);
   if (taken == 0 && last) SwitchOff();
-  if (left < target / 2 && target < kMaxReady && !last) file.target.store(std::min(target * 2, kMaxReady));
-  if (!last && !file.asked.exchange(true)) sem_post(&file.wanted);
+  if (left <= target / 4 && !last) file.ready.SetTarget(target * 2);
+  // Each wake-up of the helper may cost the recording thread its processor: only for several chunks at a time.
+  if (left <= target / 2 + 1 && !last && !file.asked.exchange(true)) sem_post(&file.wanted);
   return taken != 0 ? Opened(taken - 1) : Chunk{};
 }
 

@@ -21,6 +21,18 @@ struct Window {
   bool unnamed = false;          // the thread's name is still to be written
 };
 
+inline constexpr std::uint32_t kPrefetchBytes = 512;  // ahead of what is written: some 15 ops
+
+// Asks for a cache line that is written to soon. The helper touched the chunk last, often on another core: without this
+// the first store into each line waits for that core, and with it the program's next locked instruction.
+inline void PrefetchForWrite(const unsigned char* line) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*line));  // does nothing where the processor lacks it
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 // Writes records of `kBytes` bytes (a multiple of 8) where they fit at once; returns false where not.
 template <std::uint32_t kBytes>
 inline bool AppendAtOnce(Window& window, const std::atomic<std::uint32_t>& generation, const void* records) noexcept {
@@ -33,6 +45,7 @@ inline bool AppendAtOnce(Window& window, const std::atomic<std::uint32_t>& gener
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::memcpy(window.records + window.used, records, kBytes);
   window.used += kBytes;
+  PrefetchForWrite(window.records + window.used + kPrefetchBytes);
   std::atomic_ref<std::uint32_t>(window.header->used).store(window.used, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   window.busy = false;

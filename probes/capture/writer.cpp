@@ -120,10 +120,7 @@ Window& ThreadWindow() noexcept {
 }
 
 bool Append(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes) noexcept {
-  if (!IsOpen()) {
-    if (OffReason() != nullptr) Counter(Header()->dropped).fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
+  if (!IsOpen()) return false;  // switched off for good: the capture ends there and says why, it has no holes
   if (state.busy) {
     Counter(Header()->dropped).fetch_add(1, std::memory_order_relaxed);
     return false;

@@ -57,14 +57,18 @@ int OpenCapture(const Settings& settings) noexcept {
   return error;
 }
 
-// libloopscope_torch.so lies beside this library and binds to the program's LibTorch.
-const char* LoadTorchProbe() noexcept {
+// libloopscope_torch.so lies beside this library.
+bool FindTorchProbe(char (&path)[PATH_MAX]) noexcept {
   Dl_info here{};
-  if (dladdr(reinterpret_cast<void*>(&LoadTorchProbe), &here) == 0) return "its own folder is unknown";
+  if (dladdr(reinterpret_cast<void*>(&FindTorchProbe), &here) == 0) return false;
   const char* slash = std::strrchr(here.dli_fname, '/');
-  char path[PATH_MAX];
   std::snprintf(path, sizeof path, "%.*slibloopscope_torch.so",
                 slash != nullptr ? static_cast<int>(slash - here.dli_fname + 1) : 0, here.dli_fname);
+  return true;
+}
+
+// Binds to the program's LibTorch.
+const char* LoadTorchProbe(const char* path) noexcept {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return dlerror();
   auto* attach = reinterpret_cast<const char* (*)(const ProbeApi*)>(dlsym(library, "loopscope_torch_attach"));
@@ -102,8 +106,10 @@ const char* StartCapture() noexcept {
   return nullptr;
 }
 
-const char* AttachTorchProbe() noexcept {
-  const char* reason = LoadTorchProbe();
+const char* AttachTorchProbe(const char* path) noexcept {
+  char beside[PATH_MAX];
+  if (path == nullptr && FindTorchProbe(beside)) path = beside;
+  const char* reason = path != nullptr ? LoadTorchProbe(path) : "its own folder is unknown";
   ReportTorchProbe(reason);
   return reason;
 }

@@ -123,6 +123,13 @@ void StartWatchdog(const Settings& settings) noexcept {
 
 void AnnounceRank(const Settings& settings) noexcept {
   WriteRankFile(settings, "began");
+  const Rank rank = ReadRank();
+  if (rank.rank < 0) return;
+  char number[16];
+  std::snprintf(number, sizeof number, "%d", rank.rank);
+  capture::WriteFact("rank", number);
+  std::snprintf(number, sizeof number, "%d", rank.size);
+  capture::WriteFact("ranks", number);
 }
 
 void EndProgram(const Settings& settings) noexcept {

@@ -20,10 +20,12 @@ const char* Text(const char* text) noexcept {
 struct OptimizerStep {
   char name[48];
   std::uint64_t parameters, begin_ns;
+  const void* optimizer;
 };
 
-// Tells optimizers apart that are known by name only.
+// Where the program does not tell optimizers apart, their names and sizes do.
 const void* IdentityOf(const OptimizerStep& step) noexcept {
+  if (step.optimizer != nullptr) return step.optimizer;
   std::uint64_t hash = 1469598103934665603ull ^ step.parameters;
   for (const char* at = step.name; *at != '\0'; ++at)
     hash = (hash ^ static_cast<unsigned char>(*at)) * 1099511628211ull;
@@ -70,14 +72,19 @@ LOOPSCOPE_EXPORT void loopscope_v1_not_applicable(const char* key, const char* r
   loopscope::capture::WriteApplied(Text(key), "", "", Text(reason), loopscope::wire::kAppliedNotApplicable);
 }
 
-// Brackets the step of an optimizer that is not LibTorch's own. `name` is the class it stands for ("SGD").
-LOOPSCOPE_EXPORT void* loopscope_v1_optimizer_begin(const char* name, std::uint64_t parameters) {
+// Brackets the step of an optimizer that is not LibTorch's own. `name` is the class it stands for ("SGD"), `optimizer`
+// its address, which tells it from others of that class; null: its name and size stand for it.
+LOOPSCOPE_EXPORT void* loopscope_v2_optimizer_begin(const char* name, std::uint64_t parameters, const void* optimizer) {
   if (!loopscope::loop::Active()) return nullptr;
-  auto* step = new (std::nothrow) OptimizerStep{"", parameters, loopscope::capture::NowNs()};
+  auto* step = new (std::nothrow) OptimizerStep{"", parameters, loopscope::capture::NowNs(), optimizer};
   if (step == nullptr) return nullptr;
   std::strncpy(step->name, Text(name), sizeof step->name - 1);
   loopscope::loop::OptimizerBegins();
   return step;
+}
+
+LOOPSCOPE_EXPORT void* loopscope_v1_optimizer_begin(const char* name, std::uint64_t parameters) {
+  return loopscope_v2_optimizer_begin(name, parameters, nullptr);
 }
 
 LOOPSCOPE_EXPORT void loopscope_v1_optimizer_end(void* token) {

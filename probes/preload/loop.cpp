@@ -22,6 +22,7 @@ using wire::MarkKind;
 using wire::RangeCategory;
 
 constexpr int kFirstStacks = 16;  // ranges of each category that carry a stack outside the detail window
+constexpr std::uint64_t kResidentEveryNs = 20'000'000;  // asking /proc takes some 10 us, too much for a short step
 
 Settings settings;
 std::atomic<bool> active{false};
@@ -111,6 +112,13 @@ bool TakeEnd() noexcept {
   return true;
 }
 
+void NoteResidentBytes(std::uint64_t now_ns) noexcept {
+  static std::atomic<std::uint64_t> due_ns{0};
+  if (settings.mode != Mode::kTrace || now_ns < due_ns.load(std::memory_order_relaxed)) return;
+  due_ns.store(now_ns + kResidentEveryNs, std::memory_order_relaxed);
+  WriteMark(MarkKind::kResidentBytes, {}, ResidentBytes());
+}
+
 void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::uint64_t parameters,
           std::uint64_t samples) noexcept {
   bool stepped = false, over = false;
@@ -127,7 +135,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
     if (stepped) UpdateGate(now_ns);
   }
   if (!stepped) return;
-  if (settings.mode == Mode::kTrace) WriteMark(MarkKind::kResidentBytes, {}, ResidentBytes());
+  NoteResidentBytes(now_ns);
   Tell(Moment::kStepEnd);
   if (over && TakeEnd()) {
     WriteTotals(0);

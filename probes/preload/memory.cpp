@@ -28,7 +28,10 @@ std::uint64_t ResidentBytes() noexcept {
   const char* second = std::strchr(ReadStart("/proc/self/statm", text), ' ');
   if (second == nullptr) return 0;
   static const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::strtoull(second, nullptr, 10) * page_bytes;
+  char* third = nullptr;
+  const std::uint64_t resident = std::strtoull(second, &third, 10);
+  const std::uint64_t shared = std::strtoull(third, nullptr, 10);
+  return (resident - (shared < resident ? shared : resident)) * page_bytes;
 }
 
 std::uint64_t PeakBytes() noexcept {

@@ -32,8 +32,8 @@ LOOPSCOPE_EXPORT const char* loopscope_script_start() {
   return reason;
 }
 
-LOOPSCOPE_EXPORT const char* loopscope_script_load_torch() {
-  return loop::Active() ? AttachTorchProbe() : "no capture is open";
+LOOPSCOPE_EXPORT const char* loopscope_script_load_torch(const char* path) {
+  return loop::Active() ? AttachTorchProbe(path) : "no capture is open";
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_foreign_code(const char* folders) {

@@ -21,6 +21,9 @@ class StepClock {
   static constexpr std::uint64_t kSettleAfter = 5;
   // Backward passes without any optimizer step after which they are the clock themselves.
   static constexpr std::uint64_t kBackwardsToTrust = 24;
+  // Steps in a row of another optimizer of the chosen one's class and size, after which it is taken for the chosen one
+  // built anew (per fold, per restart). Optimizers that step in turn, as of two critics, never are.
+  static constexpr std::uint64_t kStepsToInherit = 2;
 
   // `wanted`: the name of the clock to use ("optimizer:SGD#1", "mark" …); empty: choose. An optimizer is wanted by its
   // number, since a treatment may change its class.
@@ -44,12 +47,18 @@ class StepClock {
       chosen_ = candidate;
       settled_ = true;
     }
+    if (Inherits(*candidate, step)) {
+      const Held first = candidate->first_alone;
+      Inherit(*candidate);
+      candidate = chosen_;
+      if (settled_) EmitOne({chosen_, first.time_ns, first.samples_total, first.samples}, emit);
+    }
     if (settled_) {
-      if (candidate == chosen_) EmitOne(step, emit);
+      if (candidate == chosen_) EmitOne({chosen_, time_ns, samples_total, samples}, emit);
       return;
     }
     if (wanted_[0] != '\0') return;
-    if (held_count_ < held_.size()) held_[held_count_++] = step;
+    if (held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
     Choose(candidate);
     const bool enough = chosen_ != nullptr && chosen_->count >= kSettleAfter;
     if (enough || held_count_ == held_.size()) Settle(emit);
@@ -68,16 +77,21 @@ class StepClock {
   bool settled() const { return settled_; }
 
  private:
+  struct Candidate;
+  struct Held {
+    const Candidate* candidate = nullptr;
+    std::uint64_t time_ns = 0, samples_total = 0, samples = 0;
+  };
   struct Candidate {
     Kind kind{};
-    const void* object = nullptr;
+    const void* object = nullptr;  // of an optimizer; null: another inherited its place
     std::uint64_t parameters = 0, count = 0;
     int number = 0;  // optimizers, by their first step
     char name[56] = "";
-  };
-  struct Held {
-    const Candidate* candidate;
-    std::uint64_t time_ns, samples_total, samples;
+    std::uint64_t alone = 0;  // steps since the chosen one's last
+    Held first_alone{};
+    bool in_turn = false;  // the chosen one stepped again after this one had
+    std::uint64_t last_ns = 0;
   };
 
   Candidate* Find(Kind kind, const void* object, std::string_view class_name, std::uint64_t parameters) {
@@ -87,11 +101,61 @@ class StepClock {
       known.parameters = std::max(known.parameters, parameters);
       return &known;
     }
-    if (candidate_count_ == candidates_.size()) return nullptr;
-    Candidate& made = candidates_[candidate_count_++];
-    made = {kind, object, parameters, 0, 0, ""};
-    Name(made, class_name);
-    return &made;
+    Candidate* made = Place();
+    if (made == nullptr) return nullptr;
+    *made = {};
+    made->kind = kind;
+    made->object = object;
+    made->parameters = parameters;
+    Name(*made, class_name);
+    return made;
+  }
+
+  // A free one, or of many optimizers the place of the one that has been silent the longest.
+  Candidate* Place() {
+    if (candidate_count_ < candidates_.size()) return &candidates_[candidate_count_++];
+    Candidate* oldest = nullptr;
+    for (Candidate& one : candidates_) {
+      if (!settled_ || &one == chosen_ || one.kind != Kind::kOptimizer) continue;
+      if (oldest == nullptr || one.last_ns < oldest->last_ns) oldest = &one;
+    }
+    return oldest;
+  }
+
+  bool Inherits(Candidate& one, const Held& step) {
+    one.last_ns = step.time_ns;
+    if (&one == chosen_) {
+      for (Candidate& other : candidates_) {
+        other.in_turn = other.in_turn || other.alone > 0;
+        other.alone = 0;
+      }
+      return false;
+    }
+    if (++one.alone == 1) one.first_alone = step;
+    // Who steps in turn with the chosen one is known from its second step on.
+    return chosen_ != nullptr && chosen_->count > 1 && !one.in_turn && one.alone >= kStepsToInherit &&
+           Alike(one, *chosen_);
+  }
+
+  static bool Alike(const Candidate& one, const Candidate& other) {
+    const auto class_of = [](const Candidate& candidate) {
+      const std::string_view name(candidate.name);
+      return name.substr(0, name.rfind('#'));
+    };
+    return one.kind == Kind::kOptimizer && other.kind == Kind::kOptimizer && one.parameters == other.parameters &&
+           class_of(one) == class_of(other);
+  }
+
+  void Inherit(Candidate& heir) {
+    chosen_->object = heir.object;
+    chosen_->count += heir.count;
+    chosen_->last_ns = heir.last_ns;
+    for (std::size_t n = 0; n < held_count_; ++n) {
+      if (held_[n].candidate == &heir) held_[n].candidate = chosen_;
+    }
+    if (heir.number == optimizers_) --optimizers_;
+    heir.object = nullptr;
+    heir.last_ns = heir.alone = 0;
   }
 
   void Name(Candidate& made, std::string_view class_name) {
@@ -125,8 +189,9 @@ class StepClock {
     if (ticked->kind == Kind::kOptimizer && ticked->count < 2 && chosen_ == nullptr) return;
     if (ticked->kind == Kind::kBackward && (optimizers_ > 0 || ticked->count < kBackwardsToTrust)) return;
     for (std::size_t n = 0; n < candidate_count_; ++n) {
-      const Candidate& other = candidates_[n];
+      Candidate& other = candidates_[n];
       if (other.kind == Kind::kBackward && &other != ticked) continue;
+      if (other.kind == Kind::kOptimizer && other.object == nullptr) continue;
       if (chosen_ == nullptr || Better(other, *chosen_)) chosen_ = &other;
     }
   }
@@ -148,7 +213,7 @@ class StepClock {
   std::array<Candidate, 16> candidates_{};
   std::size_t candidate_count_ = 0;
   int optimizers_ = 0;
-  const Candidate* chosen_ = nullptr;
+  Candidate* chosen_ = nullptr;
   bool settled_ = false;
   std::array<Held, 256> held_{};
   std::size_t held_count_ = 0;

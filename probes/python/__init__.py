@@ -12,11 +12,17 @@ def start():
     from . import settings
 
     chosen = settings.read()
-    callbacks = {"torch": lambda module: _torch_was_imported(module, chosen)}
+    callbacks = {"torch": lambda module: _torch_was_imported(module, chosen), "ipykernel.compiler": _name_cells}
     if chosen.seed is not None:
         random.seed(chosen.seed)
         callbacks["numpy"] = lambda module: module.random.seed(chosen.seed % 2**32)
     imports.after(callbacks)
+
+
+def _name_cells(compiler):
+    from . import notebooks
+
+    notebooks.name_cells(compiler)
 
 
 def _torch_was_imported(torch, chosen):

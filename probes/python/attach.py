@@ -1,11 +1,12 @@
 """Joins the shim to a process that has just imported torch: the capture, the wrappers, the treatments."""
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
 
-from . import check, facts, frames, hooks
+from . import check, facts, frames, hooks, torch_probe
 from .appliers import Treatments
 from .backward import Backward
 from .forward import Forward
@@ -76,8 +77,8 @@ class _Session:
         self._probe.foreign_code(text("\n".join(frames.foreign_folders())))
         for key in self._treatments.keys():
             self._probe.claim(text(key))
-        self._probe.load_torch()
-        self._probe.set_finish(self._finish)
+        torch_probe.load(self._torch, self._probe)
+        self._probe.set_finish(self._bounded_run_ends)
         atexit.register(self._program_ends)
 
     def _backward_begins(self, roots):
@@ -94,6 +95,13 @@ class _Session:
             self._finish()
             if getattr(sys, "last_type", None) is KeyboardInterrupt:
                 self._probe.program_ends(128 + signal.SIGINT)  # Python is going to send itself the signal
+
+    def _bounded_run_ends(self):
+        self._finish()
+        # For the launcher: what a parent process makes of this one's end (a notebook's client: "kernel died") is no
+        # failure of the program.
+        with contextlib.suppress(OSError, KeyError):
+            open(os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], f"ended-{os.getpid()}"), "x").close()
 
     def _finish(self):
         if os.getpid() != self._pid:

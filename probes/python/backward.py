@@ -12,14 +12,19 @@ class Backward:
         self._on_begin = on_begin  # f(roots): before it
 
     def install(self, torch):
+        self._tensor = torch.Tensor
+        # Where a gradient edge can be a root too; it is a tuple itself.
+        self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
         wrapping.replace(torch.autograd, "backward", self._wrap)
 
     def _wrap(self, original):
         def backward(tensors, *positional, **named):
-            roots = tuple(tensors) if isinstance(tensors, (list, tuple)) else (tensors,)
-            self._on_begin(roots)
-            for change in hooks.backward_begins:
-                roots = change(roots)
+            roots = (tensors,) if isinstance(tensors, self._root) else tuple(tensors)
+            losses = tuple(root for root in roots if isinstance(root, self._tensor))
+            self._on_begin(losses)
+            if len(losses) == len(roots):
+                for change in hooks.backward_begins:
+                    roots = losses = change(roots)
             begin_ns = now_ns()
             self._probe.backward_begins()
             raised = 1
@@ -28,14 +33,14 @@ class Backward:
                 raised = 0
             finally:
                 if not raised:
-                    self._after(roots, positional, named)
+                    self._after(losses, positional, named)
                 self._probe.backward_ends(begin_ns, raised)
             return result
 
         return backward
 
     @staticmethod
-    def _after(roots, positional, named):
+    def _after(losses, positional, named):
         keeps = bool(named.get("retain_graph") or named.get("create_graph") or any(positional[1:3]))
         for function in hooks.backward_ends:
-            function(roots, keeps)
+            function(losses, keeps)

@@ -8,73 +8,104 @@ import weakref
 from . import hooks
 from .probe import EVALUATION, FORWARD, now_ns
 
+_OUTSIDE, _INSIDE = 0, 1
+
+
+class _Thread(threading.local):
+    """Where a thread is: outside of any module's call, or inside one."""
+
+    place = _OUTSIDE
+
+
+class _Root:
+    """A module that was called outermost."""
+
+    def __init__(self, module, forget):
+        self.module = weakref.ref(module, forget)
+        self.name = type(module).__name__.encode()
+        self.ran = False  # in training mode, since the last backward
+        self.trained = False  # a call in training mode was followed by a backward
+
 
 class Forward:
-    """Wraps Module.__call__; a call within a call costs a look at a thread's depth."""
+    """Wraps Module.__call__; a call within a call costs a look at the thread's place."""
 
     def __init__(self, probe, torch):
         self._probe = probe
         self._torch = torch
-        self._thread = threading.local()
-        self._thread.depth = 0
-        self._ran = weakref.WeakSet()  # roots called in training mode since the last backward
-        self._trained = weakref.WeakSet()  # roots whose call in training mode was followed by a backward
+        self._thread = _Thread()
+        self._roots = {}  # by id
+        self._ran = []  # roots that ran
         self._evaluation = None  # (begin, end) of the forward passes in evaluation mode since the last in training mode
 
     def install(self):
         module = self._torch.nn.Module
         original = module.__call__
         thread = self._thread
+        outermost = self._outermost
+        is_compiling = self._torch.compiler.is_compiling
 
         @functools.wraps(original)
         def __call__(self_, *positional, **named):
-            if getattr(thread, "depth", 0):
+            # First, since torch.compile traces this too: it must find nothing here that would break its graph.
+            if is_compiling() or thread.place:
                 return original(self_, *positional, **named)
             return outermost(original, self_, positional, named)
 
-        outermost = self._outermost
         module.__call__ = __call__
 
     def _outermost(self, original, module, positional, named):
-        self._thread.depth = 1
+        thread = self._thread
+        thread.place = _INSIDE
         begin_ns = now_ns()
         try:
-            with contextlib.ExitStack() as scopes:
-                for function in hooks.forward_begins:
-                    scope = function(module)
-                    if scope is not None:
-                        scopes.enter_context(scope)
-                output = original(module, *positional, **named)
-            for function in hooks.forward_ends:
-                output = function(module, output)
-            return output
+            if hooks.forward_begins or hooks.forward_ends:
+                return self._treated(original, module, positional, named)
+            return original(module, *positional, **named)
         finally:
-            self._thread.depth = 0
-            end_ns = now_ns()
-            self._probe.range(FORWARD, type(module).__name__.encode(), begin_ns, end_ns, 0)
-            self._note(module, begin_ns, end_ns)
+            thread.place = _OUTSIDE
+            self._note(module, begin_ns, now_ns())
+
+    @staticmethod
+    def _treated(original, module, positional, named):
+        with contextlib.ExitStack() as scopes:
+            for function in hooks.forward_begins:
+                scope = function(module)
+                if scope is not None:
+                    scopes.enter_context(scope)
+            output = original(module, *positional, **named)
+        for function in hooks.forward_ends:
+            output = function(module, output)
+        return output
+
+    def _root(self, module):
+        key = id(module)
+        root = self._roots.get(key)
+        if root is None:
+            roots = self._roots
+            root = roots[key] = _Root(module, lambda _: roots.pop(key, None))
+        return root
 
     def _note(self, module, begin_ns, end_ns):
+        root = self._root(module)
+        self._probe.range(FORWARD, root.name, begin_ns, end_ns, 0)
         if module.training:
-            if self._torch.is_grad_enabled():
-                self._ran.add(module)
-            if module in self._trained:
+            if not root.ran and self._torch.is_grad_enabled():
+                root.ran = True
+                self._ran.append(root)
+            if self._evaluation and root.trained:
                 self._close_evaluation()
-        elif module in self._trained:
+        elif root.trained:
             begin_ns = self._evaluation[0] if self._evaluation else begin_ns
             self._evaluation = (begin_ns, end_ns)
 
     def backward_begins(self):
         """The calls before it trained; a model that trains in evaluation mode never evaluates by this rule."""
         self._evaluation = None
-        self._trained.update(self._ran)
+        for root in self._ran:
+            root.ran, root.trained = False, True
         self._ran.clear()
 
-    def trained(self, module):
-        """Whether `module` was called in training mode and a backward followed."""
-        return module in self._trained
-
     def _close_evaluation(self):
-        if self._evaluation:
-            self._probe.range(EVALUATION, b"evaluation", *self._evaluation, 0)
+        self._probe.range(EVALUATION, b"evaluation", *self._evaluation, 0)
         self._evaluation = None

@@ -5,7 +5,9 @@ A treatment appends its functions while it is applied, before the program's own 
 
 loader_arguments = []  # f(arguments): of DataLoader.__init__ by name, may be changed
 optimizer_made = []  # f(optimizer)
-forward_begins = []  # f(module, arguments) -> None or a context manager: before an outermost module call
+batch_given = []  # f(loader): it gave a batch to the training thread
+pass_ended = []  # f(loader): it ran out
+forward_begins = []  # f(module) -> None or a context manager: before an outermost module call
 forward_ends = []  # f(module, output) -> output: after it
 backward_begins = []  # f(tensors) -> tensors: the roots, before backward
 backward_ends = []  # f(tensors, retains_graph): after it

@@ -17,12 +17,15 @@ class Loaders:
         self._probe = probe
         self._hashes = settings.mode == "check"
         self._last = None  # weak: the loader that gave the last batch
+        self._trained = None  # weak: the loader whose batch was trained on last
         self._described = weakref.WeakSet()
+        self._whole = None  # the pass that gave its last batch and was not asked for another
         self.on_pass = None  # called when a pass begins
 
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
         loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
+        self._own = iterator
         if hooks.loader_arguments:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
         wrapping.replace(loader, "__init__", self._init)
@@ -42,10 +45,13 @@ class Loaders:
             begin_ns = now_ns()
             if self.on_pass:
                 self.on_pass()
+            self._end_whole(begin_ns)
             kept = getattr(loader, "_iterator", None)  # of persistent workers: it is asked for its first indices anew
-            if kept is not None:
+            if isinstance(kept, self._own):
                 kept.__dict__.pop("_loopscope_pass", None)
             iterator = original(loader)
+            if not isinstance(iterator, self._own):  # a subclass's own: what it iterates over within is seen
+                return iterator
             one_pass = _Pass(loader, iterator)
             self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
             return iterator
@@ -73,19 +79,42 @@ class Loaders:
             try:
                 batch = original(iterator)
             except StopIteration:
-                self._probe.loader_ran_out(one_pass.loader_id, begin_ns, one_pass.name)
+                self._whole = None
+                self._ran_out(one_pass, begin_ns)
                 raise
             index = one_pass.drawn.popleft() if one_pass.drawn else None
-            indices = _as_array(index) if self._hashes else None
-            self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, indices, _samples(index))
+            if self._hashes:
+                self._probe.loader_gave_indices(
+                    one_pass.loader_id, begin_ns, one_pass.name, _as_array(index), _samples(index)
+                )
+            else:
+                self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, _samples(index))
             self._last = one_pass.loader
+            for function in hooks.batch_given:
+                function(one_pass.loader())
+            one_pass.given += 1
+            self._whole = one_pass if one_pass.given == one_pass.batches else None
             return batch
 
         return __next__
 
+    def _end_whole(self, now_ns):
+        """A loop that counts its batches (Lightning's) never asks for one too many: its pass is over when another begins."""
+        if self._whole is not None:
+            self._ran_out(self._whole, now_ns)
+        self._whole = None
+
+    def _ran_out(self, one_pass, begin_ns):
+        self._probe.loader_ran_out(one_pass.loader_id, begin_ns, one_pass.name)
+        for function in hooks.pass_ended:
+            function(one_pass.loader())
+
     def describe_training(self):
         """Writes facts about the loader whose batch is trained on, once each; called at each backward."""
-        loader = self._last() if self._last is not None else None
+        if self._last is self._trained:
+            return
+        self._trained = self._last
+        loader = self._last()
         if loader is None or loader in self._described:
             return
         self._described.add(loader)
@@ -105,7 +134,17 @@ class _Pass:
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
         # Indices of batches asked for and not given yet.
         self.drawn = collections.deque(iterator.__dict__.pop("_loopscope_drawn", ()))
+        self.given = 0
+        self.batches = _batches(loader)
         iterator.__dict__["_loopscope_pass"] = self
+
+
+def _batches(loader):
+    """In one pass; None where it is not known. The sampler is asked: len(loader) makes an iterable data set's warn."""
+    try:
+        return len(loader.batch_sampler if loader.batch_sampler is not None else loader.sampler)
+    except Exception:
+        return None
 
 
 def _samples(index):

@@ -13,7 +13,7 @@ NOT_APPLICABLE, LOST, FAILED = 1, 2, 4  # wire.h, AppliedFlag
 _TEXT, _ID, _NS, _INT = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int
 _FUNCTIONS = {
     "start": (_TEXT, []),
-    "load_torch": (_TEXT, []),
+    "load_torch": (_TEXT, [_TEXT]),
     "foreign_code": (None, [_TEXT]),
     "program_ends": (None, [_INT]),
     "loader_started": (None, [_ID, _NS, _TEXT]),
@@ -48,6 +48,12 @@ class Probe:
             function = getattr(library, "loopscope_script_" + name)
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
+        self.loader_gave_indices = self.loader_gave
+        self.loader_gave = lambda loader, begin_ns, name, samples: self.loader_gave_indices(
+            loader, begin_ns, name, None, samples
+        )
+        for name, function in _builtins(library).items():
+            setattr(self, name, function)
         self._set_finish = library.loopscope_script_set_finish
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
 
@@ -55,6 +61,15 @@ class Probe:
         """`finish` is called before a bounded run ends; None: nothing is."""
         self._finish = _FINISH(finish) if finish else _FINISH()
         self._set_finish(self._finish)
+
+
+def _builtins(library):
+    """Quicker forms of the calls that every step makes (probes/preload/python_calls.h)."""
+    library.loopscope_script_builtins.restype = ctypes.py_object
+    try:
+        return library.loopscope_script_builtins()
+    except ValueError:  # this Python lacks what they need
+        return {}
 
 
 def _library():

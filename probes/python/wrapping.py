@@ -2,12 +2,25 @@
 
 import functools
 import inspect
+import types
 
 
 def replace(owner, name, make_wrapper):
     """`make_wrapper(original)` takes the place of `owner.name`."""
     original = getattr(owner, name)
     setattr(owner, name, functools.wraps(original)(make_wrapper(original)))
+
+
+def replace_method(instance, name, make_wrapper):
+    """The same for one object: a bound method, as others that wrap it (learning rate schedulers) expect."""
+    original = getattr(instance, name)
+    wrapper = make_wrapper(original)
+
+    @functools.wraps(original)
+    def method(_, *positional, **named):
+        return wrapper(*positional, **named)
+
+    setattr(instance, name, types.MethodType(method, instance))
 
 
 def with_arguments(owner, name, changes):

@@ -31,7 +31,7 @@ std::string VersionMismatch() {
   const auto major = static_cast<int>(running >> 56), minor = static_cast<int>(running >> 48 & 0xff);
   if (major == TORCH_VERSION_MAJOR && minor == TORCH_VERSION_MINOR) return "";
   return "built for torch " TORCH_VERSION ", the program has " + std::to_string(major) + "." + std::to_string(minor) +
-         "; build the probes against it with -DLOOPSCOPE_PYTHON";
+         "; build the probes against it with -DLOOPSCOPE_PYTHON, or let --yes do so for a Python program";
 }
 
 void Switch(const char* key, bool on) {

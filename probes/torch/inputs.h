@@ -3,7 +3,10 @@
 
 #include <ATen/record_function.h>
 
+#include <array>
 #include <cstdint>
+
+#include "probes/wire.h"
 
 namespace loopscope {
 
@@ -13,7 +16,11 @@ std::uint32_t ShapeHash(const at::RecordFunction& function);
 // String id of the text that probes/wire.h describes at OpDetailRecord; 0 when there are no inputs.
 std::uint32_t InputsText(const at::RecordFunction& function);
 
-// Autograd sequence number of the first tensor input's grad_fn; wire::kNoSequence when it has none.
-std::uint32_t Producer(const at::RecordFunction& function);
+// Autograd sequence numbers of the tensor inputs' grad_fns, as wire::OpDetailRecord tells them.
+struct Producers {
+  std::uint32_t first, further_count;
+  std::array<std::uint32_t, wire::kMaxFurtherProducers> further;
+};
+void TakeProducers(const at::RecordFunction& function, Producers& producers);
 
 }  // namespace loopscope

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -32,7 +33,7 @@ constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between questi
 struct OpenOp {
   wire::OpRecord record;
   const at::RecordFunction* function;
-  std::uint32_t inputs, stack, producer;
+  std::uint32_t inputs, stack;
   bool is_op, has_detail, host_read, may_be_async;
   bool tells_next_node;  // record.sequence is the number of the next graph node of the thread
   bool made_node;        // an op inside recorded a graph node
@@ -57,6 +58,7 @@ struct OpenOps {
   const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();
   const c10::impl::PODLocalDispatchKeySet& dispatch_keys = c10::impl::raw_local_dispatch_key_set;
   std::array<OpenOp, 192> ops;
+  std::array<Producers, 192> producers;  // of those with details
   std::uint32_t depth = 0;
   std::uint32_t op_depth = 0;  // without user scopes
   std::uint16_t profiler_flags = 0;
@@ -142,8 +144,8 @@ std::uint16_t StateFlags(OpenOps& open, bool outermost) {
   return flags | open.profiler_flags | wire::kOpOutermost;
 }
 
-// Inputs, stack and producer: in the detail window, and for reads by the host always.
-[[gnu::cold]] void TakeDetail(const at::RecordFunction& function, const OpenOps& open, OpenOp& op, bool detail,
+// Inputs, stack and producers: in the detail window, and for reads by the host always.
+[[gnu::cold]] void TakeDetail(const at::RecordFunction& function, OpenOps& open, OpenOp& op, bool detail,
                               bool outermost) {
   const bool in_backward = api->in_backward();
   const bool inside_read = op.host_read && open.depth > 1 && open.ops[open.depth - 2].host_read;
@@ -152,7 +154,7 @@ std::uint16_t StateFlags(OpenOps& open, bool outermost) {
   op.has_detail = true;
   op.stack = 0;
   op.inputs = InputsText(function);
-  op.producer = Producer(function);
+  TakeProducers(function, open.producers[open.depth - 1]);
   if ((outermost || blamed_read) && !in_backward) op.stack = api->call_stack();
 }
 
@@ -206,13 +208,20 @@ OpWords WordsOf(const OpenOp& op, std::uint32_t duration, std::uint16_t flags) {
           record.shape_hash | std::uint64_t{record.forward_thread} << 32 | std::uint64_t{flags} << 48};
 }
 
-[[gnu::cold]] void AppendDetailed(const OpenOp& op, const OpWords& words) {
+[[gnu::cold]] void AppendDetailed(const OpenOp& op, const OpWords& words, const Producers& producers) {
   struct {
     OpWords op;
     wire::OpDetailRecord detail;
-  } record{words,
-           {{wire::RecordKind::kOpDetail, 0, sizeof(wire::OpDetailRecord) / 8}, op.inputs, op.stack, op.producer}};
-  api->append(&record, sizeof record);
+    std::array<std::uint32_t, wire::kMaxFurtherProducers> further;
+  } record;
+  static_assert(sizeof record == sizeof(OpWords) + sizeof(wire::OpDetailRecord) + sizeof producers.further);
+  const std::size_t further_bytes = (producers.further_count + 1) / 2 * 8;
+  const auto detail_words = static_cast<std::uint16_t>((sizeof(wire::OpDetailRecord) + further_bytes) / 8);
+  record.op = words;
+  record.detail = {{wire::RecordKind::kOpDetail, 0, detail_words}, op.inputs, op.stack, producers.first};
+  std::copy_n(producers.further.begin(), producers.further_count, record.further.begin());
+  if (producers.further_count % 2 != 0) record.further[producers.further_count] = kNoSequence;
+  api->append(&record, sizeof record.op + sizeof record.detail + further_bytes);
 }
 
 // Whether the op recorded a graph node: it told the next one's number when it began, or an op inside it did.
@@ -236,7 +245,9 @@ void Write(const at::RecordFunction& function, OpenOps& open, OpenOp& op, std::u
     if (&op != &open.ops.front()) (&op - 1)->made_node = true;
   }
   const OpWords words = WordsOf(op, static_cast<std::uint32_t>(is_long ? duration_ns >> 10 : duration_ns), flags);
-  if (op.has_detail) return AppendDetailed(op, words);
+  if (op.has_detail) {
+    return AppendDetailed(op, words, open.producers[static_cast<std::size_t>(&op - open.ops.data())]);
+  }
   if (capture::AppendAtOnce<sizeof words>(open.window, *api->file_generation, &words)) return;
   api->append(&words, sizeof words);
 }

@@ -7,7 +7,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
      "loopscope run -- ./train --epochs 3", true, true, true, false, true, 0, RunCommand},
     {"prove", "Rerun the program with each fix: each fix's measured speedup and its interval.",
@@ -17,6 +17,9 @@ constexpr std::array<Command, 7> kCommands = {{
      "loopscope ab './train --lr 0.1' -- ./train --lr 0.2", true, true, false, true, true, 1, AbCommand},
     {"report", "The report of runs that are there already.", "report [options] INPUT…",
      "loopscope report loopscope-out/20250131-093000", true, false, false, false, false, -1, ReportCommand},
+    {"compare", "What changed per step from one run to another.", "compare [options] BEFORE AFTER",
+     "loopscope compare loopscope-out/monday loopscope-out/tuesday", true, false, false, false, false, -1,
+     CompareCommand},
     {"rules", "What the rules look for, or the text of one.", "rules [ID]", "loopscope rules input-starvation", false,
      false, false, false, false, 1, RulesCommand},
     {"treatments", "What `prove` can try, or one of them.", "treatments [ID]", "loopscope treatments loader.workers",

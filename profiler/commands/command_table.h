@@ -29,6 +29,7 @@ Result<int> RunCommand(const Options& options);
 Result<int> ProveCommand(const Options& options);
 Result<int> AbCommand(const Options& options);
 Result<int> ReportCommand(const Options& options);
+Result<int> CompareCommand(const Options& options);
 Result<int> RulesCommand(const Options& options);
 Result<int> TreatmentsCommand(const Options& options);
 Result<int> DoctorCommand(const Options& options);

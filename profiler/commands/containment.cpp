@@ -28,6 +28,7 @@ std::string MountInfo() {
 struct Trial {
   std::string failure;                  // empty: it works
   std::vector<std::string> downgraded;  // trees that are read-only inside
+  std::vector<std::string> left;        // trees that stay really writable
 };
 
 Trial ReadTrial(int fd) {
@@ -37,7 +38,13 @@ Trial ReadTrial(int fd) {
   while (size < ssize_t(text.size()) && (got = read(fd, text.data() + size, text.size() - size)) > 0) size += got;
   std::istringstream lines(text.substr(0, size));
   for (std::string line; std::getline(lines, line);) {
-    line.starts_with("!") ? void(trial.failure = line.substr(1)) : trial.downgraded.push_back(line);
+    if (line.starts_with("!")) {
+      trial.failure = line.substr(1);
+    } else if (line.starts_with("=")) {
+      trial.left.push_back(line.substr(1));
+    } else {
+      trial.downgraded.push_back(line);
+    }
   }
   return trial;
 }
@@ -45,7 +52,7 @@ Trial ReadTrial(int fd) {
 // Enters the world in a child.
 Trial Try(const ContainedWorld& world) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {std::strerror(errno), {}};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {.failure = std::strerror(errno), .downgraded = {}, .left = {}};
   const pid_t child = fork();
   if (child == 0) {
     const auto entered = world.Enter(ends[1]);
@@ -90,9 +97,13 @@ std::string TryOverlay(Containment& candidate, const fs::path& scratch, const fs
   std::error_code error;
   fs::create_directories(writable, error);
   auto world = ContainedWorld::Make(candidate, scratch / "containment" / "try", writable, working_directory);
-  const Trial trial = world ? Try(*world) : Trial{world.error().what, {}};
+  const Trial trial = world ? Try(*world) : Trial{.failure = world.error().what, .downgraded = {}, .left = {}};
   RemoveTree(writable);
   if (!trial.failure.empty()) return trial.failure;
+  if (!world->Overlays(working_directory)) return "no overlay over " + working_directory.native() + " is made";
+  for (const std::string& tree : trial.left) {
+    candidate.notes.push_back(tree + " stays really writable: what a launch leaves there stays there");
+  }
   for (const std::string& tree : trial.downgraded) {
     if (Holds(tree, working_directory)) return "no overlay over " + tree + " is possible";
     candidate.notes.push_back(tree + " is read-only in the launches: the kernel allows no overlay over it");
@@ -108,6 +119,8 @@ Containment CopyOrNone(const fs::path& scratch, const fs::path& working_director
     containment.kind = ContainmentKind::kCopy;
     containment.notes = {"a file that the program names by an absolute path outside of the copy is the real one"};
     containment.exposed = {"every file outside of " + working_directory.native()};
+    containment.links_out = size.links_out;
+    containment.exposed.insert(containment.exposed.end(), size.links_out.begin(), size.links_out.end());
     return containment;
   }
   containment.exposed = {fmt::format("{} ({} to copy)", working_directory.native(), size.why),
@@ -120,8 +133,8 @@ Containment CopyOrNone(const fs::path& scratch, const fs::path& working_director
 std::string Containment::Describe() const {
   switch (kind) {
     case ContainmentKind::kOverlay:
-      return in_memory ? "each launch writes to a throw-away overlay of the file system, kept in memory"
-                       : "each launch writes to a throw-away overlay of the file system";
+      return fmt::format("each launch writes to a throw-away overlay of the file system{} (/run is not part of it)",
+                         in_memory ? ", kept in memory" : "");
     case ContainmentKind::kCopy:
       return "each launch runs in a fresh copy of the working folder (no overlay: " + why_no_overlay + ")";
     case ContainmentKind::kUncontained:

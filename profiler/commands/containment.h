@@ -20,6 +20,7 @@ struct Containment {
   bool in_memory = false;            // overlay: what is written lies in memory (a tmpfs), since the disk cannot hold it
   std::vector<std::string> notes;    // how it differs from the real file system, one sentence each
   std::vector<std::string> exposed;  // what a launch can still change; empty for an overlay
+  std::vector<std::string> links_out;  // copy: links in it to real files that launches could write to
   std::string why_no_overlay;        // for kCopy and kUncontained
 
   std::string Describe() const;  // one line: "writes go to a throw-away overlay of the file system"
@@ -47,12 +48,15 @@ class ContainedWorld {
   // Where the program starts: another folder than asked for in a copy.
   const std::filesystem::path& working_directory() const { return working_directory_; }
 
+  // Whether what a launch writes to `path` is thrown away, in an overlay.
+  bool Overlays(const std::filesystem::path& path) const { return IsOverlaid(plan_, path); }
+
   struct Entered {
     const char* failed = nullptr;  // the step that failed; null: inside, in the working directory
     int error = 0;                 // its errno
   };
   // In the child after fork, before exec: system calls only. Targets of overlays that had to be read-only instead are
-  // written to `downgraded_fd`, one per line, unless it is -1.
+  // written to `downgraded_fd`, one per line, unless it is -1; with "=" before it one that stays as it is.
   Entered Enter(int downgraded_fd = -1) const noexcept;
 
  private:

@@ -66,6 +66,17 @@ bool MountOverlay(const MountStep& step, const char* visible, int downgraded_fd)
   return true;
 }
 
+bool MountInMemory(const MountStep& step, const char* visible, int downgraded_fd) noexcept {
+  const char* const memory = step.folders.front().first.c_str();
+  mkdir(memory, 0700);
+  if (mount("tmpfs", memory, "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0) {
+    for (const auto& [folder, source] : step.folders) MakeLike(folder.c_str(), source.c_str());
+    if (mount("overlay", step.target.c_str(), "overlay", 0, step.options.c_str()) == 0) return true;
+  }
+  if (downgraded_fd >= 0) dprintf(downgraded_fd, "=%s\n", visible);
+  return true;
+}
+
 // Folders at the top are made in the new root; deeper ones are there in what was mounted before.
 bool Apply(const MountStep& step, const char* visible, int downgraded_fd) noexcept {
   const char *const source = step.source.c_str(), *const target = step.target.c_str();
@@ -82,6 +93,8 @@ bool Apply(const MountStep& step, const char* visible, int downgraded_fd) noexce
       return symlink(source, target) == 0;
     case MountStep::Kind::kFile:
       return MakeFile(target) && BindReadOnly(source, target);
+    case MountStep::Kind::kMemory:
+      return MountInMemory(step, visible, downgraded_fd);
     case MountStep::Kind::kHidden:
       return mount("tmpfs", target, "tmpfs", MS_NOSUID, "mode=0700,size=64k") == 0;
   }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <numeric>
 #include <sstream>
 
 #include "analyzers/diagnose.h"
+#include "profiler/commands/rank_inputs.h"
+#include "profiler/commands/rank_report.h"
+#include "profiler/core/settling.h"
 #include "profiler/importers/importers.h"
 #include "profiler/treatments/treatments.h"
 #include "reports/report_json.h"
@@ -14,13 +16,6 @@ namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kBatch = 5;
-
-std::string TreatmentOf(std::string_view rule) {
-  const Treatment* const treatment = TreatmentFor(rule);
-  return treatment ? std::string(treatment->id) : "";
-}
 
 bool HoldsCapture(const fs::path& folder) {
   std::error_code error;
@@ -44,63 +39,78 @@ Result<Report> FromJson(const fs::path& path) {
   return report;
 }
 
-std::vector<double> BatchMeans(const Timeline& timeline) {
-  std::vector<double> means;
-  double sum = 0;
-  std::size_t taken = 0;
-  for (const Step& step : timeline.steps()) {
-    if (step.boundary) continue;
-    sum += static_cast<double>(step.time.length());
-    if (++taken % kBatch) continue;
-    means.push_back(sum / kBatch);
-    sum = 0;
-  }
-  return means;
+// A trace is JSON too: what tells a report is its schema.
+bool IsReportJson(const fs::path& file) {
+  if (file.extension() != ".json") return false;
+  std::string head(4096, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  if (head.find(kReportSchemaPrefix) != head.npos) return true;
+  return in.gcount() > 0 && std::ranges::none_of(AllImporters(), [&](const Importer* one) { return one->sniff(head); });
 }
 
-// The squared standard error of the mean of values[from…], up to a factor.
-double Error2(const std::vector<double>& values, std::size_t from) {
-  const double n = static_cast<double>(values.size() - from);
-  const double mean = std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(), 0.0) / n;
-  double squares = 0;
-  for (std::size_t i = from; i < values.size(); ++i) squares += (values[i] - mean) * (values[i] - mean);
-  return squares / (n * n);
+Report Placed(Report report, const fs::path& input) {
+  std::error_code error;
+  report.output_directory = fs::is_directory(input, error) ? input : input.parent_path();
+  return report;
 }
 
 }  // namespace
 
+std::string TreatmentOf(std::string_view rule) {
+  const Treatment* const treatment = TreatmentFor(rule);
+  return treatment ? std::string(treatment->id) : "";
+}
+
 Report DiagnosisOf(Trace trace) {
-  const auto timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(trace)));
+  return DiagnosisOf(std::make_shared<const Timeline>(Timeline::Build(std::move(trace))));
+}
+
+Report DiagnosisOf(std::shared_ptr<const Timeline> timeline) {
   Report report = ReportOf(timeline);
   Diagnose(*timeline, TreatmentOf, report);
   return report;
 }
 
 int SettledAfter(const Timeline& timeline, int least) {
-  const std::vector<double> means = BatchMeans(timeline);
-  std::size_t best = 0;
-  for (std::size_t cut = 1; cut <= means.size() / 2; ++cut) {
-    if (Error2(means, cut) < Error2(means, best)) best = cut;
+  std::vector<double> lengths;
+  for (const Step& step : timeline.steps()) {
+    if (!step.boundary) lengths.push_back(static_cast<double>(step.time.length()));
   }
-  return std::max(least, static_cast<int>(best * kBatch));
+  return std::max(least, SettledAfter(lengths));
+}
+
+void AddTimeline(const fs::path& input, Report& report) {
+  std::error_code error;
+  if (report.timeline || !fs::is_directory(input / "diagnosis", error)) return;
+  if (auto trace = ReadAnyTrace(input / "diagnosis")) {
+    report.timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+  }
 }
 
 Result<Report> ReportFrom(const fs::path& input) {
   std::error_code error;
   if (!fs::exists(input, error)) {
-    return Error{"no such file or folder", input, "name a run folder, a .cap file or a report's JSON"};
+    return Error{"no such file or folder", input, "name a run folder, a trace or a report's JSON"};
   }
-  if (fs::is_directory(input, error)) {
-    const fs::path finished = input / "report.json";
-    if (fs::exists(finished, error) && !HoldsCapture(input)) return FromJson(finished);
-  } else if (input.extension() == ".json") {
-    return FromJson(input);
+  const bool folder = fs::is_directory(input, error);
+  const fs::path finished = folder ? input / "report.json" : input;
+  std::vector<Input> ranks = RankInputs(input);
+  const bool traces_here = !ranks.empty() && !fs::is_directory(ranks.front().path, error);
+  if (!traces_here && IsReportJson(finished)) return FromJson(finished);
+  if (ranks.size() < 2) {
+    auto trace = ReadAnyTrace(folder && ranks.size() == 1 && !HoldsCapture(input) ? ranks.front().path : input);
+    if (!trace) return trace.error();
+    ranks = RankInputsOf(*trace, input);
+    if (ranks.size() < 2) return Placed(DiagnosisOf(std::move(*trace)), input);
   }
+  auto report = ReportOfRanks(ranks);
+  if (!report) return report.error();
+  if (*report) return Placed(std::move(**report), input);
   auto trace = ReadAnyTrace(input);
   if (!trace) return trace.error();
-  Report report = DiagnosisOf(std::move(*trace));
-  report.output_directory = fs::is_directory(input, error) ? input : input.parent_path();
-  return report;
+  return Placed(DiagnosisOf(std::move(*trace)), input);
 }
 
 }  // namespace loopscope

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "profiler/core/report.h"
 #include "profiler/core/result.h"
@@ -10,13 +13,19 @@ namespace loopscope {
 
 // Runs the rules; with too little in the trace they say so themselves.
 Report DiagnosisOf(Trace trace);
+Report DiagnosisOf(std::shared_ptr<const Timeline> timeline);
 
-// Steps from the start until step times settle: MSER-5 (White 1997, "An effective truncation heuristic for bias
-// reduction in simulation output"), the cut in batches of 5 that minimises the standard error of what is left, at most
-// half of the steps; never under `least`.
+// The id of the treatment that cures what `rule` finds; "" when none does.
+std::string TreatmentOf(std::string_view rule);
+
+// Steps from the start until step times settle (settling.h), those at epoch boundaries left out; never under `least`.
 int SettledAfter(const Timeline& timeline, int least);
 
 // A folder or file as `report` takes it: a finished report's JSON, a run folder, a capture. Error (exit 2): unreadable.
 Result<Report> ReportFrom(const std::filesystem::path& input);
+
+// Of the run that a finished report in the folder `input` tells of, where its capture is still there and `report` has
+// none.
+void AddTimeline(const std::filesystem::path& input, Report& report);
 
 }  // namespace loopscope

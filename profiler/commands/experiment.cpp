@@ -16,18 +16,6 @@
 namespace loopscope {
 namespace {
 
-// Everything that must be the same for an interrupted plan to go on.
-std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed, o.seed_programs,
-                     o.warmup, o.steps, o.min_steps, o.min_window_s, o.alone, o.check_training, o.check_steps, clock);
-}
-
-Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
-                                             const ExperimentOptions& options) {
-  if (path.empty()) return std::unique_ptr<Journal>();
-  return Journal::Open(path, HashOf(identity), options.resume);
-}
-
 std::string Identity(const ExperimentInput& input) {
   std::string text = fmt::format("prove|{}|{}|{}", fmt::join(input.command, "\x1f"),
                                  OptionsText(input.options, input.clock), input.run_ahead);
@@ -125,54 +113,6 @@ class Experiment {
   bool all_changed_ = false;
 };
 
-void Finish(const LaunchSeries& series, Report& report) {
-  if (!series.warning().empty()) report.quality.warnings.push_back(series.warning());
-  series.ShowEnd();
-}
-
-// `ab` as an experiment of one fix: the other command.
-const Treatment kOtherCommand{.id = "B",
-                              .summary = "the other command",
-                              .exactness = Exactness::kChangesTraining,
-                              .condition = "",
-                              .metric = Metric::kStepTime,
-                              .cures = {},
-                              .appliers = {},
-                              .values = nullptr};
-
-Result<ExperimentPlan> PlanPairs(const PairsInput& input, const ExperimentInput& as_experiment, LaunchSeries& series) {
-  ExperimentPlan plan;
-  plan.wants_fresh = false;
-  plan.arms = {{.name = "A", .members = {}}, {.name = "B", .members = {}, .side = 1}};
-  plan.trials = {{0, false, kAllArm, kBaselineArm, "", ""}};
-  plan.window = PilotWindow(input.options, input.run_ahead);
-  double fastest_ms = 0;
-  std::optional<LaunchResult> first;
-  for (Arm& arm : plan.arms) {
-    LaunchSpec spec = SpecOf(input.options, input.clock, plan.window, "pilot, " + arm.name);
-    spec.side = arm.side;
-    const LaunchResult result = series.Insist(spec);
-    if (series.stopped()) return Interrupted();
-    const auto& command = arm.side ? input.command_b : input.command_a;
-    if (!result.ok()) return CommandFailed(fmt::format("{}", fmt::join(command, " ")), result);
-    if (const std::string why = first ? UnequalWork(*first, result) : ""; !why.empty()) {
-      return Error{"does other work per step: " + why, fmt::format("{}", fmt::join(command, " ")),
-                   "compare commands that train on the same batches with the same optimizer", 3};
-    }
-    if (!first) first = result;
-    arm.ms_per_step = result.ms_per_step;
-    arm.wall_s = result.wall_s;
-    if (fastest_ms == 0 || result.ms_per_step < fastest_ms) fastest_ms = result.ms_per_step;
-  }
-  const Window pilot = plan.window;
-  plan.window = FinalWindow(input.options, input.run_ahead, 0, fastest_ms);
-  const int more = plan.window.warmup + plan.window.steps - pilot.warmup - pilot.steps;
-  for (Arm& arm : plan.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
-  ShapePlan(plan, input.options, input.options.budget_s - series.spent_s());
-  series.ShowPlan(plan.Describe(as_experiment.candidates, series.spent_s()));
-  return plan;
-}
-
 }  // namespace
 
 Result<void> RunExperiment(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
@@ -182,36 +122,8 @@ Result<void> RunExperiment(const ExperimentInput& input, const Launcher& launche
   if (!journal) return journal.error();
   LaunchSeries series(launcher, events, std::move(*journal));
   Result<void> done = Experiment(input, series, report).Run();
-  Finish(series, report);
+  FinishSeries(series, report);
   return done;
-}
-
-Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const ExperimentEvents& events,
-                      Report& report) {
-  const std::string identity =
-      fmt::format("ab|{}|{}|{}|{}", fmt::join(input.command_a, "\x1f"), fmt::join(input.command_b, "\x1f"),
-                  OptionsText(input.options, input.clock), input.run_ahead);
-  Result<std::unique_ptr<Journal>> journal = OpenJournal(input.journal, identity, input.options);
-  if (!journal) return journal.error();
-  LaunchSeries series(launcher, events, std::move(*journal));
-  ExperimentInput as_experiment;
-  as_experiment.options = input.options;
-  as_experiment.clock = input.clock;
-  as_experiment.candidates = {{&kOtherCommand, {fmt::format("{}", fmt::join(input.command_b, " "))}, {}, 0}};
-  Result<ExperimentPlan> plan = PlanPairs(input, as_experiment, series);
-  if (!plan) return plan.error();
-  report.plan = plan->Describe(as_experiment.candidates, series.spent_s());
-  const BlockRun run{.name = "pair",
-                     .blocks = plan->blocks,
-                     .seed = input.options.seed,
-                     .end_s = input.options.budget_s,
-                     .drop_losers = false};
-  const Observations observed = RunBlocks(as_experiment, run, as_experiment.candidates, *plan, series);
-  const std::vector<CandidateState> states(1);
-  report.trials = JudgeTrials(*plan, observed, as_experiment.candidates, states, input.options.margin);
-  report.noise = NoiseOf(*plan, observed);
-  Finish(series, report);
-  return {};
 }
 
 }  // namespace loopscope

@@ -9,6 +9,13 @@ namespace loopscope {
 
 namespace {
 
+// "optimizer#1" of "optimizer:SGD#1": a treatment, and the other command, may have an optimizer of another class.
+std::string ClockWithoutClass(const std::string& clock) {
+  const std::size_t colon = clock.find(':'), number = clock.rfind('#');
+  if (!clock.starts_with("optimizer:") || number == clock.npos) return clock;
+  return clock.substr(0, colon) + clock.substr(number);
+}
+
 LaunchResult InterruptedLaunch() {
   LaunchResult result;
   result.status = kInterrupted;
@@ -78,7 +85,7 @@ std::string FailureOf(const LaunchResult& result) {
 }
 
 std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result) {
-  if (result.clock != reference.clock) {
+  if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
     return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
   }
   if (result.steps != reference.steps) {
@@ -109,6 +116,23 @@ LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Wi
   spec.label = std::move(label);
   spec.timeout_s = options.launch_timeout_s;
   return spec;
+}
+
+std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
+                     o.seed_programs, o.warmup, o.auto_warmup, o.steps, o.min_steps, o.min_window_s, o.alone,
+                     o.check_training, o.check_steps, clock);
+}
+
+Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
+                                             const ExperimentOptions& options) {
+  if (path.empty()) return std::unique_ptr<Journal>();
+  return Journal::Open(path, JournalHash(identity), options.resume);
+}
+
+void FinishSeries(const LaunchSeries& series, Report& report) {
+  if (!series.warning().empty()) report.quality.warnings.push_back(series.warning());
+  series.ShowEnd();
 }
 
 }  // namespace loopscope

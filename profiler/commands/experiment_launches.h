@@ -45,7 +45,8 @@ class LaunchSeries {
 // What a failed launch is told as: its status and the last line it printed.
 std::string FailureOf(const LaunchResult& result);
 
-// Times compare only where the work does: the same clock, steps and samples per step. Empty when so, else the reason.
+// Times compare only where the work does: the same clock (of an optimizer, whatever its class), steps and samples per
+// step. Empty when so, else the reason.
 std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result);
 
 // As Run, with status "not comparable: …" when its work is not the reference's.
@@ -53,5 +54,15 @@ LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result);
 
 // What is the same in every launch of an experiment.
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);
+
+// Everything of the options that must be the same for an interrupted plan to go on.
+std::string OptionsText(const ExperimentOptions& options, const std::string& clock);
+
+// Null where `path` is empty. Errors as of Journal::Open.
+Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
+                                             const ExperimentOptions& options);
+
+// Shows the end, and puts what went wrong with the journal into the report.
+void FinishSeries(const LaunchSeries& series, Report& report);
 
 }  // namespace loopscope

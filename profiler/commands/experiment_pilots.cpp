@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "probes/wire.h"
 
@@ -12,12 +13,20 @@ namespace {
 
 constexpr std::size_t kMostValues = 4;  // screened per treatment
 
+// Of any arm's loader. Where only the batches of the untreated one are known, its prefetch is taken for the usual one.
+int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates) {
+  LoaderDepth untreated = input.loader;
+  const int prefetch = std::max(1, untreated.prefetch);
+  if (untreated.workers == 0) untreated.workers = (input.run_ahead + prefetch - 1) / prefetch;
+  return std::max(input.run_ahead, RunAhead(candidates, untreated));
+}
+
 class PilotPhase {
  public:
   PilotPhase(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
              LaunchSeries& series)
       : input_(input), candidates_(candidates), states_(states), series_(series) {
-    window_ = PilotWindow(input.options, std::max(input.run_ahead, RunAhead(candidates)));
+    window_ = PilotWindow(input.options, Ahead(input, candidates));
   }
 
   Result<Pilots> Run() {
@@ -42,7 +51,7 @@ class PilotPhase {
   LaunchResult Launch(const std::vector<int>& members, const std::string& name) {
     LaunchSpec spec = SpecOf(input_.options, input_.clock, window_, "pilot, " + name);
     spec.treatment = SettingsOf({.name = name, .members = members}, candidates_);
-    return HeldTo(baseline_, series_.Run(spec));
+    return HeldTo(baseline_, series_.Insist(spec));
   }
 
   std::vector<int> Members() const {
@@ -58,14 +67,23 @@ class PilotPhase {
     for (int attempt = 1;; ++attempt) {
       const std::vector<int> members = Members();
       if (members.empty()) return baseline_;
-      LaunchResult all = Launch(members, attempt == 1 ? "ALL" : fmt::format("ALL, attempt {}", attempt));
+      const std::string name = attempt == 1 ? "ALL" : fmt::format("ALL, attempt {}", attempt);
+      LaunchResult all = Launch(members, name);
       if (all.ok() || series_.stopped()) return all;
-      TakeOut(Culprit(members, attempt), all);
+      std::optional<int> culprit = Culprit(members, attempt);
+      if (!culprit && !series_.stopped()) {
+        // Less than the whole works: the last one is to blame, or nobody.
+        all = Launch(members, name + ", repeated");
+        if (all.ok()) return all;
+        culprit = members.back();
+      }
+      if (series_.stopped()) return all;
+      TakeOut(*culprit, all);
     }
   }
 
-  // The last member of the shortest failing prefix, by bisection: the whole fails and nothing does not.
-  int Culprit(const std::vector<int>& members, int attempt) {
+  // The last member of the shortest failing prefix, by bisection; none when only the whole fails.
+  std::optional<int> Culprit(const std::vector<int>& members, int attempt) {
     std::size_t works = 0, fails = members.size();
     while (fails - works > 1 && !series_.stopped()) {
       const std::size_t half = (works + fails) / 2;
@@ -73,6 +91,7 @@ class PilotPhase {
       const LaunchResult result = Launch(prefix, fmt::format("bisecting {}, first {}", attempt, half));
       (result.ok() ? works : fails) = half;
     }
+    if (fails == members.size()) return std::nullopt;
     return members[fails - 1];
   }
 
@@ -148,6 +167,7 @@ class PilotPhase {
 void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.ms_per_step = pilot.ms_per_step;
   arm.wall_s = pilot.wall_s;
+  arm.settled_after = pilot.settled_after;
 }
 
 // The reference of a trial that failed is out too, unless others need it.
@@ -192,7 +212,7 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
     if (plan.arms[a].repeats == 0) continue;
     LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
     spec.treatment = SettingsOf(plan.arms[a], candidates);
-    const LaunchResult result = HeldTo(pilots.baseline, series.Run(spec));
+    const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec));
     if (series.stopped()) return Interrupted();
     if (result.ok()) {
       Estimate(plan.arms[a], result);
@@ -207,7 +227,7 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
   const bool boundary = std::ranges::any_of(plan.trials, [&](const auto& one) {
     return candidates[one.candidate].treatment->metric == Metric::kEpochBoundary;
   });
-  plan.window = FinalWindow(input.options, std::max(input.run_ahead, RunAhead(candidates)),
+  plan.window = FinalWindow(WithWarmup(input.options, plan.arms), Ahead(input, candidates),
                             boundary ? input.steps_per_epoch : 0, fastest_ms);
   const int more = plan.window.warmup + plan.window.steps - pilots.window.warmup - pilots.window.steps;
   for (Arm& arm : plan.arms) arm.wall_s += more * arm.ms_per_step / 1e3;

@@ -13,6 +13,7 @@ namespace loopscope {
 namespace {
 
 constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
+constexpr int kStepsToSettle = 60;     // in a pilot: half of them may turn out to be warm-up
 constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
 
@@ -61,6 +62,20 @@ int ReferenceRepeats(const ExperimentPlan& plan) {
   const auto sharing = std::ranges::count_if(
       plan.trials, [](const PlannedTrial& trial) { return trial.reference == kAllArm && trial.verdict.empty(); });
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
+}
+
+// The largest value that is tried of a treatment, if it is over `untreated`.
+int Most(std::span<const Candidate> candidates, std::string_view treatment, int untreated) {
+  int most = untreated;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.treatment->id != treatment) continue;
+    for (const std::string& value : candidate.values) {
+      int number = 0;
+      std::from_chars(value.data(), value.data() + value.size(), number);
+      most = std::max(most, number);
+    }
+  }
+  return most;
 }
 
 std::string Minutes(double seconds) {
@@ -139,24 +154,23 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
   return plan;
 }
 
-int RunAhead(std::span<const Candidate> candidates) {
-  constexpr int kPrefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
-  int workers = 0;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.treatment->id != "loader.workers") continue;
-    for (const std::string& value : candidate.values) {
-      int number = 0;
-      std::from_chars(value.data(), value.data() + value.size(), number);
-      workers = std::max(workers, number);
-    }
-  }
-  return kPrefetch * workers;
+int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated) {
+  return Most(candidates, "loader.workers", untreated.workers) *
+         Most(candidates, "loader.prefetch", untreated.prefetch);
+}
+
+ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms) {
+  if (!options.auto_warmup) return options;
+  options.auto_warmup = false;
+  for (const Arm& arm : arms) options.warmup = std::max(options.warmup, arm.settled_after);
+  return options;
 }
 
 Window PilotWindow(const ExperimentOptions& options, int run_ahead) {
   const int warmup = std::max(options.warmup, 2 * run_ahead);
   if (options.steps > 0) return {warmup, options.steps};
-  return {warmup, std::max(options.min_steps, 8 * run_ahead)};
+  const int least = options.auto_warmup ? std::max(options.min_steps, kStepsToSettle) : options.min_steps;
+  return {warmup, std::max(least, 8 * run_ahead)};
 }
 
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step) {

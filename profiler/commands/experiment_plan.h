@@ -18,6 +18,7 @@ struct ExperimentOptions {
   std::uint64_t seed = 1;     // of the blocks' order, and the base seed of every launch
   bool seed_programs = true;  // false with --no-seed
   int warmup = 10;            // steps; more where a loader runs ahead
+  bool auto_warmup = false;   // --warmup auto: `warmup` is the least; the slowest of the pilots to settle decides
   int steps = 0;              // in the window; 0: min_steps and min_window_s decide
   int min_steps = 20;
   double min_window_s = 2;     // of the fastest arm
@@ -35,6 +36,7 @@ struct Arm {
   int repeats = 1;                     // per block
   int side = 0;                        // of `ab`
   double ms_per_step = 0, wall_s = 0;  // from its pilot; wall_s of one launch with the plan's window
+  int settled_after = 0;               // steps, from its pilot
 };
 
 // A comparison that is planned before the first block: a fix's worth is its worth among the others, or alone.
@@ -73,12 +75,21 @@ struct ExperimentPlan {
 ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone);
 
 // What the pilots, and then the blocks, are launched with.
+// With the warm-up that every arm gets: of --warmup auto the longest that any arm's pilot needed.
+ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
+
 Window PilotWindow(const ExperimentOptions& options, int run_ahead);
 // `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window.
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
 
-// The batches that the treated loaders prepare ahead, at most: two per worker.
-int RunAhead(std::span<const Candidate> candidates);
+// Of the untreated loader.
+struct LoaderDepth {
+  int workers = 0;
+  int prefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
+};
+
+// The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
+int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
 
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings.

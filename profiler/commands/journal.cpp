@@ -43,6 +43,7 @@ Json ToJson(const LaunchResult& result) {
           {"steps", result.steps},
           {"epoch_ms", result.epoch_ms ? Json(*result.epoch_ms) : Json(nullptr)},
           {"startup_s", result.startup_s},
+          {"settled_after", result.settled_after},
           {"wall_s", result.wall_s},
           {"peak_bytes", result.peak_bytes},
           {"applied", applied},
@@ -63,6 +64,7 @@ LaunchResult FromJson(const Json& json) {
   result.steps = json.at("steps");
   if (!json.at("epoch_ms").is_null()) result.epoch_ms = json.at("epoch_ms").get<double>();
   result.startup_s = json.at("startup_s");
+  result.settled_after = json.at("settled_after");
   result.wall_s = json.at("wall_s");
   result.peak_bytes = json.at("peak_bytes");
   for (const Json& one : json.at("applied")) {
@@ -120,7 +122,7 @@ struct Journal::File {
   }
 };
 
-std::uint64_t HashOf(std::string_view text) {
+std::uint64_t JournalHash(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
   return hash;
@@ -162,13 +164,14 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::filesystem::path& path
 }
 
 std::optional<LaunchResult> Journal::Finished(const LaunchSpec& spec) const {
-  const auto found = finished_.find(HashOf(SpecText(spec)));
-  if (found == finished_.end()) return std::nullopt;
+  const auto found = finished_.find(JournalHash(SpecText(spec)));
+  // What failed may have failed for a reason that is gone now.
+  if (found == finished_.end() || !found->second.ok()) return std::nullopt;
   return found->second;
 }
 
 bool Journal::Append(const LaunchSpec& spec, const LaunchResult& result) {
-  return file_->WriteLine({{"launch", HashOf(SpecText(spec))}, {"label", spec.label}, {"result", ToJson(result)}});
+  return file_->WriteLine({{"launch", JournalHash(SpecText(spec))}, {"label", spec.label}, {"result", ToJson(result)}});
 }
 
 }  // namespace loopscope

@@ -14,7 +14,7 @@
 namespace loopscope {
 
 // FNV-1a, 64 bit: what a plan and a launch are recognised by.
-std::uint64_t HashOf(std::string_view text);
+std::uint64_t JournalHash(std::string_view text);
 std::string SpecText(const LaunchSpec& spec);  // all that makes two launches the same, the label included
 
 class Journal {
@@ -24,6 +24,7 @@ class Journal {
   static Result<std::unique_ptr<Journal>> Open(const std::filesystem::path& path, std::uint64_t plan, bool resume);
   ~Journal();
 
+  // A launch that went well before.
   std::optional<LaunchResult> Finished(const LaunchSpec& spec) const;
   bool Append(const LaunchSpec& spec, const LaunchResult& result);  // flushed; false when it could not be written
 

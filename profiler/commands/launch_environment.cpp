@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "probes/environment.h"
+#include "profiler/commands/probe_build.h"
 
 namespace loopscope {
 namespace {
@@ -51,6 +52,8 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
   if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentText(spec.treatment);
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
+  // Python's own hashes order its sets: the same in every arm, unless the user fixed them.
+  if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));
   if (spec.hash_samples) environment[env::kSampleRng] = "hash";
 }
 
@@ -96,6 +99,7 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
     list = list.empty() ? path.native() : path.native() + ":" + list;
   };
   put_first("LD_PRELOAD", probes.preload);
+  if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
   if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
   if (place.throw_away) SilenceTrackers(place, environment);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <utility>
 
 #include "profiler/commands/folder_copy.h"
 #include "profiler/commands/outcome.h"
@@ -38,6 +39,18 @@ LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>
   result.exit_status = launched.end.status;
   result.wall_s = launched.end.wall_s;
   return result;
+}
+
+// The shim leaves a file per process whose bounded run it ended; of ranks, all that began must have come to theirs.
+bool ProbeEndedIt(const fs::path& directory) {
+  bool ended = false;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const fs::path& path = entry.path();
+    ended |= path.filename().native().starts_with("ended-");
+    if (path.extension() == ".began" && !fs::exists(fs::path(path).replace_extension(".ended"), error)) return false;
+  }
+  return ended;
 }
 
 }  // namespace
@@ -108,6 +121,9 @@ Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
   process.stdout_to_stderr = setup_.stdout_to_stderr;
   process.timeout_s = process.throw_away ? spec.timeout_s : 0;
   Launched launched{*folder, RunProcess(process, signals_)};
+  if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(*folder)) {
+    launched.status_after_end = std::exchange(launched.end.status, 0);
+  }
   info.exit_status = launched.end.status;
   if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
   return launched;

@@ -32,6 +32,9 @@ struct LaunchSetup {
 struct Launched {
   std::filesystem::path directory;  // run.json, captures, and output.txt of a trial
   ProcessEnd end;
+  // Not 0: what the command ended with because the probe had ended the process in it that trains (a notebook's kernel,
+  // whose client takes that for a failure). `end` says 0 then.
+  int status_after_end = 0;
 };
 
 class ProgramLauncher {

@@ -28,6 +28,17 @@ bool IsLeft(std::string_view path) {
   return std::any_of(kLeft.begin(), kLeft.end(), [&](auto left) { return path == left || Below(path, left); });
 }
 
+bool IsPseudo(const MountPoint& mount) {
+  return std::find(kPseudo.begin(), kPseudo.end(), mount.type) != kPseudo.end();
+}
+
+// A folder of files that outlive the machine's next start: a removable drive below /run/media, say.
+bool IsDisk(const MountPoint& mount) {
+  std::error_code error;
+  const bool in_memory = mount.type == "tmpfs" || mount.type == "ramfs" || mount.type.starts_with("fuse.");
+  return !IsPseudo(mount) && !in_memory && fs::is_directory(mount.path, error);
+}
+
 // mountinfo writes blanks, newlines and backslashes as \ooo.
 std::string Unescape(std::string_view field) {
   std::string text;
@@ -54,7 +65,9 @@ class Planner {
     for (const MountPoint& mount : mounts_) {
       const bool top = mount.path == "/" || fs::path(mount.path).parent_path() == "/";
       if (!top && !IsLeft(mount.path)) AddNested(mount);
+      if (!top && IsLeft(mount.path) && IsDisk(mount)) AddNested(mount);
     }
+    AddSharedMemory("/dev/shm");
     Add(MountStep::Kind::kHidden, "", request_.hidden);
     Add(MountStep::Kind::kBind, request_.writable, request_.writable);
     return std::move(plan_);
@@ -91,10 +104,9 @@ class Planner {
     std::error_code error;
     const fs::file_status status = fs::status(mount.path, error);
     if (error || !fs::exists(status)) return;  // cannot be reached by us, nor by the program
-    const bool pseudo = std::find(kPseudo.begin(), kPseudo.end(), mount.type) != kPseudo.end();
     if (!fs::is_directory(status)) {
       Add(MountStep::Kind::kFile, mount.path, mount.path);
-    } else if (mount.read_only || pseudo) {
+    } else if (mount.read_only || IsPseudo(mount)) {
       Add(MountStep::Kind::kBind, mount.path, mount.path);
     } else {
       AddTree(mount.path);
@@ -135,6 +147,21 @@ class Planner {
     plan_.steps.push_back(std::move(step));
   }
 
+  // Loaders pass their batches through it: a disk below would slow them.
+  void AddSharedMemory(const fs::path& folder) {
+    std::error_code error;
+    if (!fs::is_directory(fs::symlink_status(folder, error))) return;
+    const std::string layer = plan_.layers + "/memory";
+    std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", EscapeOverlayPath(folder.native()),
+                                      EscapeOverlayPath(layer + "/upper"), EscapeOverlayPath(layer + "/work"));
+    if (request_.user_namespace) options += ",userxattr";
+    plan_.steps.push_back({MountStep::Kind::kMemory,
+                           folder,
+                           plan_.root + folder.native(),
+                           std::move(options),
+                           {{layer, folder}, {layer + "/upper", folder}, {layer + "/work", folder}}});
+  }
+
   void AddFolders(const fs::path& path, MountStep& step) const {
     if (!request_.user_namespace || !Below(path.native(), step.source)) return;
     fs::path upper = step.folders.front().first, source = step.source;
@@ -171,6 +198,18 @@ std::vector<MountPoint> ParseMountInfo(std::string_view text) {
 
 MountPlan PlanMounts(const MountRequest& request, const std::vector<MountPoint>& mounts) {
   return Planner(request, mounts).Plan();
+}
+
+bool IsOverlaid(const MountPlan& plan, const fs::path& path) {
+  const std::string target = plan.root + path.lexically_normal().native();
+  const MountStep* innermost = nullptr;
+  for (const MountStep& step : plan.steps) {
+    if (target == step.target || Below(target, step.target)) {
+      if (!innermost || step.target.size() >= innermost->target.size()) innermost = &step;
+    }
+  }
+  using Kind = MountStep::Kind;
+  return innermost && (innermost->kind == Kind::kOverlay || innermost->kind == Kind::kMemory);
 }
 
 std::string EscapeOverlayPath(std::string_view path) {

@@ -25,13 +25,14 @@ struct MountStep {
     kSymlink,       // a link to `source`
     kFile,          // one file, not writable
     kHidden,        // an empty folder
+    kMemory,        // an overlay whose writes go to a tmpfs of its own; `source` as it is where that fails
   };
   Kind kind;
   std::string source;   // a path before, or the text of a link
   std::string target;   // a path below the new root
   std::string options;  // of the overlay
   // Folders of the overlay made before it is mounted, `first` with the owner and permissions of `second`; the first
-  // is its upper folder.
+  // is its upper folder, of kMemory the tmpfs that holds them.
   std::vector<std::pair<std::string, std::string>> folders = {};
 };
 
@@ -52,7 +53,12 @@ struct MountRequest {
   std::vector<std::filesystem::path> likely;
   bool user_namespace = false;  // mounts below a folder are then locked, and an overlay cannot span them
 };
+// Folders of sockets and kernel interfaces are left as they are, but for shared memory (/dev/shm) and for disks that are
+// mounted below them.
 MountPlan PlanMounts(const MountRequest& request, const std::vector<MountPoint>& mounts);
+
+// Whether what is written to `path` is thrown away: an overlay is the innermost of the steps that hold it.
+bool IsOverlaid(const MountPlan& plan, const std::filesystem::path& path);
 
 // For overlayfs options, where ',' ':' and '\' part things.
 std::string EscapeOverlayPath(std::string_view path);

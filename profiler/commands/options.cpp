@@ -70,6 +70,11 @@ class Parser {
     if (command.launches) AddRunning();
     if (command.experiments) AddExperiment();
     if (command.id == "prove") AddProve();
+    if (command.id == "report") {
+      Last(app_.add_option("--definitions", options.definitions,
+                           "of the GPU's figures: our own, or those of Holistic Trace Analysis"),
+           "loopscope|hta");
+    }
     if (command.inputs != 0) {
       auto* inputs = app_.add_option("INPUT", options.inputs, "")->group("");
       if (command.inputs == 1) inputs->expected(0, 1);
@@ -98,7 +103,16 @@ class Parser {
 
   void AddReporting() {
     Last(app_.add_option("--json", options_.json, "also write the report as JSON to FILE"), "FILE");
-    Last(app_.add_option("--format", options_.format, "what to print: " + FormatNames() + " (text)"), "NAME");
+    for (const Format* format : AllFormats()) {
+      const std::string id(format->id);
+      if (id == "text" || id == "json") continue;
+      const auto into = [this, id](const CLI::results_t& given) {
+        options_.files[id] = given.back();
+        return true;
+      };
+      Last(app_.add_option("--" + id, into, "also write it as " + id + " to FILE"), "FILE");
+    }
+    Last(app_.add_option("--format", options_.format, "print it as " + FormatNames()), "NAME");
     app_.add_flag("--quiet", options_.quiet, "no plan, no progress");
     app_.add_flag("--no-color", options_.no_color, "no colours on a terminal");
     Last(app_.add_option("--config", config_, "TOML file with options; the command line goes before it"), "FILE");
@@ -112,6 +126,7 @@ class Parser {
     Add("--steps", options_.steps, ParseCount, "a number of steps", "N",
         command_.experiments ? "steps in each launch's window (as many as --min-window needs)"
                              : "steps in the window (50); 0: to the program's own end");
+    app_.add_flag("--yes", options_.yes, "build a probe for another torch without asking");
     if (command_.diagnoses) {
       Add("--time", options_.time_s, ParseSeconds, "a time such as 90s or 2m", "T",
           "how long the diagnosis waits for an epoch's end (120s)");
@@ -211,6 +226,8 @@ Result<void> Check(const Command& command, Options& options) {
     return Wrong(command, "no program to run: it goes behind `--`", "loopscope " + std::string(command.usage));
   }
   if (!command.program && !options.program.empty()) return Wrong(command, "takes no program behind `--`");
+  if (command.id == "compare" && options.inputs.size() != 2)
+    return Wrong(command, "takes two inputs", "name two run folders, traces or reports: the one before, the one after");
   if (command.id == "report" && options.inputs.empty())
     return Wrong(command, "nothing to report on", "name a run folder, a .cap file or a report's JSON");
   if (!FindFormat(options.format))

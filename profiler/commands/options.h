@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,10 +19,12 @@ struct Options {
   std::vector<std::string> program_a;  // `ab`: the first command
   std::vector<std::string> inputs;     // report INPUT…, rules [ID], treatments [ID]
 
-  std::filesystem::path output;  // -o
-  std::string json;              // file
-  std::string format = "text";   // an id in formats.def
+  std::filesystem::path output;              // -o
+  std::string json;                          // file
+  std::map<std::string, std::string> files;  // the other formats that go to a file: id → file
+  std::string format = "text";               // an id in formats.def
   bool quiet = false, no_color = false;
+  std::string definitions = "loopscope";     // report: whose, for the figures of the GPU
 
   std::optional<int> warmup = 10;  // empty: auto
   std::optional<int> steps;        // run: 50, prove and ab: as many as the window needs
@@ -31,6 +34,7 @@ struct Options {
   int alone = -1, blocks = 12;
   double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
   std::uint64_t seed = 1;
+  bool yes = false;  // build a probe where one is missing
   bool no_seed = false, resume = false, allow_writes = false, keep = false;
   std::string prepare;
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "profiler/commands/unreachable.h"
+
 namespace loopscope {
 namespace {
 
@@ -44,9 +46,26 @@ Error Died(const ProcessEnd& end, const std::vector<std::string>& command, const
     error.next = "What was recorded until then is kept." + LastWords(end);
   } else {
     error.what = fmt::format("the program {} before its first step", How(end));
-    error.next = "Run it without Loopscope to see whether it fails by itself." + LastWords(end);
+    const bool asks = end.tail.find("EOFError") != end.tail.npos;  // what Python's input() raises
+    error.next = (asks ? "It asks for input, and a rerun has no terminal: give it its answers as arguments."
+                       : "Run it without Loopscope to see whether it fails by itself.") +
+                 LastWords(end);
   }
   return error;
+}
+
+std::string WhyNoCapture(const std::vector<std::string>& command) {
+  const auto unreachable = WhyUnreachable(command);
+  return unreachable ? *unreachable : WhyNoLibTorch(InspectProgram(command.front()));
+}
+
+std::string WhatEndsAStep(const std::vector<std::string>& command) {
+  if (InspectProgram(command.front()).kind == ProgramKind::kPython) {
+    return "A step ends with an optimizer's step, or with a backward pass where there is no optimizer: a script that "
+           "does neither does not train, and one that trains less than a few steps is too short.";
+  }
+  return "A step ends with an optimizer's step. A loop that has none marks its steps with loopscope::StepEnd() "
+         "(probes/loopscope.h) or with an NVTX range named `step`.";
 }
 
 }  // namespace
@@ -93,14 +112,11 @@ std::optional<Error> DescribeOutcome(const ProcessEnd& end, const std::vector<st
                  "free disk space where TMPDIR points to, and run it again", kNothingSeen};
   }
   if (!seen.capture) {
-    return Error{"no LibTorch program was seen", Shown(command), WhyNoLibTorch(InspectProgram(command.front())) + ".",
-                 kNothingSeen};
+    return Error{"no LibTorch program was seen", Shown(command), WhyNoCapture(command) + ".", kNothingSeen};
   }
   if (seen.steps > 0) return std::nullopt;
   return Error{fmt::format("the program ended after {:.1f} s without a training step", end.wall_s), Shown(command),
-               "A step ends with an optimizer's step. A loop that has none marks its steps with loopscope::StepEnd() "
-               "(probes/loopscope.h) or with an NVTX range named `step`.",
-               kNothingSeen};
+               WhatEndsAStep(command), kNothingSeen};
 }
 
 std::string Shown(const std::vector<std::string>& command) {

@@ -110,14 +110,16 @@ std::string WhyNoLibTorch(const Program& program) {
     case ProgramKind::kMissing:
       return "the program is not there any more";
     case ProgramKind::kPython:
-      return "it is a Python program that did not import torch, or one that the shim cannot reach: `python -I`, `-E` and "
-             "`-S`, a command inside docker or ssh";
+      return "it is a Python program that did not import torch, or that cleared PYTHONPATH before it did (another "
+             "`python -I`, `-E` or `-S`; a command inside docker or ssh)";
     case ProgramKind::kStatic:
       return path + " is linked statically: no probe can be loaded into it";
     case ProgramKind::kForeign:
       return path + " is not a 64-bit ELF executable of this machine";
     case ProgramKind::kScript:
-      return "it is a script for " + program.interpreter + ", and no program that it starts is linked with LibTorch";
+      return "it is a script for " + program.interpreter +
+             ", and no program that it starts is linked with LibTorch or can be "
+             "reached (one inside docker or ssh cannot)";
     case ProgramKind::kDynamic:
       break;
   }

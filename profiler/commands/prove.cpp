@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/diagnosis.h"
@@ -21,17 +22,31 @@ int Number(const std::map<std::string, std::string>& facts, const char* key, int
   return found == facts.end() ? otherwise : std::atoi(found->second.c_str());
 }
 
-// Batches that the loader prepares ahead of the training thread.
-int RunAhead(const Report& report) {
+LoaderDepth LoaderOf(const Report& report) {
   const auto& facts = report.timeline->trace().facts;
-  return Number(facts, "loader.workers", 0) * std::max(1, Number(facts, "loader.prefetch", 2));
+  return {Number(facts, "loader.workers", 0), std::max(1, Number(facts, "loader.prefetch", 2))};
 }
 
-// The diagnosis: what an interrupted experiment left of it, else a launch.
+// Batches that the loader prepares ahead of the training thread.
+int RunAhead(const Report& report) {
+  const LoaderDepth loader = LoaderOf(report);
+  return loader.workers * loader.prefetch;
+}
+
+// What an interrupted experiment left of its diagnosis, if that ended in order; else nothing is left of it.
+std::optional<Report> FinishedDiagnosis(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return std::nullopt;
+  if (auto report = ReportFrom(folder); report && report->quality.clean_end && report->timeline) return *report;
+  fs::remove_all(folder, error);
+  return std::nullopt;
+}
+
 Result<Report> Diagnosis(Session& session, const Options& options) {
   const fs::path folder = session.output() / "diagnosis";
-  std::error_code error;
-  if (options.resume && fs::exists(folder, error)) return ReportFrom(folder);
+  if (options.resume) {
+    if (auto finished = FinishedDiagnosis(folder)) return std::move(*finished);
+  }
   session.bar().Say("diagnosis: one launch under full tracing");
   LaunchSpec spec = DiagnosisSpec(options, kDiagnosisSteps);
   spec.steps = std::max(spec.steps, kDiagnosisSteps);
@@ -39,6 +54,14 @@ Result<Report> Diagnosis(Session& session, const Options& options) {
   if (!diagnosed) return diagnosed.error();
   if (diagnosed->failure) return *diagnosed->failure;
   return std::move(diagnosed->report);
+}
+
+// Interrupted before the first launch of the experiment, there is only a diagnosis or less.
+Result<bool> Resumes(const Options& options, const fs::path& journal) {
+  std::error_code error;
+  if (!options.resume || fs::exists(journal, error)) return options.resume;
+  if (fs::is_directory(journal.parent_path() / "diagnosis", error)) return false;
+  return Error{"holds no experiment to resume", journal.parent_path(), "pass the interrupted run's folder with -o"};
 }
 
 Result<int> Finish(const Report& report, const Options& options, Session& session, int code) {
@@ -56,6 +79,9 @@ Result<int> ProveCommand(const Options& options) {
   auto opened = Session::Open(options, true);
   if (!opened) return opened.error();
   Session& session = **opened;
+  const fs::path journal = session.output() / "journal.jsonl";
+  const Result<bool> resumes = Resumes(options, journal);
+  if (!resumes) return resumes.error();
   auto report = Diagnosis(session, options);
   if (!report) return report.error();
   report->output_directory = session.output();
@@ -73,7 +99,9 @@ Result<int> ProveCommand(const Options& options) {
   input.clock = report->timeline->clock();
   input.steps_per_epoch = static_cast<int>(report->timeline->steps_per_epoch());
   input.run_ahead = RunAhead(*report);
-  input.journal = session.output() / "journal.jsonl";
+  input.loader = LoaderOf(*report);
+  input.options.resume = *resumes;
+  input.journal = journal;
   const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
   const auto done = RunExperiment(input, launch, session.Events(), *report);
   const bool interrupted = session.signals().interrupted();

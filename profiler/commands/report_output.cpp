@@ -31,9 +31,9 @@ Output Terminal(const Options& options) {
   return output;
 }
 
-Result<void> WriteJson(const Report& report, const fs::path& file) {
+Result<void> WriteAs(const std::string& format, const Report& report, const fs::path& file) {
   Output output;
-  if (const auto made = FindFormat("json")->write(report, output); !made) return made;
+  if (const auto made = FindFormat(format)->write(report, output); !made) return made;
   return WriteWhole(file, output.bytes);
 }
 
@@ -56,9 +56,11 @@ Result<void> WriteWhole(const fs::path& file, const std::string& bytes) {
 
 Result<void> WriteReport(const Report& report, const Options& options, const fs::path& folder) {
   Result<void> result;
-  if (!folder.empty()) result = WriteJson(report, folder / "report.json");
-  if (!options.json.empty()) {
-    if (auto written = WriteJson(report, options.json); !written) result = written;
+  if (!folder.empty()) result = WriteAs("json", report, folder / "report.json");
+  std::map<std::string, std::string> files = options.files;
+  if (!options.json.empty()) files["json"] = options.json;
+  for (const auto& [format, file] : files) {
+    if (auto written = WriteAs(format, report, file); !written) result = written;
   }
   Output output = Terminal(options);
   if (const auto made = FindFormat(options.format)->write(report, output); !made) return made;

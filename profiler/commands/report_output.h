@@ -10,8 +10,8 @@
 
 namespace loopscope {
 
-// Prints it in --format, writes --json, and report.json into `folder` unless that is empty. Error (exit 2): a file
-// cannot be written; what could be is.
+// Prints it in --format, writes --json and the other formats' files, and report.json into `folder` unless that is
+// empty. Error (exit 2): a file cannot be written; what could be is.
 Result<void> WriteReport(const Report& report, const Options& options, const std::filesystem::path& folder);
 
 // Replaces the file at once, and says when the disk is full.

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyzers/analyzers.h"
+#include "analyzers/rank_analyzers.h"
 #include "analyzers/rule_texts.h"
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/option_values.h"
@@ -8,18 +11,29 @@
 
 namespace loopscope {
 
+namespace {
+
+// Those of one rank's trace, then those over ranks.
+std::vector<std::string> RuleIds() {
+  std::vector<std::string> ids;
+  for (const Analyzer* rule : AllAnalyzers()) ids.emplace_back(rule->id);
+  for (const RankAnalyzer* rule : AllRankAnalyzers()) ids.emplace_back(rule->id);
+  return ids;
+}
+
+}  // namespace
+
 Result<int> RulesCommand(const Options& options) {
+  const std::vector<std::string> ids = RuleIds();
   if (options.inputs.empty()) {
-    for (const Analyzer* rule : AllAnalyzers()) {
-      const Treatment* const cure = TreatmentFor(rule->id);
-      fmt::print("{:<24} {:<22} {}\n", rule->id, cure ? cure->id : "-", RuleTitle(rule->id));
+    for (const std::string& id : ids) {
+      const Treatment* const cure = TreatmentFor(id);
+      fmt::print("{:<24} {:<22} {}\n", id, cure ? cure->id : "-", RuleTitle(id));
     }
     return 0;
   }
   const std::string& id = options.inputs.front();
-  if (!FindAnalyzer(id)) {
-    std::vector<std::string> ids;
-    for (const Analyzer* rule : AllAnalyzers()) ids.emplace_back(rule->id);
+  if (std::ranges::find(ids, id) == ids.end()) {
     const std::string nearest = Nearest(id, ids);
     return Error{"unknown rule `" + id + "`", "rules",
                  nearest.empty() ? "`loopscope rules` lists them" : "did you mean `" + nearest + "`?"};

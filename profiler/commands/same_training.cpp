@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kWithinRounding = 0.25, kDifferent = 0.5;  // of the baseline's fall
 constexpr std::size_t kFewestLosses = 8;                    // two in each quarter
+constexpr char kOtherDraws[] =
+    "cannot tell: the same samples are drawn, but the program does not fix each sample's random numbers";
 
 LossFacts FactsOf(const std::vector<double>& baseline, const std::vector<double>& treated) {
   LossFacts facts{.baseline = baseline, .treated = treated, .max_difference = {}, .verdict = {}};
@@ -96,6 +98,9 @@ bool IsDifferent(const LossFacts& facts) {
 bool CannotTell(const LossFacts& facts) {
   return facts.verdict.starts_with("cannot tell");
 }
+bool OnlyDrawsDiffer(const LossFacts& facts) {
+  return facts.verdict.starts_with(kOtherDraws);
+}
 
 bool BitIdentical(std::span<const double> a, std::span<const double> b) {
   return !a.empty() &&
@@ -123,8 +128,7 @@ LossFacts JudgeResampled(const LaunchResult& baseline, const LaunchResult& treat
   if (AllEqual(treated.losses) && !AllEqual(baseline.losses)) {
     return Say(std::move(facts), "different: the loss no longer moves");
   }
-  return Say(std::move(facts),
-             "cannot tell: the same samples are drawn, but the program does not fix each sample's random numbers");
+  return Say(std::move(facts), kOtherDraws);
 }
 
 LossFacts JudgeNumeric(const LaunchResult& baseline, const LaunchResult& treated) {

@@ -16,6 +16,8 @@ namespace loopscope {
 // spread", "different: …" or "cannot tell: …".
 bool IsDifferent(const LossFacts& facts);
 bool CannotTell(const LossFacts& facts);
+// Of JudgeResampled: the samples are the same, and only the random numbers drawn for each may differ.
+bool OnlyDrawsDiffer(const LossFacts& facts);
 
 bool BitIdentical(std::span<const double> a, std::span<const double> b);  // same length, same bits, at least one
 
@@ -34,7 +36,8 @@ LossFacts JudgeResampled(const LaunchResult& baseline, const LaunchResult& treat
 LossFacts JudgeNumeric(const LaunchResult& baseline, const LaunchResult& treated);
 
 // Any class on a program whose losses do not repeat: an exact permutation test of treated-to-baseline distances against
-// baseline-to-baseline ones, on at least kSpreadBaselines baseline curves. Different when p <= `alpha`.
+// baseline-to-baseline ones, on at least kSpreadBaselines baseline curves. Different when p <= `alpha`. A program whose
+// losses repeat is judged so on curves of as many seeds, each launch with one of its own.
 inline constexpr int kSpreadBaselines = 6;
 LossFacts JudgeAgainstSpread(std::span<const LaunchResult> baselines, std::span<const LaunchResult> treated,
                              double alpha);

@@ -36,8 +36,9 @@ class CheckPhase {
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
             [&](int i) { CheckResampled(i); });
     if (repeats_) {
+      CheckSeeds();
       ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kNumeric; },
-              [&](int i) { Set(i, JudgeNumeric(baselines_[0], Over(i, false))); });
+              [&](int i) { Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), candidates_[i].Setting()))); });
     } else {
       CheckSpread();
     }
@@ -51,21 +52,23 @@ class CheckPhase {
     }
   }
 
-  LaunchResult Launch(std::vector<int> members, const std::string& name, bool hash_samples = false) {
+  LaunchResult Launch(std::vector<int> members, const std::string& name, bool hash_samples = false,
+                      std::uint64_t seed_offset = 0) {
     std::ranges::sort(members);
     // One step of warm-up: losses are recorded from the first step on in any case.
     LaunchSpec spec = SpecOf(input_.options, input_.clock, {1, input_.options.check_steps}, "check, " + name);
     spec.mode = LaunchMode::kCheck;
     spec.hash_samples = hash_samples;
+    if (spec.seed) *spec.seed += seed_offset;
     spec.treatment = SettingsOf({.name = name, .members = std::move(members)}, candidates_);
-    return series_.Run(spec);
+    return series_.Insist(spec);
   }
 
   // The candidate over what keeps every bit.
-  LaunchResult Over(int i, bool hash_samples) {
+  std::vector<int> Over(int i) const {
     std::vector<int> members = states_[i].in_all ? identical_ : std::vector<int>{};
     members.push_back(i);
-    return Launch(members, candidates_[i].Setting() + (hash_samples ? ", fixed samples" : ""), hash_samples);
+    return members;
   }
 
   void Set(int i, LossFacts facts) {
@@ -105,10 +108,49 @@ class CheckPhase {
 
   void CheckResampled(int i) {
     if (!fixed_samples_) fixed_samples_ = Launch(identical_, "baseline, fixed samples", true);
-    LossFacts facts = JudgeResampled(*fixed_samples_, Over(i, true));
+    LossFacts facts =
+        JudgeResampled(*fixed_samples_, Launch(Over(i), candidates_[i].Setting() + ", fixed samples", true));
     // A program that does not repeat itself even so may still be judged by its spread.
     if (!repeats_ && !BitIdentical(facts.baseline, facts.treated)) return;
     Set(i, std::move(facts));
+  }
+
+  bool Affords(int launches) const { return launches * baselines_[0].wall_s <= kBudgetShare * input_.options.budget_s; }
+
+  // Other draws are told from another training by the spread over seeds: no two launches have the same one.
+  void CheckSeeds() {
+    std::vector<int> open;
+    ForEach([](const Candidate&) { return true; },
+            [&](int i) {
+              if (OnlyDrawsDiffer(states_[i].loss)) open.push_back(i);
+            });
+    if (open.empty() || !input_.options.seed_programs) return;
+    const double alpha = kFalseAlarm / static_cast<double>(open.size());
+    const int curves = TreatedCurvesFor(alpha);
+    const int launches = kSpreadBaselines - 1 + curves * static_cast<int>(open.size());
+    if (!Affords(launches)) {
+      for (const int i : open) {
+        states_[i].loss.verdict += fmt::format(", and the budget does not hold {} check launches", launches);
+      }
+      return;
+    }
+    std::vector<LaunchResult> untreated{baselines_[0]};
+    std::uint64_t seed = 0;
+    for (int n = 2; n <= kSpreadBaselines; ++n) {
+      untreated.push_back(Launch(identical_, fmt::format("baseline, seed {}", n), false, ++seed));
+      if (BitIdentical(untreated[0].losses, untreated.back().losses)) {
+        for (const int i : open) states_[i].loss.verdict += ", and takes no other seed";
+        return;
+      }
+    }
+    for (const int i : open) {
+      std::vector<LaunchResult> treated;
+      for (int n = 1; n <= curves; ++n) {
+        ++seed;
+        treated.push_back(Launch(Over(i), fmt::format("{}, seed {}", candidates_[i].Setting(), seed + 1), false, seed));
+      }
+      Set(i, JudgeAgainstSpread(untreated, treated, alpha));
+    }
   }
 
   void CheckSpread() {
@@ -121,7 +163,7 @@ class CheckPhase {
     const double alpha = kFalseAlarm / static_cast<double>(open.size());
     const int curves = TreatedCurvesFor(alpha);
     const int launches = kSpreadBaselines - 2 + curves * static_cast<int>(open.size());
-    if (launches * baselines_[0].wall_s > kBudgetShare * input_.options.budget_s) {
+    if (!Affords(launches)) {
       for (const int i : open) {
         states_[i].loss.verdict = fmt::format(
             "cannot tell: untreated losses differ from run to run, and the budget does not hold {} check launches",

@@ -14,7 +14,8 @@ namespace loopscope {
 // each of them is proved, and so is that the program repeats itself. Otherwise each is launched over the untreated
 // program. Numeric and resampled fixes are launched over what was proved identical (it is often much faster). When two
 // untreated launches differ, six of them and several treated ones are compared by permutation, if a quarter of the
-// budget holds that many.
+// budget holds that many. So is a resampled fix whose draws the program does not fix: there every launch has a seed of
+// its own.
 void CheckTraining(const ExperimentInput& input, std::span<const Candidate> candidates,
                    std::vector<CandidateState>& states, const Pilots& pilots, LaunchSeries& series);
 

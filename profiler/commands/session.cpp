@@ -6,7 +6,11 @@
 
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/folder_copy.h"
+#include "profiler/commands/probe_build.h"
 #include "profiler/commands/probe_paths.h"
+#include "profiler/commands/rank_inputs.h"
+#include "profiler/commands/rank_report.h"
+#include "profiler/commands/unreachable.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/run_json.h"
 
@@ -22,6 +26,27 @@ Error Exposed(const Containment& containment) {
   for (const std::string& one : containment.exposed) list += "\n    " + one;
   return {"launches cannot be kept from changing real files (" + containment.why_no_overlay + "); exposed are:" + list,
           fs::current_path(), "run it in a smaller working folder or as root, or pass --allow-writes to go on"};
+}
+
+// A run goes on unobserved, since it stands for the program; trials of what is not seen would measure nothing.
+Result<void> CheckReach(const Options& options, bool trials) {
+  for (const auto& program : {options.program_a, options.program}) {
+    const auto why = WhyUnreachable(program);
+    if (!why) continue;
+    if (trials) return Error{"the program cannot be observed", Shown(program), *why, 3};
+    fmt::print(stderr, "loopscope: this run is not observed: {}\n", *why);
+  }
+  return {};
+}
+
+// Where several ranks were recorded, the report becomes that of all of them.
+void AddRanks(const fs::path& launch, const fs::path& folder, Report& report) {
+  const std::vector<Input> inputs = RankInputs(launch);
+  if (inputs.size() < 2) return;
+  auto all = ReportOfRanks(inputs);
+  if (!all || !*all) return;
+  report = std::move(**all);
+  for (RankRow& row : report.per_rank) row.input = folder / fs::path(row.input).filename();
 }
 
 // Everything the launch left but the files it wrote for itself.
@@ -57,18 +82,23 @@ Session::Session(const Options& options, fs::path output, Scratch scratch)
 
 Result<std::optional<Containment>> Session::Contain() const {
   const Containment containment = DetectContainment(scratch_.path(), fs::current_path());
-  if (containment.kind == ContainmentKind::kUncontained && !options_.allow_writes) return Exposed(containment);
+  const bool leaks = containment.kind == ContainmentKind::kUncontained || !containment.links_out.empty();
+  if (leaks && !options_.allow_writes) return Exposed(containment);
   return std::optional(containment);
 }
 
 Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool trials) {
   auto probes = FindProbes(ExecutableFolder());
   if (!probes) return probes.error();
+  if (const auto reach = CheckReach(options, trials); !reach) return reach.error();
   auto output = MakeOutputFolder(options.output, options.resume);
   if (!output) return output.error();
   auto scratch = Scratch::Make();
   if (!scratch) return scratch.error();
   std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
+  for (const auto* command : {&options.program_a, &options.program}) {
+    OfferProbe(*probes, *command, options.yes, session->signals_);
+  }
   LaunchSetup setup;
   setup.commands = {options.program, options.program};
   if (options.command == "ab") setup.commands[0] = options.program_a;
@@ -98,6 +128,7 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   Diagnosed diagnosed{{}, *launched, DescribeOutcome(launched->end, command, seen)};
   if (trace) {
     diagnosed.report = DiagnosisOf(std::move(*trace));
+    AddRanks(launched->directory, folder, diagnosed.report);
   } else {
     if (auto run = ReadRunJson(launched->directory / kRunJsonName)) diagnosed.report.run = std::move(*run);
     if (diagnosed.failure) diagnosed.report.quality.warnings.push_back(diagnosed.failure->what);
@@ -105,6 +136,12 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   if (const char* const other = std::getenv("NVTX_INJECTION64_PATH"); other && *other) {
     diagnosed.report.quality.warnings.push_back(
         fmt::format("NVTX ranges are not seen: NVTX_INJECTION64_PATH is set to {} already", other));
+  }
+  if (launched->status_after_end != 0) {
+    diagnosed.report.quality.warnings.push_back(fmt::format(
+        "the process that trains was ended after its last measured step; the command took that for a failure (status "
+        "{}), which it was not",
+        launched->status_after_end));
   }
   diagnosed.report.output_directory = folder;
   if (const auto kept = KeepCaptures(launched->directory, folder); !kept) {
@@ -132,6 +169,7 @@ ExperimentOptions Session::Experiment(int warmup) const {
   experiment.seed = options_.seed;
   experiment.seed_programs = !options_.no_seed;
   experiment.warmup = options_.warmup.value_or(warmup);
+  experiment.auto_warmup = !options_.warmup;
   experiment.steps = options_.steps.value_or(0);
   experiment.min_window_s = options_.min_window_s;
   experiment.alone = options_.alone;

@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include "profiler/core/device_links.h"
+#include "profiler/core/inputs.h"
+#include "profiler/core/op_names.h"
 #include "profiler/core/timeline_build.h"
 
 namespace loopscope {
@@ -54,9 +57,6 @@ void TimelineBuilder::AddRange(const Event& range, bool in_op, bool in_phase) {
     case RangeCategory::kZeroGrad:
       activity_.optimizer.push_back(time);
       break;
-    case RangeCategory::kSync:
-      activity_.sync.push_back(time);
-      break;
     case RangeCategory::kCommunication:
       activity_.communication.push_back(time);
       break;
@@ -78,27 +78,48 @@ void TimelineBuilder::CollectActivity() {
   const std::uint32_t thread = timeline_.training_thread_;
   const std::vector<Event>& events = timeline_.trace_.threads[thread].events;
   const std::vector<std::uint32_t>& parents = timeline_.parents_[thread];
+  const DeviceCopies copies(timeline_.trace_);
+  HostCallReader calls(copies);
+  struct Place {
+    bool in_op = false, in_phase = false;  // a phase between the event and the nearest op above it
+  };
+  std::vector<Place> places(events.size());  // a parent comes before its children
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     span_.end_ns = std::max(span_.end_ns, event.end_ns);
-    bool in_op = false, in_phase = false;
-    for (std::uint32_t up = parents[i]; up != kNone && !in_op; up = parents[up]) {
-      in_op = events[up].kind == EventKind::kOp;
-      in_phase |= !in_op && IsPhase(events[up]);
+    if (const std::uint32_t up = parents[i]; up != kNone) {
+      const bool below_op = events[up].kind == EventKind::kOp;
+      places[i].in_op = below_op || places[up].in_op;
+      places[i].in_phase = !below_op && (IsPhase(events[up]) || places[up].in_phase);
     }
-    if (event.kind == EventKind::kRange) {
+    const auto [in_op, in_phase] = places[i];
+    if (event.is_range(RangeCategory::kSync) || event.is_range(RangeCategory::kDeviceCall)) {
+      const HostCall call = calls.Read(event);
+      if (call == HostCall::kWait) activity_.sync.push_back(Of(event));
+      if (call == HostCall::kCopyToDevice) activity_.copies.push_back(Of(event));
+    } else if (event.kind == EventKind::kRange) {
       AddRange(event, in_op, in_phase);
     } else if (!in_op) {
       const unsigned bits = event.name < name_class_.size() ? name_class_[event.name] : 0;
       if (bits & kNameHostRead) activity_.host_reads.push_back(Of(event));
       if (in_phase || (bits & kNameBackwardNode)) continue;
       if (bits & kNameLayer) activity_.layers.push_back(Of(event));
+      if (bits & kNameMode) AddMode({thread, i});
       if ((bits & kNameLayer) || (event.flags & wire::kOpGraph)) activity_.compute.push_back(Of(event));
     }
   }
   if (!events.empty()) span_.start_ns = events.front().start_ns;
   timeline_.loader_known_ = !activity_.loaders.empty();
   AddBackwardNodes();
+}
+
+void TimelineBuilder::AddMode(EventRef op) {
+  // aten::batch_norm(input, weight, bias, running_mean, running_var, training, …), aten::dropout(input, p, train)
+  const std::size_t index = ops::IsDropout(timeline_.name(op)) ? 2 : 5;
+  const std::vector<TensorText> inputs = ParseInputs(timeline_.inputs(op));
+  if (inputs.size() <= index) return;
+  const std::string_view mode = inputs[index].scalar;
+  if (mode == "true" || mode == "false") activity_.modes.push_back({timeline_.event(op).start_ns, mode == "true"});
 }
 
 // Autograd's CPU backward runs on the calling thread; without kBackward ranges the engine's own threads count too.

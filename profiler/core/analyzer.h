@@ -15,6 +15,7 @@ struct Analyzer {
   std::string_view id;        // "host-sync"
   std::string_view question;  // "Does the loop make the device wait for the host?"
   std::vector<Finding> (*run)(const Timeline&);
+  bool without_steps = false;  // what it looks for is a fact of the whole trace where no step was seen
 };
 
 }  // namespace loopscope

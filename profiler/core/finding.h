@@ -23,23 +23,30 @@ struct Evidence {
   std::optional<Where> where;
 };
 
+// A change in code, as a rule's text shows it.
+struct CodeExample {
+  std::string language;       // "cpp", "python"
+  std::string before, after;  // whole lines; before is empty where nothing is replaced
+};
+
 // An analyzer returns no finding when the rule is clear, one with kCannotTell or kNotApplicable and a reason when
 // that is so, else one or more with kFound.
 struct Finding {
   Verdict verdict = Verdict::kFound;
-  std::string reason;             // for kCannotTell and kNotApplicable: one sentence
-  std::string title;              // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
+  std::string reason;  // for kCannotTell and kNotApplicable: one sentence
+  std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
   Severity severity = Severity::kLow;
-  double cost_ms_per_step = 0;    // an upper bound on what fixing it can bring; 0 for facts without a measurable cost
-  double cost_pct = 0;            // of the mean step
-  bool per_epoch = false;         // the cost falls at epoch boundaries: cost_ms_per_step is spread over the steps
-  std::vector<Evidence> evidence; // the first names the place to change, where one is known
-  std::string treatment;          // the treatment's value to try first when it is not the obvious one; may be empty
+  double cost_ms_per_step = 0;     // an upper bound on what fixing it can bring; 0 for facts without a measurable cost
+  double cost_pct = 0;             // of the mean step
+  bool per_epoch = false;          // the cost falls at epoch boundaries: cost_ms_per_step is spread over the steps
+  std::vector<Evidence> evidence;  // the first names the place to change, where one is known
+  std::string treatment;           // the treatment's value to try first when it is not the obvious one; may be empty
   // Filled in by Diagnose():
-  std::string rule;               // "host-sync"
-  std::string id;                 // 12 hex digits of hash(rule, relative path, function)
-  std::string advice;             // from the rule's text
-  std::string treatment_id;       // the treatment that cures it; empty when none
+  std::string rule;                   // "host-sync"
+  std::string id;                     // 12 hex digits of hash(rule, relative path, function)
+  std::string advice;                 // from the rule's text
+  std::vector<CodeExample> examples;  // likewise; at most one per language
+  std::string treatment_id;           // the treatment that cures it; empty when none
 
   static Finding CannotTell(std::string reason);
   static Finding NotApplicable(std::string reason);

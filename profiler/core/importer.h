@@ -1,6 +1,7 @@
 // The importer seam: one trace format is one file in profiler/importers/ and one line in importers.def.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@ namespace loopscope {
 
 struct Input {
   std::filesystem::path path;  // a file, or a run folder
+  std::uint32_t process = 0;   // of several in one file: its pid; 0: the one that trains
 };
 
 struct Importer {

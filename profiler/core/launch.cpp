@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
+#include <vector>
+
+#include "profiler/core/settling.h"
 
 namespace loopscope {
 namespace {
@@ -15,12 +19,43 @@ struct Window {
   std::uint32_t thread = 0;
 };
 
-const Mark* FirstMark(const Trace& trace, MarkKind kind) {
+// The marks of the process that leads: the first that trained (ranks are joined in their order, and each has losses and
+// a window of its own).
+class LeadingProcess {
+ public:
+  explicit LeadingProcess(const Trace& trace) : trace_(trace) {
+    const std::uint32_t pid = LeadingPid(trace);
+    const auto own = [&](const Mark& mark) {
+      return mark.thread >= trace.threads.size() || trace.threads[mark.thread].pid == pid;
+    };
+    std::ranges::copy_if(trace.marks, std::back_inserter(marks), own);
+  }
+
+  std::vector<Mark> marks;
+  std::string_view text(StringId name) const { return trace_.text(name); }
+
+ private:
+  static std::uint32_t LeadingPid(const Trace& trace) {
+    std::vector<std::uint64_t> steps(trace.threads.size());
+    for (const Mark& mark : trace.marks) {
+      if (mark.kind == MarkKind::kStepEnd && mark.thread < steps.size()) ++steps[mark.thread];
+    }
+    const auto most = std::ranges::max_element(steps);
+    // At the end of a bounded run one rank may be a few steps ahead of another.
+    const auto first =
+        std::ranges::find_if(steps, [&](std::uint64_t count) { return count > 0 && 2 * count >= *most; });
+    return first == steps.end() ? 0 : trace.threads[static_cast<std::size_t>(first - steps.begin())].pid;
+  }
+
+  const Trace& trace_;
+};
+
+const Mark* FirstMark(const LeadingProcess& trace, MarkKind kind) {
   const auto found = std::ranges::find(trace.marks, kind, &Mark::kind);
   return found == trace.marks.end() ? nullptr : &*found;
 }
 
-std::optional<Window> WindowOf(const Trace& trace) {
+std::optional<Window> WindowOf(const LeadingProcess& trace) {
   const Mark* begin = FirstMark(trace, MarkKind::kMeasureBegin);
   const Mark* end = FirstMark(trace, MarkKind::kMeasureEnd);
   if (!begin || !end || end->time_ns <= begin->time_ns) return std::nullopt;
@@ -28,7 +63,7 @@ std::optional<Window> WindowOf(const Trace& trace) {
 }
 
 // What probes said of themselves tells more than "no steps".
-std::string WhyNoSteps(const Trace& trace) {
+std::string WhyNoSteps(const LeadingProcess& trace) {
   std::string why;
   for (const Mark& mark : trace.marks) {
     if (mark.kind == MarkKind::kProbeOff)
@@ -40,7 +75,7 @@ std::string WhyNoSteps(const Trace& trace) {
   return "the program ended after " + std::to_string(steps) + " steps, before the window closed";
 }
 
-std::vector<const Mark*> StepEnds(const Trace& trace, const Window& window) {
+std::vector<const Mark*> StepEnds(const LeadingProcess& trace, const Window& window) {
   std::vector<const Mark*> ends;
   for (const Mark& mark : trace.marks) {
     const bool inside = mark.time_ns > window.begin_ns && mark.time_ns <= window.end_ns;
@@ -49,7 +84,7 @@ std::vector<const Mark*> StepEnds(const Trace& trace, const Window& window) {
   return ends;
 }
 
-std::vector<std::int64_t> BoundaryTimes(const Trace& trace) {
+std::vector<std::int64_t> BoundaryTimes(const LeadingProcess& trace) {
   std::vector<std::int64_t> times;
   for (const Mark& mark : trace.marks) {
     if (mark.kind == MarkKind::kEpochEnd || mark.kind == MarkKind::kEpochStart) times.push_back(mark.time_ns);
@@ -73,7 +108,7 @@ struct StepSum {
 };
 
 // The steps partition the window: the last one ends where the window closes, after the device was waited for.
-void MeasureSteps(const Trace& trace, const Window& window, LaunchResult& result) {
+void MeasureSteps(const LeadingProcess& trace, const Window& window, LaunchResult& result) {
   const std::vector<const Mark*> ends = StepEnds(trace, window);
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
   StepSum plain, boundary;
@@ -95,6 +130,20 @@ void MeasureSteps(const Trace& trace, const Window& window, LaunchResult& result
   if (plain.steps > 0 && boundary.steps > 0) result.epoch_ms = boundary.mean_ms() - plain.mean_ms();
 }
 
+// From the first step on, warm-up included; steps at epoch boundaries left out.
+int Settled(const LeadingProcess& trace, const Window& window) {
+  const std::vector<const Mark*> ends =
+      StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
+  const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
+  std::vector<double> lengths;
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    const auto next = std::ranges::upper_bound(boundaries, ends[i - 1]->time_ns);
+    if (next != boundaries.end() && *next <= ends[i]->time_ns) continue;
+    lengths.push_back(static_cast<double>(ends[i]->time_ns - ends[i - 1]->time_ns));
+  }
+  return SettledAfter(lengths);
+}
+
 // With devices, theirs is the memory that runs out: the fullest one counts; else the fullest process.
 double PeakBytes(const Trace& trace) {
   double host = 0, device = 0;
@@ -106,7 +155,7 @@ double PeakBytes(const Trace& trace) {
   return device > 0 ? device : host;
 }
 
-void ReadSequences(const Trace& trace, LaunchResult& result) {
+void ReadSequences(const LeadingProcess& trace, LaunchResult& result) {
   for (const Mark& mark : trace.marks) {
     if (mark.kind == MarkKind::kLoss) result.losses.push_back(std::bit_cast<double>(mark.value));
     if (mark.kind == MarkKind::kSampleHash) result.sample_hashes.push_back(mark.value);
@@ -123,15 +172,17 @@ LaunchResult LaunchFacts(const Trace& trace) {
   LaunchResult result;
   result.applied = trace.applied;
   result.peak_bytes = PeakBytes(trace);
-  ReadSequences(trace, result);
-  const std::optional<Window> window = WindowOf(trace);
+  const LeadingProcess leading(trace);
+  ReadSequences(leading, result);
+  const std::optional<Window> window = WindowOf(leading);
   if (window) {
-    MeasureSteps(trace, *window, result);
+    MeasureSteps(leading, *window, result);
+    result.settled_after = Settled(leading, *window);
     result.startup_s = static_cast<double>(window->begin_ns - trace.marks.front().time_ns) / 1e9;
   }
   if (result.steps == 0) {
     result.status = "no steps";
-    result.tail = WhyNoSteps(trace);
+    result.tail = WhyNoSteps(leading);
   }
   return result;
 }

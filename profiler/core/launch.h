@@ -37,6 +37,7 @@ struct LaunchResult {
   double ms_per_sample = 0;         // 0 when the samples per step are unknown
   int steps = 0;                    // in the window, boundaries taken out
   std::optional<double> epoch_ms;   // mean length of the boundary steps in the window less a plain step; none in it: empty
+  int settled_after = 0;            // steps from the start until their times settle (settling.h)
   double startup_s = 0;             // from exec to the end of warm-up
   double wall_s = 0;                // whole launch
   double peak_bytes = 0;            // 0 unknown

@@ -77,6 +77,10 @@ constexpr auto kMatmuls = std::to_array<std::string_view>({"mm",
 
 constexpr auto kBatchNorms = std::to_array<std::string_view>({"batch_norm", "batch_norm_elemt"});
 
+constexpr auto kDropouts =
+    std::to_array<std::string_view>({"dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout",
+                                     "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_"});
+
 constexpr auto kHostReads = std::to_array<std::string_view>({"item", "_local_scalar_dense", "is_nonzero"});
 
 constexpr auto kZeroFills = std::to_array<std::string_view>({"zero_", "_foreach_zero_"});
@@ -102,6 +106,10 @@ bool IsMatmul(std::string_view name) {
 bool IsBatchNorm(std::string_view name) {
   return IsAten(name, kBatchNorms);
 }
+bool IsDropout(std::string_view name) {
+  return IsAten(name, kDropouts);
+}
+
 bool IsHostRead(std::string_view name) {
   return IsAten(name, kHostReads);
 }

@@ -43,6 +43,15 @@ StepFacts StepFactsOf(const Timeline& timeline) {
   return facts;
 }
 
+void WarnOfDevices(const Timeline& timeline, Report& report) {
+  const DeviceCoverage& coverage = timeline.device_coverage();
+  if (coverage.used && !coverage.why_not.empty()) report.quality.warnings.push_back(coverage.why_not);
+  if (!coverage.why_no_causes.empty()) report.quality.warnings.push_back(coverage.why_no_causes);
+  if (report.gpu && report.gpu->steps == 0) {
+    report.quality.warnings.push_back("figures of the GPU are over the whole trace: no steady step tells a window");
+  }
+}
+
 }  // namespace
 
 Report ReportOf(std::shared_ptr<const Timeline> timeline) {
@@ -57,6 +66,8 @@ Report ReportOf(std::shared_ptr<const Timeline> timeline) {
     for (int part = 0; part < kParts; ++part) report.breakdown_ms[part] = timeline->part_ms(static_cast<Part>(part));
     if (!timeline->loader_known()) report.breakdown_ms[static_cast<int>(Part::kLoaderWait)].reset();
   }
+  report.gpu = GpuFactsOf(*timeline);
+  WarnOfDevices(*timeline, report);
   report.timeline = std::move(timeline);
   return report;
 }

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "profiler/core/comparison.h"
 #include "profiler/core/finding.h"
 #include "profiler/core/timeline.h"
+#include "profiler/core/trial.h"
 
 namespace loopscope {
 
@@ -18,75 +20,61 @@ struct StepFacts {
   std::optional<double> mean_ms, p50_ms, p95_ms, samples_per_s, per_epoch_ms;
 };
 
+// What the devices did, over all of them. Microseconds over the window. idle + compute + other = span.
+struct GpuFacts {
+  std::string definitions = "loopscope";  // or "hta": those of Holistic Trace Analysis, see profiler/core/hta.h
+  int devices = 0;
+  int steps = 0;  // in the window, which is these steady steps; 0: the whole of what the devices did
+  double span_us = 0, idle_us = 0, compute_us = 0, communication_us = 0, memory_us = 0;
+  double other_us = 0;  // communication or memory without compute
+  std::optional<double> busy_pct, idle_pct;
+  std::optional<double> comm_overlap_pct;                         // of communication, under compute
+  std::optional<double> launch_delay_us, queue_depth;             // of the busiest device: see DeviceTimeline
+  std::array<std::optional<double>, kIdleCauses> idle_causes_us;  // sum to idle_us; absent under hta, and unknown
+};
+
 struct RuleRow {
   std::string id;
   Verdict verdict = Verdict::kClear;
   std::string reason;
 };
 
-struct LaunchRow {
-  int block = 0, order = 0;          // block -1: warm-up or check launch
-  std::string arm;                   // "baseline", "ALL", "ALL-amp", "amp"
-  std::optional<double> ms_per_step;
-  std::string status;                // "ok", "exit 1", "signal 9", "no steps", "timeout"
-};
-
-struct LossFacts {
-  std::vector<double> baseline, treated;  // check launches, by step
-  std::optional<double> max_difference;
-  std::string verdict;                    // "bit-identical", "within rounding", "same samples", "different", "cannot tell: …"
-};
-
-struct TrialRow {
-  std::string treatment, value;   // "loader.workers", "2"
-  std::string context;            // "alone" | "with-others"
-  std::vector<std::string> rules;
-  std::string metric = "step-time";  // step-time | epoch-boundary | peak-memory
-  std::optional<double> speedup;
-  std::optional<std::array<double, 2>> ci95;
-  int n = 0;
-  std::optional<double> p, p_holm;
-  std::string method;             // exact | pooled | live
-  std::string verdict;            // faster|slower|equivalent|inconclusive|different-training|not-applicable|dropped|failed|useful
-  std::string reason;
-  std::optional<double> margin_pct;      // "equivalent within ±margin"
-  std::optional<double> detectable_pct;  // the smallest effect that this comparison could have called
-  std::vector<Applied> applied;
-  std::string exactness;
-  LossFacts loss;
-  std::optional<double> peak_bytes_baseline, peak_bytes_treated;
-  std::optional<double> one_time_cost_s;
-  std::vector<LaunchRow> launches;
-};
-
-struct CombinedRow {
-  std::vector<std::string> treatments;  // "key=value"
-  std::optional<double> speedup;
-  std::optional<std::array<double, 2>> ci95;
-  int n = 0;
-  std::string method, reason;           // reason: why there is none
-};
-
-struct NoiseFacts {
-  std::optional<double> pair_sd_pct, detectable_pct;
+// One rank of several; all times per step.
+struct RankRow {
+  int rank = 0;
+  std::string input;   // where it was read from
+  bool shown = false;  // the report's steps, breakdown and findings are this rank's
+  int steps = 0;
+  std::optional<double> mean_ms;
+  std::optional<double> own_ms;                    // without the time in which it only communicated
+  std::optional<double> communication_exposed_ms;  // that time
+  std::optional<double> loader_wait_ms;
+  std::optional<double> busy_pct;  // of its devices
 };
 
 struct Report {
   RunInfo run;
   StepFacts steps;
   std::array<std::optional<double>, kParts> breakdown_ms;
+  std::optional<GpuFacts> gpu;  // absent without a device
   Quality quality;
   std::vector<RuleRow> rules;
-  std::vector<Finding> findings;   // kFound only, costliest first
+  std::vector<Finding> findings;  // kFound only, costliest first
   std::vector<TrialRow> trials;
   std::optional<CombinedRow> combined;
   NoiseFacts noise;
-  std::vector<std::string> plan;   // of an experiment, as it was printed before it began
-  std::string output_directory;    // where captures and the report lie; may be empty
+  std::vector<std::string> plan;             // of an experiment, as it was printed before it began
+  std::vector<RankRow> per_rank;             // by rank; empty when one rank was recorded
+  std::optional<Comparison> compare;         // with the run before this one
+  std::string output_directory;              // where captures and the report lie; may be empty
   std::shared_ptr<const Timeline> timeline;  // null when the report was read from JSON
 };
 
-// The diagnosis part of a report: run, steps, breakdown, quality and (empty) rules and findings.
+// Absent when the trace holds no work of a device.
+std::optional<GpuFacts> GpuFactsOf(const Timeline& timeline);
+std::optional<GpuFacts> GpuFactsByHta(const Timeline& timeline);
+
+// The diagnosis part of a report: run, steps, breakdown, devices, quality and (empty) rules and findings.
 Report ReportOf(std::shared_ptr<const Timeline> timeline);
 
 }  // namespace loopscope

@@ -84,6 +84,17 @@ EventRef Timeline::producer(std::uint32_t sequence) const {
   return found->second;
 }
 
+std::vector<std::uint32_t> Timeline::input_producers(EventRef ref) const {
+  const EventDetail* taken = detail(ref);
+  std::vector<std::uint32_t> sequences;
+  if (!taken) return sequences;
+  if (taken->producer != kNone) sequences.push_back(taken->producer);
+  for (std::uint32_t i = 0; i < taken->further_count; ++i) {
+    sequences.push_back(trace_.further_producers[taken->further + i]);
+  }
+  return sequences;
+}
+
 void Timeline::ForEach(std::uint32_t thread, Interval within, const std::function<void(EventRef)>& visit) const {
   if (thread >= trace_.threads.size()) return;
   const std::vector<Event>& events = trace_.threads[thread].events;

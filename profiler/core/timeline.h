@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/core/device_timeline.h"
 #include "profiler/core/inputs.h"
 #include "profiler/core/interval_set.h"
 #include "profiler/core/result.h"
@@ -29,11 +30,6 @@ struct Step {
   bool boundary = false;      // an epoch ended or an evaluation ran inside: reported apart, not steady state
   bool detail = false;        // the detail window covers it: details (inputs, stacks) are complete
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
-};
-
-// An op or range by place: thread index and index into that thread's events.
-struct EventRef {
-  std::uint32_t thread = 0, index = 0;
 };
 
 class Timeline {
@@ -58,9 +54,14 @@ class Timeline {
 
   // --- Threads and what they do -------------------------------------------------------------------------------------
   std::uint32_t training_thread() const { return training_thread_; }  // index into trace().threads; kNone when unknown
+  std::span<const std::uint32_t> step_threads() const { return step_threads_; }  // it, then the autograd engine's
   bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told from other time
   const IntervalSet& part(Part part) const { return part_sets_[static_cast<int>(part)]; }  // whole run
   const IntervalSet& evaluation() const { return evaluation_; }  // forward passes without backward at boundaries
+
+  // --- Devices -------------------------------------------------------------------------------------------------------
+  std::span<const DeviceTimeline> devices() const { return devices_; }  // those that did any work
+  const DeviceCoverage& device_coverage() const { return device_coverage_; }
 
   // --- Events ------------------------------------------------------------------------------------------------------
   const Event& event(EventRef ref) const { return trace_.threads[ref.thread].events[ref.index]; }
@@ -75,6 +76,8 @@ class Timeline {
   bool inside(EventRef ref, RangeCategory category) const;  // below a range of that category on its thread
   // The forward op that made the graph node with this sequence number, the deepest; {kNone, kNone} when not seen.
   EventRef producer(std::uint32_t sequence) const;
+  // Sequence numbers of the graph nodes that made the op's tensor inputs, each once; empty when they were not taken.
+  std::vector<std::uint32_t> input_producers(EventRef ref) const;
 
   // Calls `visit` for every event of `thread` that starts inside `within`, in start order. O(log n + hits).
   void ForEach(std::uint32_t thread, Interval within, const std::function<void(EventRef)>& visit) const;
@@ -101,6 +104,8 @@ class Timeline {
   std::vector<std::uint32_t> step_threads_;  // the training thread, then the autograd engine's
   std::array<IntervalSet, kParts> part_sets_;
   IntervalSet evaluation_;
+  std::vector<DeviceTimeline> devices_;
+  DeviceCoverage device_coverage_;
   std::vector<std::vector<std::uint32_t>> parents_;
   std::vector<std::pair<std::uint32_t, EventRef>> producers_;  // by sequence number
 };

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "profiler/core/device_timeline_build.h"
 #include "profiler/core/op_names.h"
 
 namespace loopscope {
@@ -47,6 +48,7 @@ Timeline TimelineBuilder::Build() {
   FindTrainingThread();
   if (timeline_.training_thread_ == kNone) {
     timeline_.why_no_steps_ = "no training step was seen: no step mark, no optimizer step and no backward pass";
+    FindDevices();
     return std::move(timeline_);
   }
   IndexProducers();
@@ -59,7 +61,13 @@ Timeline TimelineBuilder::Build() {
   FindParts();
   ChooseSteady();
   Summarize();
+  FindDevices();
   return std::move(timeline_);
+}
+
+void TimelineBuilder::FindDevices() {
+  timeline_.devices_ = BuildDeviceTimelines(timeline_);
+  timeline_.device_coverage_ = CoverageOf(timeline_);
 }
 
 void TimelineBuilder::ClassifyNames() {
@@ -69,6 +77,7 @@ void TimelineBuilder::ClassifyNames() {
     const std::string_view name = strings[i];
     unsigned bits = 0;
     if (ops::IsConvolution(name) || ops::IsMatmul(name) || ops::IsBatchNorm(name)) bits |= kNameLayer;
+    if (ops::IsBatchNorm(name) || ops::IsDropout(name)) bits |= kNameMode;
     if (ops::IsHostRead(name)) bits |= kNameHostRead;
     if (ops::IsBackwardNode(name)) bits |= kNameBackwardNode;
     if (name.starts_with("enumerate(DataLoader)")) bits |= kNamePythonLoader;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "profiler/core/timeline.h"
@@ -24,6 +25,8 @@ struct Activity {
   std::vector<Interval> host_reads;  // outermost
   std::vector<Interval> compute;     // outermost ops of the model: they record a graph node, or are a layer below
   std::vector<Interval> layers;      // outermost convolutions, matmuls and batch norms
+  std::vector<std::pair<std::int64_t, bool>> modes;  // begins of batch norms and dropouts whose inputs were recorded;
+                                                     // whether in training mode
 };
 
 // A kWait shorter than this is no wait for data: the queue's lock was merely taken.
@@ -40,10 +43,12 @@ class TimelineBuilder {
   void LinkParents();
   void FindTrainingThread();
   void IndexProducers();
+  void FindDevices();
   // activity.cpp: one pass over the training thread.
   void CollectActivity();
   void AddRange(const Event& range, bool in_op, bool in_phase);
   void AddBackwardNodes();
+  void AddMode(EventRef op);
   // step_clock.cpp: where steps begin and end, which of them rules look at.
   std::vector<std::int64_t> TimesOf(MarkKind kind) const;
   void FindSteps();
@@ -76,7 +81,13 @@ class TimelineBuilder {
   Interval span_{INT64_MAX, INT64_MIN};  // of the training thread's events and marks
 };
 
-enum NameClass : std::uint8_t { kNameLayer = 1, kNameHostRead = 2, kNameBackwardNode = 4, kNamePythonLoader = 8 };
+enum NameClass : std::uint8_t {
+  kNameLayer = 1,
+  kNameHostRead = 2,
+  kNameBackwardNode = 4,
+  kNamePythonLoader = 8,
+  kNameMode = 16
+};
 
 // The first interval of `by_start` that starts at or after `time_ns`; null when there is none.
 const Interval* FirstFrom(const std::vector<Interval>& by_start, std::int64_t time_ns);

@@ -9,14 +9,11 @@
 #include <vector>
 
 #include "probes/wire.h"
+#include "profiler/core/device_event.h"
 
 namespace loopscope {
 
-using StringId = std::uint32_t;  // index into Trace::strings; 0 is ""
-using wire::MarkKind;
-using wire::RangeCategory;
-
-inline constexpr std::uint32_t kNone = 0xffffffffu;
+using wire::MarkKind, wire::RangeCategory;
 
 // A place in the user's source. line is 0 when only the function is known.
 struct Where {
@@ -27,7 +24,6 @@ struct Where {
 };
 
 enum class EventKind : std::uint8_t { kOp, kRange };
-
 // One op or range on one host thread. Times are CLOCK_MONOTONIC ns, start_ns <= end_ns.
 struct Event {
   std::int64_t start_ns = 0, end_ns = 0;
@@ -35,11 +31,11 @@ struct Event {
   std::uint32_t sequence = kNone;    // autograd sequence number (ops); kNone when none
   std::uint32_t shape_hash = 0;      // ops; 0 when not taken
   std::uint32_t detail = kNone;      // index into Trace::details
-  std::uint32_t value = 0;           // ranges: wire::RangeRecord::value
+  std::uint32_t value = 0;           // ranges: wire::RangeRecord::value; device calls and waits: correlation
   std::uint16_t forward_thread = 0;  // ops
   std::uint16_t flags = 0;           // ops: wire::OpFlag
   EventKind kind = EventKind::kOp;
-  std::uint8_t sub = 0;              // ops: at::RecordScope; ranges: RangeCategory
+  std::uint8_t sub = 0;  // ops: at::RecordScope; ranges: RangeCategory
 
   std::int64_t duration_ns() const { return end_ns - start_ns; }
   bool is_range(RangeCategory category) const {
@@ -48,9 +44,10 @@ struct Event {
 };
 
 struct EventDetail {
-  StringId inputs = 0;             // text of the inputs, see wire::OpDetailRecord
-  std::uint32_t stack = kNone;     // index into Trace::stacks
-  std::uint32_t producer = kNone;  // sequence number of the first tensor input's grad_fn
+  StringId inputs = 0;                           // text of the inputs, see wire::OpDetailRecord
+  std::uint32_t stack = kNone;                   // index into Trace::stacks
+  std::uint32_t producer = kNone;                // sequence number of the first tensor input's grad_fn
+  std::uint32_t further = 0, further_count = 0;  // those of other tensor inputs: a stretch of Trace::further_producers
 };
 
 struct Thread {
@@ -80,16 +77,16 @@ struct Applied {
 struct RunInfo {
   std::string source = "capture";  // capture | kineto | nsys
   std::vector<std::string> command;
-  std::string started;             // ISO 8601, UTC
+  std::string started;  // ISO 8601, UTC
   std::string working_directory;
-  std::string cpu;                 // model name
-  int cores = 0;                   // min of affinity and cgroup quota; 0 unknown
+  std::string cpu;                        // model name
+  int cores = 0;                          // min of affinity and cgroup quota; 0 unknown
   std::vector<std::string> cpu_features;  // those that rules ask for: "avx512_bf16", "amx_bf16", "avx512_fp16"
   std::vector<std::string> gpus;
   std::map<std::string, std::string> versions;     // "torch" → "2.11.0"
   std::map<std::string, std::string> environment;  // variables that matter (OMP_NUM_THREADS …), secrets left out
   std::string treatment;
-  int exit_status = -1;            // -1 unknown
+  int exit_status = -1;  // -1 unknown
   int ranks = 1, rank = 0;
 };
 
@@ -107,8 +104,11 @@ struct Trace {
   std::vector<std::string> strings{""};
   std::vector<Thread> threads;
   std::vector<EventDetail> details;
+  std::vector<std::uint32_t> further_producers;  // sequence numbers, see EventDetail
   std::vector<Stack> stacks;
-  std::vector<Mark> marks;                   // by time
+  std::vector<Device> devices;  // empty: no device was recorded
+  std::vector<Collective> collectives;
+  std::vector<Mark> marks;  // by time
   std::vector<Applied> applied;
   std::map<std::string, std::string> facts;  // wire::FactRecord, the last value of each key
   // Where a range was called from, for the few ranges that carry a stack: key = thread index << 32 | event index.

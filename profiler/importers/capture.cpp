@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -74,7 +76,11 @@ void AddStacks(const CaptureDefinitions& all, Trace& trace) {
 void AddThread(ThreadEvents read, Trace& trace) {
   const auto thread = static_cast<std::uint32_t>(trace.threads.size());
   const auto first_detail = static_cast<std::uint32_t>(trace.details.size());
+  const auto first_further = static_cast<std::uint32_t>(trace.further_producers.size());
+  for (EventDetail& detail : read.details) detail.further += first_further;
   trace.details.insert(trace.details.end(), read.details.begin(), read.details.end());
+  trace.further_producers.insert(trace.further_producers.end(), read.further_producers.begin(),
+                                 read.further_producers.end());
   std::vector<Event>& events = read.thread.events;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     if (events[i].detail == kNone) continue;
@@ -121,6 +127,12 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
     warn(fmt::format("{} damaged chunks of the capture were left out", chunks.damaged_chunks));
   }
   if (read.repaired > 0) warn(fmt::format("{} records had impossible times", read.repaired));
+  std::set<StringId> told;  // what probes say of themselves that they cannot see
+  for (const Mark& mark : read.trace.marks) {
+    if (mark.kind == MarkKind::kProbeOff && told.insert(mark.name).second) {
+      warn(std::string(read.trace.text(mark.name)));
+    }
+  }
 }
 
 Result<CaptureTrace> ReadFile(const fs::path& path) {
@@ -161,9 +173,15 @@ void Join(Trace from, Trace& into) {
     }
     into.threads.push_back(std::move(thread));
   }
-  for (const EventDetail& one : from.details) {
-    into.details.push_back({one.inputs + strings, moved(one.stack, stacks), one.producer});
+  const auto further = static_cast<std::uint32_t>(into.further_producers.size());
+  for (EventDetail one : from.details) {
+    one.inputs += strings;
+    one.stack = moved(one.stack, stacks);
+    one.further += further;
+    into.details.push_back(one);
   }
+  into.further_producers.insert(into.further_producers.end(), from.further_producers.begin(),
+                                from.further_producers.end());
   for (Mark mark : from.marks) {
     mark.name += strings;
     mark.thread += threads;
@@ -207,6 +225,34 @@ void AddRunInfo(const fs::path& folder, Trace& trace) {
   }
 }
 
+// What a rank says of itself stands over what the launcher of all of them knew.
+void AddRank(Trace& trace) {
+  const auto number = [&](const char* fact, int& into) {
+    const auto found = trace.facts.find(fact);
+    if (found == trace.facts.end()) return;
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), into);
+  };
+  number("rank", trace.run.rank);
+  number("ranks", trace.run.ranks);
+}
+
+// The process that trains leads; the others of the run are threads beside it. Of ranks it is the lowest, so that two
+// runs of a program show the same one, whichever was a step ahead at the end.
+void Order(std::vector<CaptureTrace>& all) {
+  const auto rank = [](const CaptureTrace& one) {
+    const auto found = one.trace.facts.find("rank");
+    int number = std::numeric_limits<int>::max();
+    if (found == one.trace.facts.end()) return number;
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
+    return number;
+  };
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.step_ends > b.step_ends; });
+  const auto fewer =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return 2 * one.step_ends < all.front().step_ends; });
+  std::stable_sort(all.begin(), fewer, [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
 Result<Trace> ReadCapture(const Input& input) {
   Result<std::vector<fs::path>> files = CaptureFiles(input.path);
   if (!files) return files.error();
@@ -222,11 +268,10 @@ Result<Trace> ReadCapture(const Input& input) {
     }
   }
   if (all.empty()) return Error{"no capture in it can be read", input.path.string(), unreadable.front()};
-  // The process that trains leads; the others of the run are threads beside it.
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.step_ends > b.step_ends; });
+  Order(all);
   Trace trace = std::move(all.front().trace);
   if (all.size() > 1 && all[1].step_ends > 0) {
-    trace.quality.warnings.push_back("several processes of this run trained; the one with the most steps is shown");
+    trace.quality.warnings.push_back("several processes of this run trained; the first of them is shown");
   }
   for (std::size_t i = 1; i < all.size(); ++i) Join(std::move(all[i].trace), trace);
   std::stable_sort(trace.marks.begin(), trace.marks.end(),
@@ -234,6 +279,7 @@ Result<Trace> ReadCapture(const Input& input) {
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
   std::error_code error;
   AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);
+  AddRank(trace);
   const auto torch = trace.facts.find("torch.version");
   if (torch != trace.facts.end()) trace.run.versions.try_emplace("torch", torch->second);
   return trace;

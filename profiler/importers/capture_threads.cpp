@@ -134,7 +134,7 @@ class ThreadReader {
 
   void Add(wire::RecordHead head, const char* at) {
     if (head.kind == RecordKind::kMark) return AddMark(head, at);
-    if (head.kind == RecordKind::kOpDetail) return AddDetail(at);
+    if (head.kind == RecordKind::kOpDetail) return AddDetail(head, at);
     if (!StartsEvent(head)) return;
     Event& event = read_.thread.events[places_[next_++]];
     event.sub = head.sub;
@@ -188,12 +188,21 @@ class ThreadReader {
     read_.marks.push_back(mark);
   }
 
-  void AddDetail(const char* at) {
+  void AddDetail(wire::RecordHead head, const char* at) {
     if (!last_op_ || last_op_->detail != kNone) return;
     const auto record = RecordAt<wire::OpDetailRecord>(at);
     last_op_->detail = static_cast<std::uint32_t>(read_.details.size());
-    read_.details.push_back({ids_.String(record.inputs), ids_.Stack(record.stack),
-                             record.producer == wire::kNoSequence ? kNone : record.producer});
+    EventDetail detail{ids_.String(record.inputs), ids_.Stack(record.stack),
+                       record.producer == wire::kNoSequence ? kNone : record.producer};
+    detail.further = static_cast<std::uint32_t>(read_.further_producers.size());
+    const std::size_t bytes = std::size_t{head.words} * 8;
+    for (std::size_t offset = sizeof record; offset < bytes; offset += sizeof(std::uint32_t)) {
+      std::uint32_t sequence;
+      std::memcpy(&sequence, at + offset, sizeof sequence);
+      if (sequence != wire::kNoSequence) read_.further_producers.push_back(sequence);
+    }
+    detail.further_count = static_cast<std::uint32_t>(read_.further_producers.size()) - detail.further;
+    read_.details.push_back(detail);
   }
 
   const ThreadChunks& chunks_;

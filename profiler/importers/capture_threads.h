@@ -29,7 +29,8 @@ std::vector<ThreadChunks> GroupByThread(const std::vector<ChunkView>& chunks);
 struct ThreadEvents {
   Thread thread;
   std::vector<EventDetail> details;  // Event::detail counts from 0 here; of a range it is the index of its stack
-  std::vector<Mark> marks;           // Mark::thread is not set
+  std::vector<std::uint32_t> further_producers;  // of the details, which count from 0 here
+  std::vector<Mark> marks;                       // Mark::thread is not set
   std::uint64_t repaired = 0;  // events whose times could not be: the end was set to the start, or they were left out
 };
 

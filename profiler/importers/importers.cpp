@@ -6,6 +6,8 @@
 #include <string>
 #include <system_error>
 
+#include "profiler/importers/nsys.h"
+
 namespace loopscope {
 namespace {
 
@@ -59,12 +61,13 @@ const Importer* FindImporter(std::string_view id) {
   return nullptr;
 }
 
-Result<Trace> ReadAnyTrace(const fs::path& path) {
+Result<Trace> ReadAnyTrace(const fs::path& path, std::uint32_t process) {
   const Result<std::string> head = HeadOf(path);
   if (!head) return head.error();
+  if (const auto error = NsysReportFile(path); error && !head->starts_with("dir:")) return *error;
   std::string known;
   for (const Importer* one : AllImporters()) {
-    if (one->sniff(*head)) return one->read({path});
+    if (one->sniff(*head)) return one->read({path, process});
     known += (known.empty() ? "" : ", ") + std::string(one->id);
   }
   return Error{head->starts_with("dir:") ? "holds no trace"

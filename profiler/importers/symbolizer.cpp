@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
@@ -94,6 +95,9 @@ class Module {
                                               .find_debuginfo = dwfl_standard_find_debuginfo,
                                               .section_address = dwfl_offline_section_address,
                                               .debuginfo_path = &no_debug_path};
+    // The capture may name anything; a pipe would never end.
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return;
     session_ = dwfl_begin(&kCallbacks);
     if (!session_) return;
     dwfl_report_begin(session_);
@@ -102,7 +106,9 @@ class Module {
   }
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
-  ~Module() { dwfl_end(session_); }
+  ~Module() {
+    if (session_) dwfl_end(session_);
+  }
 
   bool ok() const { return module_ != nullptr; }
 

@@ -3,6 +3,7 @@
 namespace loopscope {
 namespace {
 
+constexpr std::string_view kCures[] = {"layout-conversion"};
 constexpr std::string_view kAppliers[] = {"python"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
@@ -18,7 +19,7 @@ const Treatment kChannelsLast{
     .exactness = Exactness::kNumeric,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -3,6 +3,7 @@
 namespace loopscope {
 namespace {
 
+constexpr std::string_view kCures[] = {"blocking-copy"};
 constexpr std::string_view kAppliers[] = {"python"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
@@ -19,7 +20,7 @@ const Treatment kCopyNonBlocking{
     .exactness = Exactness::kExact,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

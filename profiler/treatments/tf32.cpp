@@ -3,6 +3,7 @@
 namespace loopscope {
 namespace {
 
+constexpr std::string_view kCures[] = {"tf32-off"};
 constexpr std::string_view kAppliers[] = {"torch", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
@@ -19,7 +20,7 @@ const Treatment kTf32{
     .exactness = Exactness::kNumeric,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -7,42 +7,20 @@ order; differences and ratios are taken within a block. Exits with 3 when someth
 
 import argparse
 import json
-import math
 import os
 import pathlib
-import random
 import statistics
 import struct
 import subprocess
 import sys
 import tempfile
 
+from paired import CannotMeasure, blocks as run_blocks, interval
+
 ARMS = ("plain", "probe", "kineto")
 FILE_HEADER = struct.Struct("<8sHHIIIQQIIIIQQ")  # probes/wire.h, FileHeader
 CHUNK_HEADER = struct.Struct("<IHHIIIIQ")  # probes/wire.h, ChunkHeader
 CHUNK_MAGIC = 0x4B48434C
-
-
-class CannotMeasure(Exception):
-    pass
-
-
-def interval(values):
-    """Hodges-Lehmann estimate and its 95 % interval from the exact signed-rank distribution."""
-    walsh = sorted((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
-    counts = [1]  # signed-rank sums: ways to reach each
-    for rank in range(1, len(values) + 1):
-        counts = [
-            (counts[s] if s < len(counts) else 0) + (counts[s - rank] if s >= rank else 0)
-            for s in range(len(counts) + rank)
-        ]
-    tail, cut = 0, 0
-    while tail + counts[cut] <= 0.025 * 2 ** len(values):
-        tail += counts[cut]
-        cut += 1
-    if cut == 0:
-        return statistics.median(walsh), math.nan, math.nan
-    return statistics.median(walsh), walsh[cut - 1], walsh[-cut]
 
 
 def capture_bytes(folder):
@@ -94,10 +72,7 @@ def measure(build, blocks, ops, seed):
     for needed in (build / "tests" / "op_loop", build / "probes" / "libloopscope_preload.so"):
         if not needed.exists():
             raise CannotMeasure(f"{needed} is missing: run `make build`")
-    order = random.Random(seed)
-    for arm in ARMS:
-        launch(build, arm, ops)  # discarded: warms caches
-    return [{arm: launch(build, arm, ops) for arm in order.sample(ARMS, len(ARMS))} for _ in range(blocks)]
+    return run_blocks(ARMS, lambda arm: launch(build, arm, ops), blocks, seed)
 
 
 def report(blocks, clock):

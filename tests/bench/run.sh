@@ -4,3 +4,4 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 build/tests/loopscope_bench
 .venv/bin/python tests/bench/probe_cost.py --build build "$@"
+.venv/bin/python tests/bench/python_overhead.py --build build

@@ -77,7 +77,7 @@ def test_program_without_torch_leaves_the_tree_alone(loopscope, project):
 
 
 def test_many_launches_leave_the_tree_alone_and_start_alike(loopscope, project, tiny_train):
-    program = careless(project, [*tiny_train, "--epochs", "100000", "--anomaly"])
+    program = careless(project, [*tiny_train, "--epochs", "100000", "--anomaly", "--shallow"])
     before = snapshot(loopscope.folder)
     done, out = prove(loopscope, project, program, "--only", "debug=off", "--blocks", "4")
     assert done.code == 0, done.err

@@ -38,6 +38,8 @@ def test_files_named_in_code_exist(document):
 
 def test_options_exist():
     sources = "".join(path.read_text() for path in (ROOT / "profiler" / "commands").glob("*.cpp"))
+    formats = (ROOT / "reports" / "formats.def").read_text()
+    sources += "".join(f'"--{stem}"' for stem in re.findall(r"^LOOPSCOPE_FORMAT\((\w+),", formats, re.MULTILINE))
     for document in DOCUMENTS:
         for option in re.findall(r"`(--[a-z][a-z-]+)[` =]", document.read_text()):
             if option != "--preset":

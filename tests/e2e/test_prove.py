@@ -6,7 +6,8 @@ import jsonschema
 
 from conftest import QUICK, ROOT
 
-ANOMALY = ["--epochs", "100000000", "--anomaly"]
+ANOMALY = ["--epochs", "100000000", "--anomaly", "--shallow"]
+SHORT = ["--budget", "120s", "--min-window", "100ms", "--warmup", "2", "--steps", "10", "--time", "5s"]
 
 
 def trial(report, treatment):
@@ -14,8 +15,8 @@ def trial(report, treatment):
 
 
 def test_anomaly_mode_is_proved_costly(loopscope, tiny_train):
-    done, report = loopscope.report("prove", "-o", "out", "--only", "debug=off", "--blocks", "6", *QUICK, "--budget",
-                                    "400s", "--", *tiny_train, *ANOMALY, timeout=600)
+    done, report = loopscope.report("prove", "-o", "out", "--only", "debug=off", "--blocks", "6", *SHORT, "--",
+                                    *tiny_train, *ANOMALY, timeout=600)
     assert done.code == 0, done.err
     jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
     row = trial(report, "debug")
@@ -31,7 +32,7 @@ def test_anomaly_mode_is_proved_costly(loopscope, tiny_train):
 
 
 def test_resume_relaunches_nothing(loopscope, tiny_train):
-    command = ["--only", "debug=off", "--blocks", "4", *QUICK, "--", *tiny_train, *ANOMALY]
+    command = ["--only", "debug=off", "--blocks", "4", *SHORT, "--", *tiny_train, *ANOMALY]
     first, report = loopscope.report("prove", "-o", "out", *command)
     assert first.code == 0, first.err
     journal = (loopscope.folder / "out/journal.jsonl").read_bytes()
@@ -46,6 +47,22 @@ def test_a_folder_with_an_experiment_is_not_used_twice(loopscope, tiny_train):
     (loopscope.folder / "out/journal.jsonl").write_text("{}\n")
     done = loopscope("prove", "-o", "out", "--", *tiny_train)
     assert done.code == 2 and "holds another run" in done.message()
+
+
+def test_resume_repeats_a_diagnosis_that_was_cut_off(loopscope, tiny_train):
+    torn = loopscope.folder / "out/diagnosis"
+    torn.mkdir(parents=True)
+    (torn / "run.json").write_text("{}\n")
+    done, report = loopscope.report("prove", "--resume", "-o", "out", "--only", "threads=1", "--blocks", "4", *QUICK, "--",
+                                    *tiny_train, "--epochs", "100000000")
+    assert done.code == 0, done.err
+    assert report["steps"]["measured"] > 0 and trial(report, "threads")["n"] == 4
+
+
+def test_resume_of_nothing(loopscope, tiny_train):
+    (loopscope.folder / "out").mkdir()
+    done = loopscope("prove", "--resume", "-o", "out", "--", *tiny_train)
+    assert done.code == 2 and "holds no experiment to resume" in done.message()
 
 
 def test_nothing_to_try(loopscope, tiny_train):

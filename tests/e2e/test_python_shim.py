@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -202,7 +203,6 @@ def test_debug_switches_go_off(launch):
         ("loader.prefetch=4", "no workers"),
         ("debug=off", "no debugging switch"),
         ("ddp.no_sync=on", "no DistributedDataParallel"),
-        ("amp=fp16", "scale its losses"),
         ("sync.defer=on", "on a CPU|no value on a GPU"),
     ],
 )
@@ -293,6 +293,75 @@ for images, labels in DataLoader(Noise(160), batch_size=4):
 """
     _, [capture] = launch(body, steps=20)
     assert {mark[1] for mark in capture.of("step")} == {"optimizer:AdamW#2"} and len(capture.of("step")) == 22
+
+
+ROOTS = """
+def train():
+    model = build()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for step in range(40):
+        optimizer.zero_grad()
+        loss = model(torch.randn(4, 3, 8, 8)).sum()
+        torch.autograd.backward({roots})
+        optimizer.step()
+train()
+print("trained")
+"""
+
+
+@pytest.mark.parametrize(
+    "roots", ["torch.autograd.graph.get_gradient_edge(loss)", "{'a': loss}.values()", "(one for one in [loss])", "loss"]
+)
+def test_all_that_backward_takes_as_roots(launch, roots):
+    done, [capture, *_] = launch(ROOTS.replace("{roots}", roots), steps=0)
+    assert done.returncode == 0 and "trained" in done.stdout, done.stderr
+    assert len(capture.of("step")) >= 30
+
+
+OWN_LOADER = """
+class Loader(DataLoader):
+    def _get_iterator(self):
+        return (batch for batch in list(super()._get_iterator()))
+
+DataLoader = Loader
+main()
+print("trained")
+"""
+
+
+def test_a_loader_with_an_iterator_of_its_own(launch):
+    done, [capture, *_] = launch(OWN_LOADER, steps=0)
+    assert done.returncode == 0 and "trained" in done.stdout, done.stderr
+    assert len(capture.of("step")) > 10
+
+
+def probes_for_another_torch(folder):
+    """The probes, as if they had been built for a torch that is not there."""
+    probes = folder / "probes"
+    shutil.copytree(BUILD / "probes", probes, ignore=shutil.ignore_patterns("CMakeFiles", "*.a", "sources"))
+    (probes / "torch_version").write_text("1.2.0\n")
+    return {"PYTHONPATH": str(probes / "python" / "site"), "LD_PRELOAD": str(probes / "libloopscope_preload.so")}
+
+
+def test_a_torch_without_a_probe_gives_steps_and_says_what_is_missing(launch, tmp_path):
+    done, [capture] = launch("main(epochs=1)", mode="trace", steps=0, environment=probes_for_another_torch(tmp_path))
+    assert done.returncode == 0 and "built for torch 1.2.0" in done.stderr
+    assert len(capture.of("step")) == 8 and len(capture.ranges_of("loader")) >= 8
+    assert not capture.ops and "LibTorch probe off" in capture.of("probe_off")[0][1]
+
+
+def test_a_probe_from_the_cache_is_used(launch, tmp_path):
+    import torch
+
+    name = f"torch-{torch.__version__}-abi{int(torch._C._GLIBCXX_USE_CXX11_ABI)}"
+    (tmp_path / "cache" / name).mkdir(parents=True)
+    (tmp_path / "cache" / name / "libloopscope_torch.so").symlink_to(BUILD / "probes" / "libloopscope_torch.so")
+    environment = probes_for_another_torch(tmp_path)
+    done, [capture] = launch(
+        "main(epochs=1)", mode="trace", steps=0, environment=environment, probe_cache=tmp_path / "cache"
+    )
+    assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
+    assert capture.ops and not capture.of("probe_off")
 
 
 def test_a_script_without_torch_leaves_nothing(launch):

@@ -65,8 +65,12 @@ class CaptureBuilder {
     Write(op);
   }
 
-  void Detail(std::string_view inputs, std::uint32_t stack, std::uint32_t producer = wire::kNoSequence) {
-    Write(wire::OpDetailRecord{{wire::RecordKind::kOpDetail, 0, 0}, String(inputs), stack, producer});
+  // `further`: an even number of producers, padded with kNoSequence.
+  void Detail(std::string_view inputs, std::uint32_t stack, std::uint32_t producer = wire::kNoSequence,
+              std::initializer_list<std::uint32_t> further = {}) {
+    const std::vector<std::uint32_t> all(further);
+    Write(wire::OpDetailRecord{{wire::RecordKind::kOpDetail, 0, 0}, String(inputs), stack, producer},
+          {reinterpret_cast<const char*>(all.data()), all.size() * sizeof(std::uint32_t)});
   }
 
   void Range(wire::RangeCategory category, std::string_view name, std::uint64_t start_ns, std::uint64_t end_ns,

@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/case_device.h"
 #include "tests/support/case_tokens.h"
 #include "tests/support/trace_builder.h"
 
@@ -18,7 +19,7 @@ const std::map<std::string_view, RangeCategory> kCategories{
     {"zero-grad", RangeCategory::kZeroGrad}, {"sync", RangeCategory::kSync},
     {"copy", RangeCategory::kCopyToDevice},  {"communication", RangeCategory::kCommunication},
     {"forward", RangeCategory::kForward},    {"evaluation", RangeCategory::kEvaluation},
-    {"wait", RangeCategory::kWait},
+    {"wait", RangeCategory::kWait},          {"call", RangeCategory::kDeviceCall},
 };
 
 const std::map<std::string_view, std::uint16_t> kFlags{
@@ -188,10 +189,12 @@ class Reader {
       const auto category = kCategories.find(name());
       if (category == kCategories.end()) Fail(head, "unknown category '" + head.words[1] + "'");
       event.sub = static_cast<std::uint8_t>(category->second);
+    } else if (IsDeviceWord(word)) {
+      next = ReadDeviceCall(head, event);
     } else if (word == "gap") {
       event.kind = EventSpec::Kind::kGap;
     } else {
-      Fail(head, "expected op, bwd, range, gap, mark or thread, not '" + word + "'");
+      Fail(head, "expected op, bwd, range, gap, mark, thread or a device's call, not '" + word + "'");
     }
     for (; next < head.words.size(); ++next) ReadAttribute(head, head.words[next], event);
     for (++at_; Below(head.indent);) event.inside.push_back(ReadEvent());
@@ -225,12 +228,23 @@ class Reader {
     else if (key == "name")
       event.name = value;
     else if (key == "from")
-      used_.push_back(event.from = value);
+      ReadFrom(value, event);
     else if (key == "node") {
       made_.emplace(event.node = value, line.number);
       event.flags |= wire::kOpGraph;
-    } else
+    } else if (!ReadDeviceAttribute(line, key, value, event))
       Fail(line, "unknown attribute '" + word + "'");
+  }
+
+  // "a,b": "-" is an input that no node made.
+  void ReadFrom(std::string_view labels, EventSpec& event) {
+    while (true) {
+      const std::size_t comma = labels.find(',');
+      event.from.emplace_back(labels.substr(0, comma));
+      if (event.from.back() != "-") used_.push_back(event.from.back());
+      if (comma == labels.npos) return;
+      labels.remove_prefix(comma + 1);
+    }
   }
 
   static void Lay(TraceBuilder& builder, const StepSpec& step) {

@@ -24,6 +24,8 @@ inline std::vector<Finding> SampleFindings() {
   debug.advice = "Turn anomaly detection off once the fault is found; it checks every gradient for NaN.";
   debug.treatment_id = "debug";
   debug.treatment = "off";
+  debug.examples = {{"cpp", "AnomalyMode::set_enabled(true);", "AnomalyMode::set_enabled(options.debug);"},
+                    {"python", "set_detect_anomaly(True)", "set_detect_anomaly(args.debug)"}};
   Finding loader = SampleFinding("input-starvation", "the loop waits 21.5 ms per step for its loader",
                                  Severity::kMedium, 21.5, 17.92);
   loader.evidence = {{"exposed wait in each step", 50, Where{"/opt/data/reader.cpp", 0, "Next"}}};
@@ -80,6 +82,25 @@ inline std::vector<TrialRow> SampleTrials() {
   return {debug, same, open, none};
 }
 
+inline GpuFacts SampleGpu() {
+  GpuFacts gpu;
+  gpu.devices = 1;
+  gpu.steps = 50;
+  gpu.span_us = 6e6;
+  gpu.idle_us = 2.4e6;
+  gpu.compute_us = 3.2e6;
+  gpu.communication_us = 0.6e6;
+  gpu.memory_us = 0.25e6;
+  gpu.other_us = 0.4e6;
+  gpu.busy_pct = 60;
+  gpu.idle_pct = 40;
+  gpu.comm_overlap_pct = 75;
+  gpu.launch_delay_us = 18.5;
+  gpu.queue_depth = 3.25;
+  gpu.idle_causes_us = {1.1e6, 0.6e6, 0.2e6, 0.3e6, 0, 0.2e6};
+  return gpu;
+}
+
 inline Report SampleReport() {
   Report report;
   report.run.command = {"build/train", "--name", "it's a test"};
@@ -91,6 +112,7 @@ inline Report SampleReport() {
   report.run.exit_status = 0;
   report.steps = {10, 50, 120.0, 119.5, 131.2, 266.67, 310.0};
   report.breakdown_ms = {21.53, 0, 33.33, 52.02, 10.56, 0, 0, 2.56};
+  report.gpu = SampleGpu();
   report.quality = {1204567, 0, 2, 0, true, 0.8, {"the loader's threads share one generator"}};
   report.rules = {{"debug-left-on", Verdict::kFound, ""},
                   {"graph-retained", Verdict::kCannotTell, "no memory marks in the window"},
@@ -105,6 +127,26 @@ inline Report SampleReport() {
   return report;
 }
 
+inline Comparison SampleComparison() {
+  Comparison compare;
+  compare.before = "monday";
+  compare.after = "tuesday";
+  compare.obstacles = {"another batch size: 32 against 64 samples per step"};
+  compare.differences = {"torch: 2.10.0 against 2.11.0"};
+  compare.before_ms = 100.0;
+  compare.after_ms = 120.0;
+  compare.before_sample_ms = 3.125;
+  compare.after_sample_ms = 3.75;
+  compare.parts_before_ms = {20, 0, 30, 40, 10, 0, 0, 0};
+  compare.parts_after_ms = {21.53, 0, 33.33, 52.02, 10.56, 0, 0, 2.56};
+  compare.ops = {{"aten::convolution_backward", false, "slower", 20.5, 32.25, 12, 12},
+                 {"sgemm_128x64", true, "appeared", 0, 4.5, 0, 3}};
+  compare.ops_left_out = 2;
+  compare.new_findings = {{"0123456789ab", "debug-left-on", "anomaly detection is on in all 50 steps"}};
+  compare.gone_findings = {{"ba9876543210", "host-sync", "a value is read 50 times"}};
+  return compare;
+}
+
 // `text` in every place that comes from outside.
 inline Report HostileReport(const std::string& text) {
   Report report = SampleReport();
@@ -117,6 +159,7 @@ inline Report HostileReport(const std::string& text) {
   for (Finding& finding : report.findings) {
     finding.title = finding.advice = finding.rule = finding.treatment_id = finding.treatment = text;
     finding.evidence.assign(5, {text, 1, Where{text, 2147483647, text}});
+    finding.examples = {{"cpp", text, text + "\n" + text}};
     finding.cost_ms_per_step = 1e300;
     finding.cost_pct = 1e300;
   }
@@ -130,6 +173,17 @@ inline Report HostileReport(const std::string& text) {
   report.trials.back().verdict = text;
   report.combined->treatments.assign(30, text);
   report.combined->reason = report.combined->method = text;
+  return report;
+}
+
+// Likewise, of two runs.
+inline Report HostileComparison(const std::string& text) {
+  Report report = HostileReport(text);
+  report.compare = SampleComparison();
+  report.compare->before = report.compare->after = text;
+  report.compare->obstacles = report.compare->differences = {text, text};
+  report.compare->why_no_ops = report.compare->ops[0].change = report.compare->ops[0].name = text;
+  report.compare->new_findings = report.compare->gone_findings = {{text, text, text}};
   return report;
 }
 

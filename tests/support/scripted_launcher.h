@@ -27,6 +27,7 @@ struct ScriptedTreatment {
   std::string not_applicable = "";  // the reason it reports; nothing is changed then
   bool fails = false;
   int samples = 32;
+  int settled_after = 0;
 };
 
 class ScriptedProgram {
@@ -39,7 +40,8 @@ class ScriptedProgram {
   double noise = 0.04, drift = 0;  // of the log, per launch
   bool heavy_tails = false;
   double startup_s = 1, epoch_ms = 500, peak_bytes = 1e9;
-  bool losses_repeat = true, fixes_samples = true;
+  bool losses_repeat = true, fixes_samples = true, follows_seed = false;
+  std::string clock = "optimizer:SGD#1", other_side_clock = clock;
   std::function<bool(const LaunchSpec&, int launch)> dies;  // failures of its own
   std::vector<LaunchSpec> log;
 
@@ -62,6 +64,7 @@ class ScriptedProgram {
       factor *= one.values.count(value) ? one.values.at(value) : one.factor;
       epoch *= one.epoch_factor, peak *= one.peak_factor, spread *= one.noise_factor;
       samples = one.samples;
+      result.settled_after = std::max(result.settled_after, one.settled_after);
     }
     for (const auto& conflict : conflicts) {
       if (std::ranges::includes(keys, conflict)) result.status = "exit 1";
@@ -72,7 +75,7 @@ class ScriptedProgram {
     result.wall_s = startup_s + (spec.warmup + spec.steps) * result.ms_per_step / 1e3;
     result.startup_s = startup_s + spec.warmup * result.ms_per_step / 1e3;
     result.steps = spec.steps;
-    result.clock = "optimizer:SGD#1";
+    result.clock = spec.side == 1 ? other_side_clock : clock;
     result.epoch_ms = epoch_ms * epoch * std::exp(spread * Draw());
     result.peak_bytes = peak_bytes * peak * std::exp(0.01 * Draw());
     if (spec.mode == LaunchMode::kCheck) FillLosses(spec, launch, result);
@@ -86,7 +89,8 @@ class ScriptedProgram {
   void FillLosses(const LaunchSpec& spec, int launch, LaunchResult& result) {
     // The same batches in every launch; a program that does not repeat itself adds noise of its own.
     std::mt19937 batches(7), rounding(static_cast<unsigned>(launch) + 100);
-    std::normal_distribution<double> batch_noise, own_noise;
+    std::mt19937 seeded(static_cast<unsigned>(spec.seed.value_or(1)) + 5000);
+    std::normal_distribution<double> batch_noise, own_noise, seed_noise;
     bool frozen = false, rounded = false, other = false, resampled = false;
     for (const auto& [key, value] : spec.treatment) {
       const ScriptedLoss loss = treatments[key].loss;
@@ -99,6 +103,7 @@ class ScriptedProgram {
       double loss = (frozen ? 2.3 : 2.3 * std::exp(-step / 25.0)) + 0.05 * batch_noise(batches);
       if (rounded) loss += 0.01 * own_noise(rounding);
       if (resampled || !losses_repeat) loss += 0.05 * own_noise(rounding);
+      if (follows_seed) loss += 0.2 * seed_noise(seeded);
       if (other) loss += 1.5;
       result.losses.push_back(loss);
       result.sample_hashes.push_back(1000 + step + (other ? 5000 : 0));

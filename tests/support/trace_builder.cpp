@@ -70,10 +70,35 @@ void TraceBuilder::AddDetail(Event& event, const EventSpec& spec, bool detail) {
   EventDetail taken;
   if (detail) taken.inputs = Intern(spec.inputs);
   if (stack) taken.stack = StackOf(*spec.where);
-  const auto producer = nodes_.find(spec.from);
-  if (detail && !spec.from.empty() && producer != nodes_.end()) taken.producer = producer->second;
+  taken.further = static_cast<std::uint32_t>(trace_.further_producers.size());
+  for (std::size_t i = 0; detail && i < spec.from.size(); ++i) {
+    const auto producer = nodes_.find(spec.from[i]);
+    if (producer == nodes_.end()) continue;
+    if (i > 0) trace_.further_producers.push_back(producer->second);
+    if (i == 0) taken.producer = producer->second;
+  }
+  taken.further_count = static_cast<std::uint32_t>(trace_.further_producers.size()) - taken.further;
   event.detail = static_cast<std::uint32_t>(trace_.details.size());
   trace_.details.push_back(taken);
+}
+
+void TraceBuilder::AddDeviceWork(const DeviceSpec& work, std::int64_t called_ns, std::uint32_t correlation) {
+  if (work.length_ns < 0) return;
+  while (trace_.devices.size() <= work.device) {
+    trace_.devices.push_back({"", static_cast<std::uint32_t>(trace_.devices.size()), {}});
+  }
+  std::int64_t& free_ns = stream_ends_[{work.device, work.stream}];
+  DeviceEvent event;
+  event.start_ns = std::max(free_ns, called_ns + work.delay_ns);
+  event.end_ns = free_ns = event.start_ns + work.length_ns;
+  event.bytes = work.bytes;
+  event.name = Intern(work.name);
+  event.stream = work.stream;
+  event.correlation = correlation;
+  event.kind = work.kind;
+  event.copy = work.copy;
+  event.flags = work.flags;
+  trace_.devices[work.device].events.push_back(event);
 }
 
 void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int64_t at_ns, bool detail,
@@ -99,6 +124,10 @@ void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int6
   } else {
     event.kind = EventKind::kRange;
     event.value = spec.value;
+    if (spec.device) {
+      event.value = next_correlation_++;
+      AddDeviceWork(*spec.device, at_ns, event.value);
+    }
     if (spec.where) {
       trace_.range_stacks[std::uint64_t{thread} << 32 | trace_.threads[thread].events.size()] = StackOf(*spec.where);
     }
@@ -115,6 +144,11 @@ void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int6
 Trace TraceBuilder::Take() {
   std::stable_sort(trace_.marks.begin(), trace_.marks.end(),
                    [](const loopscope::Mark& a, const loopscope::Mark& b) { return a.time_ns < b.time_ns; });
+  for (Device& device : trace_.devices) {
+    std::stable_sort(device.events.begin(), device.events.end(),
+                     [](const DeviceEvent& a, const DeviceEvent& b) { return a.start_ns < b.start_ns; });
+    if (device.ordinal < trace_.run.gpus.size()) device.name = trace_.run.gpus[device.ordinal];
+  }
   for (const loopscope::Thread& thread : trace_.threads) trace_.quality.events += thread.events.size();
   return std::move(trace_);
 }

@@ -54,6 +54,59 @@ case flawed
   expect clear
 )";
 
+TEST(Diagnose, SaysWhichRulesAreBlindWithoutAProbe) {
+  constexpr std::string_view kWithoutOps = R"(
+case blind
+  step x10
+    range loader 10ms at=train.py:30:train
+    range backward 5ms
+    range optimizer 1ms value=10
+  expect clear
+)";
+  auto cases = ParseCases(kWithoutOps, "inline");
+  ASSERT_TRUE(cases) << cases.error().Message();
+  Trace& trace = cases->at(0).trace;
+  trace.strings.emplace_back("LibTorch probe off: built for another torch");
+  trace.marks.insert(
+      trace.marks.begin(),
+      {.time_ns = 0, .kind = MarkKind::kProbeOff, .name = static_cast<StringId>(trace.strings.size() - 1)});
+  Report report;
+  Diagnose(
+      Timeline::Build(std::move(trace)), [](std::string_view) { return std::string(); }, report);
+  for (const RuleRow& row : report.rules) {
+    const bool needs_no_ops = row.id == "input-starvation";
+    EXPECT_EQ(row.verdict, needs_no_ops ? Verdict::kFound : Verdict::kCannotTell) << row.id;
+    if (!needs_no_ops) {
+      EXPECT_THAT(row.reason, HasSubstr("built for another torch")) << row.id;
+    }
+  }
+}
+
+TEST(Diagnose, RulesAboutTheGraphCannotTellWithoutIt) {
+  constexpr std::string_view kWithNorm = R"(
+case from_a_profiler
+  step x10
+    op aten::conv2d 5ms graph inputs="f32[8,3,4,4];f32[4,3,3,3]!;f32[4]!"
+    op aten::batch_norm 1ms graph inputs="f32[8,4,4,4]!;f32[4]!;f32[4]!;f32[4];f32[4];true;0.1;1e-05;true"
+    range backward 5ms
+    range optimizer 1ms value=10
+  expect clear
+)";
+  for (const std::string_view id : {"bias-before-norm", "graph-retained"}) {
+    for (const bool capture : {true, false}) {
+      auto cases = ParseCases(kWithNorm, "inline");
+      ASSERT_TRUE(cases) << cases.error().Message();
+      Trace trace = std::move(cases->at(0).trace);
+      if (!capture) trace.run.source = "kineto";
+      const std::vector<Finding> findings = Judge(*FindAnalyzer(id), Timeline::Build(std::move(trace)));
+      EXPECT_EQ(findings.empty(), capture) << id;
+      if (capture || findings.empty()) continue;
+      EXPECT_EQ(findings[0].verdict, Verdict::kCannotTell);
+      EXPECT_THAT(findings[0].reason, HasSubstr("made another's input"));
+    }
+  }
+}
+
 TEST(Analyzers, EachHasItsFiles) {
   for (const Analyzer* analyzer : AllAnalyzers()) {
     const std::string stem = StemOf(analyzer->id);

@@ -118,7 +118,8 @@ const std::vector<Seam>& Seams() {
   static const std::vector<Seam> seams = {{"analyzers", "analyzers.def", "Analyzer"},
                                           {"profiler/importers", "importers.def", "Importer"},
                                           {"profiler/treatments", "treatments.def", "Treatment"},
-                                          {"reports", "formats.def", "Format"}};
+                                          {"reports", "formats.def", "Format"},
+                                          {"analyzers/ranks", "ranks.def", "RankAnalyzer"}};
   return seams;
 }
 
@@ -206,6 +207,18 @@ TEST(Seams, ListsAndFilesAgree) {
   }
 }
 
+// The profiler links them all: of two with one name the linker would silently keep either.
+TEST(Seams, NoTwoConstantsShareAName) {
+  std::map<std::string, std::string> folder_of;
+  for (const Seam& seam : Seams()) {
+    for (const auto& [stem, constant] : ListOf(seam).constants) {
+      const auto [other, is_new] = folder_of.emplace(constant, seam.folder);
+      EXPECT_TRUE(is_new) << constant << " is in " << other->second << " and in " << seam.folder;
+    }
+  }
+  EXPECT_GT(folder_of.size(), 40u);
+}
+
 TEST(Treatments, EveryApplierThatARowNamesIsThere) {
   const std::vector<std::string> stems = ListOf(Seams()[2]).stems;
   ASSERT_EQ(stems.size(), AllTreatments().size());
@@ -237,10 +250,13 @@ TEST(Treatments, EveryApplierHasARowThatNamesIt) {
 }
 
 TEST(Analyzers, EachHasItsTextBesideIt) {
-  std::set<std::string> listed, texts;
-  for (const std::string& stem : ListOf(Seams()[0]).stems) listed.insert(stem);
-  for (const std::string& file : FilesIn("analyzers", {".md"}, false)) texts.insert(fs::path(file).stem());
-  EXPECT_EQ(texts, listed);
+  for (const Seam& seam : Seams()) {
+    if (!seam.folder.starts_with("analyzers")) continue;
+    std::set<std::string> listed, texts;
+    for (const std::string& stem : ListOf(seam).stems) listed.insert(stem);
+    for (const std::string& file : FilesIn(seam.folder, {".md"}, false)) texts.insert(fs::path(file).stem());
+    EXPECT_EQ(texts, listed) << seam.folder;
+  }
 }
 
 TEST(Sizes, FilesStayShort) {

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "profiler/core/timeline.h"
 #include "profiler/importers/importers.h"
@@ -78,6 +81,34 @@ TEST_F(CaptureImporter, OrdersEventsByStartParentsFirst) {
   EXPECT_EQ(trace->quality.events, 5u);
   EXPECT_TRUE(trace->quality.clean_end);
   EXPECT_THAT(trace->quality.warnings, IsEmpty());
+}
+
+TEST_F(CaptureImporter, OpsTellWhatMadeTheirInputs) {
+  CaptureBuilder capture;
+  AddSteps(capture, 3);
+  capture.Op("sum", 10, 12);
+  capture.Detail("f32[2];f32[2];f32[2]", 0, 6, {7, 9});
+  capture.Op("none", 20, 22);
+  capture.Detail("f32[2]", 0);
+  capture.On(100, 101);
+  capture.Op("list", 14, 16);
+  capture.Detail("?;1", 0, wire::kNoSequence, {3, 4, 5, wire::kNoSequence});
+  capture.On(200, 200);  // another process
+  capture.Op("other", 18, 19);
+  capture.Detail("f32[2];f32[2]", 0, 1, {2, wire::kNoSequence});
+  const Result<Trace> trace = Read(capture);
+  ASSERT_TRUE(trace) << trace.error().Message();
+  const Timeline timeline = Timeline::Build(*trace);
+  std::map<std::string_view, std::vector<std::uint32_t>> made;
+  for (std::uint32_t thread = 0; thread < timeline.trace().threads.size(); ++thread) {
+    for (std::uint32_t i = 0; i < timeline.trace().threads[thread].events.size(); ++i) {
+      made[timeline.name({thread, i})] = timeline.input_producers({thread, i});
+    }
+  }
+  EXPECT_THAT(made["sum"], ElementsAre(6, 7, 9));
+  EXPECT_THAT(made["none"], IsEmpty());
+  EXPECT_THAT(made["list"], ElementsAre(3, 4, 5));
+  EXPECT_THAT(made["other"], ElementsAre(1, 2));
 }
 
 TEST_F(CaptureImporter, MarksFactsAppliedAndThreads) {

@@ -99,10 +99,13 @@ class ContainmentTest : public testing::TestWithParam<uid_t> {
     if (stat(".", &facts) != 0 || (facts.st_mode & 07777) != 0750 || facts.st_uid != GetParam()) wrong |= 16;
     if (fs::current_path() != expected_cwd_) wrong |= 32;
     Write(base_ / "scratch/launch/capture", "kept");
+    Write(shared_, "left behind");
+    if (ReadAll(shared_) != "left behind") wrong |= 64;
     return wrong;
   }
 
   fs::path base_, expected_cwd_;
+  fs::path shared_ = "/dev/shm/loopscope-containment-" + std::to_string(getpid());
   std::map<std::string, std::string> before_;
 };
 
@@ -130,6 +133,7 @@ TEST_P(ContainmentTest, LeavesNothingBehindAndStartsAlikeEachTime) {
   EXPECT_EQ(answer, 0);
   EXPECT_EQ(Snapshot(base_ / "work"), before_);
   EXPECT_EQ(ReadAll(base_ / "scratch/launch/capture"), "kept");
+  EXPECT_FALSE(fs::exists(shared_)) << "shared memory is thrown away too";
   EXPECT_TRUE(fs::is_empty(base_ / "scratch/containment")) << "layers are deleted with their world";
 }
 
@@ -159,6 +163,7 @@ TEST_P(ContainmentTest, CopiesTheWorkingFolderWhereThereIsNoOverlay) {
   });
   EXPECT_EQ(answer, 0);
   EXPECT_EQ(Snapshot(base_ / "work"), before_);
+  fs::remove(shared_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Users, ContainmentTest, testing::Values(getuid(), kNobody),
@@ -174,6 +179,36 @@ TEST(FolderCopy, StopsCountingAtTheLimits) {
   EXPECT_FALSE(MeasureFolder(folder, folder / "left out", 1000, 1).within_limits);
   EXPECT_FALSE(MeasureFolder(folder, folder / "elsewhere", 1000, 10).within_limits);
   RemoveTree(folder);
+}
+
+TEST(FolderCopy, LinksOutOfItLeadWhereTheyLed) {
+  const fs::path base = fs::temp_directory_path() / ("loopscope-links-" + std::to_string(getpid()));
+  fs::create_directories(base / "work/inside");
+  fs::create_directories(base / "data");
+  Write(base / "data/images", "real");
+  Write(base / "work/inside/file", "mine");
+  fs::create_symlink("../data", base / "work/data");
+  fs::create_symlink("inside/file", base / "work/near");
+  fs::create_symlink("nowhere", base / "work/broken");
+  EXPECT_THAT(MeasureFolder(base / "work", base / "none", 1u << 20, 100).links_out,
+              testing::ElementsAre("data -> " + fs::canonical(base / "data").native()));
+  fs::create_directories(base / "copies/deeper");
+  ASSERT_TRUE(CopyFolder(base / "work", base / "copies/deeper/work", base / "none"));
+  EXPECT_EQ(ReadAll(base / "copies/deeper/work/data/images"), "real");
+  Write(base / "copies/deeper/work/near", "changed");
+  EXPECT_EQ(ReadAll(base / "work/inside/file"), "mine");
+  EXPECT_EQ(fs::read_symlink(base / "copies/deeper/work/broken"), "nowhere");
+  RemoveTree(base);
+}
+
+TEST(MountPlan, TellsWhatIsThrownAway) {
+  const fs::path tmp = fs::temp_directory_path();
+  const MountPlan plan = PlanMounts({"/r", "/l", "/hide", "/launch", {}, false}, {{"/", "ext4", false}});
+  EXPECT_FALSE(IsOverlaid(plan, "/run/x"));
+  EXPECT_TRUE(IsOverlaid(plan, "/dev/shm/x"));
+  EXPECT_FALSE(IsOverlaid(plan, "/dev/null"));
+  EXPECT_TRUE(IsOverlaid(plan, tmp / "x"));
+  EXPECT_FALSE(IsOverlaid(plan, "/launch/capture"));
 }
 
 TEST(MountPlan, ReadsMountInfo) {

@@ -154,8 +154,18 @@ TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
 }
 
 TEST(Window, LoadersRunAheadByTwoBatchesPerWorker) {
-  EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("loader.workers"), {"2", "8"}, {}, 0}}), 16);
-  EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("amp"), {"bf16"}, {}, 0}}), 0);
+  EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("loader.workers"), {"2", "8"}, {}, 0}}, {}), 16);
+  EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("amp"), {"bf16"}, {}, 0}}, {}), 0);
+}
+
+TEST(Window, WorkersAndPrefetchAreEachTheMostOfAnyArm) {
+  const Candidate workers{FindTreatment("loader.workers"), {"8", "2"}, {}, 0};
+  const Candidate prefetch{FindTreatment("loader.prefetch"), {"4", "8"}, {}, 0};
+  EXPECT_EQ(RunAhead(std::vector{prefetch}, {.workers = 4, .prefetch = 2}), 32);
+  EXPECT_EQ(RunAhead(std::vector{workers, prefetch}, {}), 64);
+  EXPECT_EQ(RunAhead(std::vector{workers}, {.workers = 4, .prefetch = 6}), 48);
+  EXPECT_EQ(RunAhead(std::vector{workers}, {.workers = 12, .prefetch = 1}), 12);
+  EXPECT_EQ(RunAhead(std::vector{prefetch}, {}), 0);  // nobody to prefetch
 }
 
 TEST(Describe, SaysWhatWillBeLaunched) {

@@ -309,6 +309,45 @@ TEST(Experiment, FixesThatFailOnlyTogetherAreMeasuredApart) {
   EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off", "amp=bf16"));
 }
 
+TEST(Experiment, OneFlakyLaunchBlamesNoFix) {
+  // Everything once, which is repeated; and ALL twice, after which no part of it fails.
+  const std::set<std::string> flaky[] = {{"pilot, ALL", "arm pilot, ALL-amp", "check, all exact fixes"},
+                                         {"pilot, ALL", "pilot, ALL, again"}};
+  for (const auto& labels : flaky) {
+    ScriptedProgram program = TypicalProgram(8);
+    int deaths = 0;
+    program.dies = [&](const LaunchSpec& spec, int) { return labels.contains(spec.label) && ++deaths > 0; };
+    const auto [report, result] = Prove(Input(TypicalFixes(), 6), program);
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(deaths, static_cast<int>(labels.size()));
+    for (const char* id : {"debug", "amp", "grad.set_to_none", "cudnn.benchmark"}) {
+      const TrialRow* row = Find(report, id, "with-others");
+      ASSERT_TRUE(row) << id;
+      EXPECT_EQ(row->n, 6) << id;
+      EXPECT_EQ(row->reason, "") << id;
+    }
+    EXPECT_EQ(Find(report, "debug")->loss.verdict, "bit-identical");
+  }
+}
+
+TEST(Experiment, AutomaticWarmupIsTheLongestOfAllArms) {
+  ScriptedProgram program(3);
+  program.treatments["amp"] = {.factor = 0.7, .settled_after = 35};
+  program.treatments["debug"] = {.factor = 0.5, .settled_after = 15};
+  ExperimentInput input = Input({Fix("amp", "bf16"), Fix("debug", "off")}, 4);
+  input.options.auto_warmup = true;
+  ASSERT_TRUE(Prove(input, program).result);
+  for (const LaunchSpec& spec : program.log) {
+    if (spec.label.find("pilot") != spec.label.npos) {
+      EXPECT_GE(spec.warmup + spec.steps, 60) << spec.label;
+    }
+    if (spec.label.starts_with("block")) {
+      EXPECT_EQ(spec.warmup, 35) << spec.label;
+    }
+  }
+  EXPECT_GT(LaunchesLabelled(program, "block"), 0);
+}
+
 TEST(Experiment, UntreatedProgramThatFailsIsTheUsersProblem) {
   ScriptedProgram program(1);
   program.dies = [](const LaunchSpec&, int) { return true; };
@@ -389,6 +428,60 @@ TEST(Experiment, ProgramThatDoesNotRepeatItselfIsJudgedByItsSpread) {
               HasSubstr("cannot tell: untreated losses differ"));
 }
 
+// A loader with a random transform, in a program that does not fix each sample's random numbers.
+ScriptedProgram ProgramOfOtherDraws() {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["loader.workers"] = {.factor = 0.5};
+  program.fixes_samples = false;
+  program.follows_seed = true;
+  return program;
+}
+
+std::vector<Candidate> WorkersAndDebug() {
+  return {Fix("loader.workers", "4", 40), Fix("debug", "off", 10)};
+}
+
+TEST(Experiment, OtherDrawsAreJudgedAgainstOtherSeeds) {
+  ScriptedProgram program = ProgramOfOtherDraws();
+  const auto [report, result] = Prove(Input(WorkersAndDebug(), 4), program);
+  EXPECT_EQ(Find(report, "loader.workers")->loss.verdict, "within the baseline's own spread");
+  EXPECT_EQ(Find(report, "loader.workers")->verdict, "faster");
+  EXPECT_EQ(Find(report, "debug")->loss.verdict, "bit-identical");
+  std::set<std::uint64_t> seeds;
+  int untreated = 0;
+  for (const LaunchSpec& spec : program.log) {
+    if (spec.mode != LaunchMode::kCheck || spec.label.find(", seed ") == spec.label.npos) continue;
+    EXPECT_FALSE(spec.hash_samples);
+    EXPECT_TRUE(seeds.insert(*spec.seed).second) << spec.label;
+    untreated += spec.label.starts_with("check, baseline");
+  }
+  EXPECT_EQ(untreated, 5);
+  EXPECT_EQ(seeds.size(), 5u + 2);
+  EXPECT_FALSE(seeds.contains(1));  // the one of the first untreated launch
+
+  ScriptedProgram frozen = ProgramOfOtherDraws();
+  frozen.treatments["loader.workers"].loss = ScriptedLoss::kFrozen;
+  EXPECT_EQ(Find(Prove(Input(WorkersAndDebug(), 4), frozen).report, "loader.workers")->verdict, "different-training");
+}
+
+TEST(Experiment, OtherDrawsAreNotJudgedWithoutSeedsOrTime) {
+  ScriptedProgram stubborn = ProgramOfOtherDraws();
+  stubborn.follows_seed = false;
+  EXPECT_THAT(Find(Prove(Input(WorkersAndDebug(), 4), stubborn).report, "loader.workers")->loss.verdict,
+              HasSubstr("cannot tell: the same samples are drawn, but the program does not fix each sample's random "
+                        "numbers, and takes no other seed"));
+  ScriptedProgram slow = ProgramOfOtherDraws();
+  ExperimentInput poor = Input(WorkersAndDebug(), 4);
+  poor.options.budget_s = 100;
+  EXPECT_THAT(Find(Prove(poor, slow).report, "loader.workers")->loss.verdict,
+              HasSubstr("the budget does not hold 7 check launches"));
+  ScriptedProgram unseeded = ProgramOfOtherDraws();
+  ExperimentInput own = Input(WorkersAndDebug(), 4);
+  own.options.seed_programs = false;
+  EXPECT_THAT(Find(Prove(own, unseeded).report, "loader.workers")->loss.verdict, HasSubstr("cannot tell"));
+  EXPECT_EQ(LaunchesLabelled(unseeded, ", seed "), 0);
+}
+
 TEST(Experiment, MemoryAndEpochTreatmentsAreJudgedByTheirOwnMetric) {
   ScriptedProgram program = TypicalProgram(8);
   program.treatments["loss.detach"] = {.peak_factor = 0.8};
@@ -454,6 +547,20 @@ TEST_F(ResumedExperiment, CompletesAJournalThatWasCut) {
             *Find(resumed.report, "amp", "with-others")->speedup);
 }
 
+TEST_F(ResumedExperiment, AFailureIsTriedAgain) {
+  ScriptedProgram broken(1);
+  broken.dies = [](const LaunchSpec&, int) { return true; };
+  ExperimentInput input = Input({Fix("debug", "off")}, 4);
+  input.journal = input_.journal;
+  ASSERT_FALSE(Prove(input, broken).result);
+  ScriptedProgram mended(1);
+  mended.treatments["debug"] = {.factor = 0.5};
+  input.options.resume = true;
+  const Outcome outcome = Prove(input, mended);
+  ASSERT_TRUE(outcome.result);
+  EXPECT_EQ(Find(outcome.report, "debug")->verdict, "faster");
+}
+
 TEST_F(ResumedExperiment, AnotherPlanIsRefused) {
   ScriptedProgram program = TypicalProgram(8);
   ASSERT_TRUE(Prove(input_, program).result.ok());
@@ -507,6 +614,37 @@ TEST(Pairs, TwoCommandsAreCompared) {
     EXPECT_NEAR(*report.trials[0].speedup * factor, 1, 0.06);
     EXPECT_EQ(report.trials[0].n, 12);
     EXPECT_EQ(LaunchesLabelled(program, "pair "), 24);
+  }
+}
+
+TEST(Pairs, AnotherClassOfOptimizerIsTheSameClock) {
+  ScriptedProgram program(4);
+  program.other_side_factor = 0.8;
+  program.other_side_clock = "optimizer:AdamW#1";
+  PairsInput input;
+  input.command_a = {"a"};
+  input.command_b = {"b", "--adamw"};
+  input.options.min_window_s = 0.5;
+  Report report;
+  const Result<void> result = RunPairs(input, std::ref(program), {}, report);
+  ASSERT_TRUE(result.ok()) << result.error().Message();
+  EXPECT_EQ(report.trials[0].verdict, "faster");
+  EXPECT_EQ(program.log[0].clock, "");
+  for (std::size_t i = 1; i < program.log.size(); ++i) EXPECT_EQ(program.log[i].clock, "optimizer:SGD#1");
+}
+
+TEST(Pairs, AnotherClockIsOtherWork) {
+  for (const char* clock : {"optimizer:SGD#2", "mark"}) {
+    ScriptedProgram program(4);
+    program.other_side_clock = clock;
+    PairsInput input;
+    input.command_a = {"a"};
+    input.command_b = {"b"};
+    Report report;
+    const Result<void> result = RunPairs(input, std::ref(program), {}, report);
+    ASSERT_FALSE(result.ok()) << clock;
+    EXPECT_EQ(result.error().exit_code, 3);
+    EXPECT_THAT(result.error().what, HasSubstr("does other work per step"));
   }
 }
 

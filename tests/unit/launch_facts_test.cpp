@@ -81,6 +81,45 @@ TEST(LaunchFacts, StepsOfOtherThreadsAndOutsideDoNotCount) {
   EXPECT_DOUBLE_EQ(facts.ms_per_step, 100);
 }
 
+TEST(LaunchFacts, OfSeveralRanksTheFirstCounts) {
+  TraceOfMarks marks;
+  for (const std::uint32_t pid : {41u, 42u}) {
+    Thread thread;
+    thread.pid = pid;
+    marks.trace().threads.push_back(std::move(thread));
+  }
+  const auto loss = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  const LaunchResult facts = marks.At(100, MarkKind::kMeasureBegin, 0, "", 1)
+                                 .At(101, MarkKind::kMeasureBegin, 0, "", 0)
+                                 .At(110, MarkKind::kLoss, loss(7.5), "", 1)
+                                 .At(111, MarkKind::kLoss, loss(2.5), "", 0)
+                                 .Step(201)
+                                 .At(202, MarkKind::kStepEnd, 32, "optimizer:SGD#1", 1)
+                                 .Step(301)
+                                 .At(302, MarkKind::kStepEnd, 32, "optimizer:SGD#1", 1)
+                                 .At(303, MarkKind::kMeasureEnd, 2, "", 1)
+                                 .At(401, MarkKind::kMeasureEnd, 2, "", 0)
+                                 .At(402, MarkKind::kStepEnd, 32, "optimizer:SGD#1", 1)
+                                 .Facts();
+  EXPECT_THAT(facts.losses, ElementsAre(2.5));
+  EXPECT_EQ(facts.steps, 2);
+  EXPECT_DOUBLE_EQ(facts.ms_per_step, 150);
+}
+
+TEST(LaunchFacts, SaysWhenItsStepsSettled) {
+  TraceOfMarks marks;
+  std::int64_t now = 0;
+  for (int step = 0; step < 60; ++step) {
+    if (step == 10) marks.At(now, MarkKind::kMeasureBegin);
+    if (step == 40) marks.At(now + 1, MarkKind::kEpochEnd);  // a boundary is no sign that steps did not settle
+    now += (step < 13 ? 200 : 100) + (step == 40 ? 5000 : 0);
+    marks.Step(now);
+  }
+  const LaunchResult facts = marks.At(now, MarkKind::kMeasureEnd, 50).Facts();
+  EXPECT_GE(facts.settled_after, 12);
+  EXPECT_LE(facts.settled_after, 20);
+}
+
 TEST(LaunchFacts, UnknownSamplesGiveNoTimePerSample) {
   EXPECT_EQ(TraceOfMarks()
                 .At(0, MarkKind::kMeasureBegin)

@@ -193,6 +193,7 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
                                                {"LOOPSCOPE_STEPS", "9"},
                                                {"LOOPSCOPE_CLOCK", "optimizer:SGD#1"},
                                                {"LOOPSCOPE_SEED", "5"},
+                                               {"PYTHONHASHSEED", "5"},
                                                {"LOOPSCOPE_TREATMENT", "loader.workers=4;threads=2"},
                                                {"OMP_NUM_THREADS", "2"},
                                                {"MKL_NUM_THREADS", "2"},

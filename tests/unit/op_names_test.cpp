@@ -17,6 +17,8 @@ TEST(OpNames, EachListKnowsItsOwnAndNotItsNeighbours) {
   EXPECT_TRUE(IsBatchNorm("aten::batch_norm"));
   EXPECT_FALSE(IsBatchNorm("aten::native_batch_norm")) << "nested: it would be counted twice";
   EXPECT_FALSE(IsBatchNorm("aten::layer_norm"));
+  EXPECT_TRUE(IsDropout("aten::dropout"));
+  EXPECT_FALSE(IsDropout("aten::native_dropout")) << "nested";
   EXPECT_TRUE(IsHostRead("aten::item"));
   EXPECT_TRUE(IsHostRead("aten::_local_scalar_dense"));
   EXPECT_FALSE(IsHostRead("aten::copy_"));

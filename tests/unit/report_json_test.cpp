@@ -57,6 +57,19 @@ TEST(ReportJson, SurvivesARoundTrip) {
   EXPECT_EQ(read->timeline, nullptr);
 }
 
+TEST(ReportJson, AComparisonSurvivesARoundTrip) {
+  Report report = test::SampleReport();
+  report.compare = test::SampleComparison();
+  const std::string first = Written(report);
+  const Result<Report> read = ReadReportJson(first);
+  ASSERT_TRUE(read.ok()) << read.error().Message();
+  EXPECT_EQ(Written(*read), first);
+  EXPECT_EQ(read->compare->ops[1].name, "sgemm_128x64");
+  EXPECT_TRUE(read->compare->ops[1].device);
+  EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "compare": {"ops": [{"name": 3}]}})"),
+              HasSubstr("/compare/ops/0/name"));
+}
+
 TEST(ReportJson, KeepsUnknownNumbersUnknown) {
   const std::string text = Written(EmptyReport());
   EXPECT_THAT(text, HasSubstr("\"mean_ms\": null"));
@@ -147,6 +160,9 @@ TEST(ReportJson, WritesSamples) {
     ASSERT_TRUE(std::filesystem::exists(std::filesystem::path(folder) / name));
   };
   write("sample.json", test::SampleReport());
+  Report comparison = test::SampleReport();
+  comparison.compare = test::SampleComparison();
+  write("comparison.json", comparison);
   write("empty.json", EmptyReport());
   write("not_finite.json", NotFiniteReport());
 }

@@ -145,6 +145,65 @@ TEST(StepClock, AWantedMarkWaitsForMarks) {
   EXPECT_EQ(clock.names().size(), 1u);
 }
 
+TEST(StepClock, AnOptimizerBuiltAnewGoesOnAsTheOneBefore) {
+  for (const char* wanted : {"", "optimizer:AdamW#1"}) {
+    Clock clock(wanted);
+    const int folds[3] = {};
+    for (const int& fold : folds) {
+      for (int n = 0; n < 10; ++n) clock.Tick(Kind::kOptimizer, &fold, "AdamW", 100);
+    }
+    for (int n = 0; n < 10; ++n) clock.Tick(Kind::kOptimizer, &folds[0], "AdamW", 100);  // its memory is used again
+    EXPECT_THAT(clock.names(), ::testing::Each("optimizer:AdamW#1"));
+    ASSERT_EQ(clock.emitted().size(), 40u);
+    for (std::size_t n = 0; n < 40; ++n) {
+      EXPECT_EQ(clock.emitted()[n].time_ns, n + 1);
+      EXPECT_EQ(clock.emitted()[n].samples, 10u);
+    }
+  }
+}
+
+TEST(StepClock, ManyFoldsOfTwoOptimizersKeepTheClock) {
+  Clock clock;
+  const int objects[80] = {};
+  for (int fold = 0; fold < 40; ++fold) {
+    for (int n = 0; n < 6; ++n) {
+      clock.Tick(Kind::kOptimizer, &objects[2 * fold], "AdamW", 100);
+      clock.Tick(Kind::kOptimizer, &objects[2 * fold + 1], "SGD", 10);
+    }
+  }
+  EXPECT_THAT(clock.names(), ::testing::Each("optimizer:AdamW#1"));
+  EXPECT_EQ(clock.emitted().size(), 240u);
+}
+
+TEST(StepClock, FoldsShorterThanTheChoiceTakesAreCounted) {
+  Clock clock;
+  const int folds[4] = {};
+  for (const int& fold : folds) {
+    for (int n = 0; n < 3; ++n) clock.Tick(Kind::kOptimizer, &fold, "SGD", 100);
+  }
+  clock.Settle();
+  EXPECT_THAT(clock.names(), ::testing::Each("optimizer:SGD#1"));
+  EXPECT_EQ(clock.emitted().size(), 12u);
+}
+
+TEST(StepClock, WhoStepsInTurnIsNotTheSameBuiltAnew) {
+  // A generator and a critic of one class and size, five steps of the critic's for one of the generator's.
+  for (const char* wanted : {"", "optimizer:Adam#1"}) {
+    Clock clock(wanted);
+    for (int n = 0; n < 60; ++n) clock.Tick(Kind::kOptimizer, n % 6 == 0 ? &first : &second, "Adam", 100);
+    clock.Settle();
+    EXPECT_THAT(clock.names(), ::testing::Each("optimizer:Adam#1"));
+    EXPECT_EQ(clock.emitted().size(), 10u) << wanted;
+  }
+  // Another class, or another size, is another optimizer.
+  for (const auto& [name, parameters] : {std::pair{"Adam", 99}, {"SGD", 100}}) {
+    Clock clock("optimizer:Adam#1");
+    for (int n = 0; n < 10; ++n) clock.Tick(Kind::kOptimizer, &first, "Adam", 100);
+    for (int n = 0; n < 10; ++n) clock.Tick(Kind::kOptimizer, &second, name, parameters);
+    EXPECT_EQ(clock.emitted().size(), 10u) << name;
+  }
+}
+
 TEST(StepClock, AShortRunGetsItsStepsAtTheEnd) {
   Clock clock;
   for (int n = 0; n < 3; ++n) clock.Tick(Kind::kOptimizer, &first, "SGD", 1);

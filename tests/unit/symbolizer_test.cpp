@@ -4,6 +4,7 @@
 #include <execinfo.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <link.h>
 
 #include <algorithm>
@@ -134,6 +135,15 @@ TEST(Symbolizer, FilesThatAreGoneAreSaidOnce) {
 TEST(Symbolizer, AFileThatIsNoProgramNamesNothing) {
   const std::string path = testing::TempDir() + "symbolizer_text";
   std::ofstream(path) << "not a program";
+  const std::vector<ModuleMapping> modules{{path, 0x1000, 0x2000, 0}};
+  const std::vector<std::uint64_t> addresses{0x1100};
+  EXPECT_THAT(Symbolize(modules, addresses).frames[0], IsEmpty());
+  std::filesystem::remove(path);
+}
+
+TEST(Symbolizer, APipeIsNotWaitedFor) {
+  const std::string path = testing::TempDir() + "symbolizer_pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const std::vector<ModuleMapping> modules{{path, 0x1000, 0x2000, 0}};
   const std::vector<std::uint64_t> addresses{0x1100};
   EXPECT_THAT(Symbolize(modules, addresses).frames[0], IsEmpty());

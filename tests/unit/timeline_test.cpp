@@ -298,6 +298,25 @@ TEST(Timeline, TwoBatchesInEachStepAreNoEvaluation) {
   EXPECT_EQ(timeline.steady().size(), 16u);
 }
 
+// A batch of the training data that is passed over (its triplets are too easy) is part of the step.
+TEST(Timeline, BatchesThatAreNotTrainedOnAreNoEvaluation) {
+  Program program;
+  for (int i = 0; i < 50; ++i) {
+    if (i % 20 == 0) program.Mark(MarkKind::kEpochStart);
+    program.Step();
+    if (i % 4 == 3) {
+      program.Range(RangeCategory::kLoader, 1 * kMs, "RandomSampler");
+      program.Forward(5 * kMs);
+    }
+    if (i % 20 == 19) program.Mark(MarkKind::kEpochEnd);
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  EXPECT_FALSE(timeline.evaluation_seen());
+  ASSERT_EQ(timeline.steps().size(), 50u);
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(timeline.steps()[i].boundary, i > 0 && i % 20 == 0) << i;
+  EXPECT_EQ(timeline.steady().size(), 38u) << "ten in warm-up, two boundaries";
+}
+
 TEST(Timeline, AForwardThatWasCutOffIsNoEvaluation) {
   Program program;
   for (int i = 0; i < 10; ++i) program.Step();

@@ -53,7 +53,7 @@ TEST(Treatments, ValuesDependOnTheMachine) {
   const auto values = [](std::string_view id, const Host& host) { return FindTreatment(id)->values(Finding{}, host); };
   EXPECT_THAT(values("loader.workers", TwoCores()), ElementsAre("2", "1"));
   EXPECT_THAT(values("loader.workers", {.cpu = "", .cores = 8, .features = {}, .gpus = {}}),
-              ElementsAre("8", "4", "7", "1"));
+              ElementsAre("8", "4", "2", "1"));
   EXPECT_THAT(values("loader.workers", {}), ElementsAre("1"));
   EXPECT_THAT(values("amp", TwoCores()), ElementsAre());
   EXPECT_THAT(values("amp", TwoCores({"avx512_bf16"})), ElementsAre("bf16"));

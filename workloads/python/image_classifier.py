@@ -26,8 +26,12 @@ class Images(Dataset):
         image = Image.open(path).convert("RGB").resize((64, 64), Image.BILINEAR)
         if self.augment and random.random() < 0.5:
             image = image.transpose(Image.FLIP_LEFT_RIGHT)
-        pixels = torch.tensor(np.asarray(image, dtype=np.float32) / 255)
-        return pixels.permute(2, 0, 1), image_data.label_of(path)
+        return np.asarray(image, dtype=np.float32).transpose(2, 0, 1) / 255, image_data.label_of(path)
+
+
+def collate(samples):
+    images, labels = zip(*samples)
+    return torch.tensor(np.stack(images)), torch.tensor(labels)
 
 
 class Block(nn.Module):
@@ -46,7 +50,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    def __init__(self, width=16):
+    def __init__(self, width=24):
         super().__init__()
         self.stem = nn.Conv2d(3, width, 3, stride=2, padding=1)
         self.bn = nn.BatchNorm2d(width)
@@ -73,7 +77,7 @@ def main():
     parser.add_argument("--data", default="image_data_files")
     parser.add_argument("--samples", type=int, default=1200)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--batch-size", type=int, default=32)
     args = parser.parse_args()
 
     torch.manual_seed(0)
@@ -81,8 +85,9 @@ def main():
     paths = image_data.make(args.data, args.samples, seed=1)
     split = len(paths) * 4 // 5
     random.Random(0).shuffle(paths)
-    train_loader = DataLoader(Images(paths[:split], augment=True), batch_size=args.batch_size, shuffle=True)
-    val_loader = DataLoader(Images(paths[split:], augment=False), batch_size=args.batch_size)
+    options = {"batch_size": args.batch_size, "collate_fn": collate}
+    train_loader = DataLoader(Images(paths[:split], augment=True), shuffle=True, **options)
+    val_loader = DataLoader(Images(paths[split:], augment=False), **options)
 
     model = Net()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)

@@ -1,6 +1,7 @@
 """image_classifier.py with its flaws repaired in the script itself."""
 
 import argparse
+import os
 import random
 
 import numpy as np
@@ -23,7 +24,9 @@ class Images(Dataset):
 
     def __getitem__(self, index):
         path = self.paths[index]
-        image = Image.open(path).convert("RGB").resize((64, 64), Image.BILINEAR)
+        image = Image.open(path)
+        image.draft("RGB", (64, 64))  # the decoder itself halves the size while that is still large enough
+        image = image.convert("RGB").resize((64, 64), Image.BILINEAR)
         if self.augment and random.random() < 0.5:
             image = image.transpose(Image.FLIP_LEFT_RIGHT)
         pixels = torch.from_numpy(np.array(image))
@@ -46,7 +49,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    def __init__(self, width=16):
+    def __init__(self, width=24):
         super().__init__()
         self.stem = nn.Conv2d(3, width, 3, stride=2, padding=1, bias=False)
         self.bn = nn.BatchNorm2d(width)
@@ -75,10 +78,11 @@ def main():
     parser.add_argument("--data", default="image_data_files")
     parser.add_argument("--samples", type=int, default=1200)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--workers", type=int, default=1)
     args = parser.parse_args()
 
+    torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) - args.workers))  # the others load
     torch.manual_seed(0)
     paths = image_data.make(args.data, args.samples, seed=1)
     split = len(paths) * 4 // 5

@@ -6,21 +6,22 @@ import random
 from PIL import Image, ImageDraw
 
 CLASSES = 10
-SIZE = 256
+SIZE = 160
 
 
 def make(folder, samples, seed):
     """Draws `samples` images into `folder` unless they are there; the class is the first part of a file's name."""
     folder = pathlib.Path(folder)
     done = folder / "complete"
-    if done.exists() and done.read_text() == str(samples):
+    made = f"{samples} of {SIZE}"
+    if done.exists() and done.read_text() == made:
         return sorted(folder.glob("*.jpg"))
     folder.mkdir(parents=True, exist_ok=True)
     draws = random.Random(seed)
     for index in range(samples):
         label = index % CLASSES
         _draw(label, draws).save(folder / f"{label}_{index:05d}.jpg", quality=92)
-    done.write_text(str(samples))
+    done.write_text(made)
     return sorted(folder.glob("*.jpg"))
 
 
@@ -33,9 +34,9 @@ def _draw(label, draws):
     shape, filled = label // 2, label % 2 == 0
     image = Image.effect_noise((SIZE, SIZE), 40).convert("RGB")
     pen = ImageDraw.Draw(image)
-    x, y, r = draws.randint(80, 176), draws.randint(80, 176), draws.randint(44, 76)
+    x, y, r = draws.randint(50, 110), draws.randint(50, 110), draws.randint(28, 48)
     colour = tuple(draws.randint(120, 255) for _ in range(3))
-    style = {"fill": colour} if filled else {"outline": colour, "width": 8}
+    style = {"fill": colour} if filled else {"outline": colour, "width": 5}
     box = (x - r, y - r, x + r, y + r)
     if shape == 0:
         pen.ellipse(box, **style)

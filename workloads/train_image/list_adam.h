@@ -21,7 +21,8 @@ using Tensors = std::vector<torch::Tensor>;
 // Tells the probe of a step that does not run in torch::optim's own step().
 class StepMark {
  public:
-  StepMark(const char* name, std::size_t parameters) : token_(OptimizerStepBegin(name, parameters)) {}
+  StepMark(const char* name, const torch::optim::Optimizer& optimizer, std::size_t parameters)
+      : token_(OptimizerStepBegin(name, parameters, &optimizer)) {}
   StepMark(const StepMark&) = delete;
   StepMark& operator=(const StepMark&) = delete;
   ~StepMark() { OptimizerStepEnd(token_); }
@@ -68,7 +69,7 @@ class ListAdam : public Kind::Base {
       : Kind::Base(std::move(parameters), options), fused_(fused) {}
 
   torch::Tensor step(LossClosure closure = nullptr) override {
-    const StepMark mark(Kind::kName, CountParameters(*this));
+    const StepMark mark(Kind::kName, *this, CountParameters(*this));
     torch::Tensor loss;
     if (closure) loss = closure();
     const torch::NoGradGuard no_grad;

@@ -13,7 +13,7 @@ class ListSgd : public torch::optim::SGD {
       : torch::optim::SGD(std::move(parameters), options), fused_(fused) {}
 
   torch::Tensor step(LossClosure closure = nullptr) override {
-    const StepMark mark("SGD", CountParameters(*this));
+    const StepMark mark("SGD", *this, CountParameters(*this));
     torch::Tensor loss;
     if (closure) loss = closure();
     const torch::NoGradGuard no_grad;

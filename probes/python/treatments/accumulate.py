@@ -23,8 +23,8 @@ def apply(value, report):
 
             return step
 
-        wrapping.replace(optimizer, "step", make)
-        wrapping.replace(optimizer, "zero_grad", lambda original: _unless(original, done, id(optimizer), count))
+        wrapping.replace_method(optimizer, "step", make)
+        wrapping.replace_method(optimizer, "zero_grad", lambda original: _unless(original, done, id(optimizer), count))
         report.applied(1, count)
 
     hooks.backward_begins.append(divide)

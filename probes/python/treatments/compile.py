@@ -10,6 +10,8 @@ NOTHING = "no module with parameters was called in training mode"
 
 def apply(value, report):
     torch = report.torch
+    if value != "on":
+        return report.not_applicable(f"only compile=on is known, not {value}")
     seen = weakref.WeakSet()
 
     def begins(module):

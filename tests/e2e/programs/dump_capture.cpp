@@ -77,8 +77,12 @@ void Print(const char* from, const FileHeader& file, bool ops) {
   if (head.kind == RecordKind::kOp) PrintOp(As<OpRecord>(from), ms(As<OpRecord>(from).start_ns));
   if (head.kind == RecordKind::kOpDetail) {
     const auto detail = As<OpDetailRecord>(from);
-    std::printf("             detail '%s' stack %u producer %d\n", Text(detail.inputs), detail.stack,
+    std::printf("             detail '%s' stack %u producer %d", Text(detail.inputs), detail.stack,
                 static_cast<int>(detail.producer));
+    for (std::size_t at = sizeof detail; at < head.words * 8u; at += 4) {
+      std::printf(" %d", static_cast<int>(As<std::uint32_t>(from + at)));
+    }
+    std::printf("\n");
   }
   if (head.kind == RecordKind::kStack)
     std::printf("stack %u of %u frames\n", As<StackRecord>(from).id, As<StackRecord>(from).count);

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "analyzers/device_copies.h"
+#include "analyzers/devices.h"
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinCopiesPerStep = 0.5;
+constexpr double kMinSharePct = 1;  // of the step's work, that the device idles
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
+  CallSites sites;
+  for (const CopyToDevice& copy : BatchCopies(timeline)) {
+    if (!(copy.event->flags & kDevicePinned) || !copy.waited_for) continue;
+    sites.Add(copy.where ? &*copy.where : nullptr, copy.idle_ms);
+  }
+  sites.FoldUnknown();
+  const double ms = PerStep(timeline, sites.ms());
+  const double copies = PerStep(timeline, static_cast<double>(sites.count()));
+  if (copies < kMinCopiesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
+  Finding finding =
+      Costing(timeline, ms,
+              fmt::format("the host waits for copies from pinned memory; the GPU then idles for {} per step ({})",
+                          MsText(ms), ShareText(timeline, ms)));
+  finding.evidence = sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("{:.3g} blocking copies per step, GPU idle {} because of them",
+                       PerStep(timeline, static_cast<double>(site.count)), MsText(PerStep(timeline, site.ms)));
+  });
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kBlockingCopy;
+const Analyzer kBlockingCopy{
+    .id = "blocking-copy", .question = "Does the host wait for copies that need no waiting?", .run = Run};
+
+}  // namespace loopscope

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzers/devices.h"
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinSharePct = 5;  // of the step's work, not covered by compute
+
+struct Communication {
+  double total_ms = 0, exposed_ms = 0;  // per step
+  std::uint64_t count = 0;
+};
+
+// Collectives on the host's thread: it does nothing else meanwhile.
+Communication OnHost(const Timeline& timeline) {
+  Communication found;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (ref.thread == timeline.training_thread() && event.is_range(RangeCategory::kCommunication)) ++found.count;
+  });
+  found.total_ms = found.exposed_ms = timeline.part_ms(Part::kCommunication);
+  return found;
+}
+
+Communication OnDevices(const Timeline& timeline) {
+  Communication found;
+  DeviceTimes times;
+  for (const DeviceTimeline& device : timeline.devices()) times += device.times();
+  const double devices = static_cast<double>(timeline.devices().size());
+  found.total_ms = PerStep(timeline, Ms(times.communication)) / devices;
+  found.exposed_ms = PerStep(timeline, Ms(times.communication - times.overlap)) / devices +
+                     IdleMs(timeline, IdleCause::kCommunication);
+  ForEachWork(timeline, [&](const DeviceTimeline&, std::uint32_t, const DeviceEvent& event) {
+    found.count += event.kind == DeviceKind::kCommunication;
+  });
+  return found;
+}
+
+// The longest by name, with what they moved.
+Evidence Longest(const Timeline& timeline) {
+  std::map<StringId, std::pair<double, std::uint64_t>> by_name;
+  std::pair<double, StringId> most{-1, 0};
+  ForEachWork(timeline, [&](const DeviceTimeline&, std::uint32_t, const DeviceEvent& event) {
+    if (event.kind != DeviceKind::kCommunication) return;
+    auto& [ms, count] = by_name[event.name];
+    ms += Ms(event.duration_ns());
+    ++count;
+    if (ms > most.first) most = {ms, event.name};
+  });
+  const auto& [ms, count] = by_name[most.second];
+  return {fmt::format("{}: {} per step in {:.3g} calls", timeline.trace().text(most.second).substr(0, 60),
+                      MsText(PerStep(timeline, ms)), PerStep(timeline, static_cast<double>(count))),
+          count,
+          {}};
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const bool device = !timeline.devices().empty();
+  if (device && !DevicesKnown(timeline)) return {*WhyNotDevices(timeline)};
+  const Communication on_device = device ? OnDevices(timeline) : Communication{};
+  const Communication found = on_device.count > 0 ? on_device : OnHost(timeline);
+  if (found.count == 0) return {Finding::NotApplicable("no collective was seen in the timed steps")};
+  if (SharePct(timeline, found.exposed_ms) < kMinSharePct) return {};
+  Finding finding = Costing(timeline, found.exposed_ms,
+                            fmt::format("communication that no computation covers takes {} per step ({})",
+                                        MsText(found.exposed_ms), ShareText(timeline, found.exposed_ms)));
+  finding.evidence.push_back({fmt::format("{:.3g} collectives per step take {}, {:.0f} % of it exposed",
+                                          PerStep(timeline, static_cast<double>(found.count)), MsText(found.total_ms),
+                                          100 * std::min(found.exposed_ms / found.total_ms, 1.0)),
+                              found.count,
+                              {}});
+  if (on_device.count > 0) finding.evidence.push_back(Longest(timeline));
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kExposedCommunication;
+const Analyzer kExposedCommunication{
+    .id = "exposed-communication", .question = "Does the loop wait for other ranks without computing?", .run = Run};
+
+}  // namespace loopscope

@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/rank_analyzer.h"
+
+namespace loopscope {
+namespace {
+
+// Of the waiting that one rank must cause: ranks that take turns at being late are noise, not one straggler.
+constexpr double kMinShareOfWaiting = 2.0 / 3;
+// And of that of each quarter of the run: a burst of other load on one rank's cores is no straggler either.
+constexpr double kMinShareOfQuarter = 1.0 / 2;
+constexpr std::size_t kQuarters = 4;
+constexpr double kMinCostPct = 1;
+constexpr int kStepsNeeded = 3;
+
+// How much each rank made the others wait: ms per step, mean over the others.
+struct Blame {
+  explicit Blame(std::size_t ranks) : last(ranks) { quarters.fill(std::vector<double>(ranks)); }
+
+  std::array<std::vector<double>, kQuarters> quarters;  // of the run, in order: by rank
+  std::vector<std::uint64_t> last;  // by rank: how often it came last
+  std::uint64_t meetings = 0;
+  bool by_collectives = false;
+
+  double ms(std::size_t rank) const {
+    double sum = 0;
+    for (const auto& quarter : quarters) sum += quarter[rank];
+    return sum;
+  }
+  double total_ms() const {
+    double total = 0;
+    for (std::size_t rank = 0; rank < last.size(); ++rank) total += ms(rank);
+    return total;
+  }
+  std::size_t worst() const {
+    std::size_t worst = 0;
+    for (std::size_t rank = 1; rank < last.size(); ++rank) worst = ms(rank) > ms(worst) ? rank : worst;
+    return worst;
+  }
+  bool AgainAndAgain(std::size_t rank) const {
+    return std::ranges::all_of(quarters, [&](const std::vector<double>& quarter) {
+      return quarter[rank] > kMinShareOfQuarter * std::accumulate(quarter.begin(), quarter.end(), 0.0);
+    });
+  }
+};
+
+std::size_t QuarterOf(std::size_t index, std::size_t count) {
+  return kQuarters * index / count;
+}
+
+// One collective as each rank saw it: index of the rank and its kernel's length.
+using Meeting = std::vector<std::pair<std::size_t, std::int64_t>>;
+
+// The rank that comes last has the shortest kernel: the others' run until it is there.
+void Charge(const Meeting& meeting, std::size_t quarter, Blame& blame) {
+  const auto last = std::ranges::min_element(meeting, {}, &Meeting::value_type::second);
+  double waited_ns = 0;
+  for (const auto& [rank, length_ns] : meeting) waited_ns += static_cast<double>(length_ns - last->second);
+  blame.quarters[quarter][last->first] += waited_ns / static_cast<double>(meeting.size() - 1) / 1e6;
+  ++blame.last[last->first];
+  ++blame.meetings;
+}
+
+// The collectives of one group and operation, rank by rank, matched by their number in the group where it is known and
+// by order where all ranks have as many.
+class Matching {
+ public:
+  explicit Matching(std::span<const RankSummary> ranks) {
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      for (const RankCollective& one : ranks[rank].collectives) {
+        by_name_[ranks[rank].names[one.name]][rank].push_back(&one);
+      }
+    }
+  }
+
+  void ChargeAll(Blame& blame) const {
+    for (const auto& [name, by_rank] : by_name_) {
+      if (by_rank.size() < 2) continue;
+      const bool numbered = std::ranges::all_of(by_rank, [](const auto& one) {
+        return std::ranges::all_of(one.second, [](const RankCollective* c) { return c->sequence != 0; });
+      });
+      std::map<std::uint64_t, Meeting> meetings;
+      const std::size_t count = by_rank.begin()->second.size();
+      const bool even = std::ranges::all_of(by_rank, [&](const auto& one) { return one.second.size() == count; });
+      if (!numbered && !even) continue;
+      for (const auto& [rank, collectives] : by_rank) {
+        for (std::size_t i = 0; i < collectives.size(); ++i) {
+          if (!collectives[i]->steady) continue;
+          meetings[numbered ? collectives[i]->sequence : i].emplace_back(rank, collectives[i]->length_ns);
+        }
+      }
+      std::size_t index = 0;
+      for (const auto& [key, meeting] : meetings) {
+        const std::size_t quarter = QuarterOf(index++, meetings.size());
+        if (meeting.size() == by_rank.size()) Charge(meeting, quarter, blame);
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, std::map<std::size_t, std::vector<const RankCollective*>>> by_name_;
+};
+
+int FewestSteps(std::span<const RankSummary> ranks) {
+  return std::ranges::min_element(ranks, {}, &RankSummary::steps)->steps;
+}
+
+// Without collectives that match: the rank with the longest own work keeps the others waiting, step by step.
+void ChargeSteps(std::span<const RankSummary> ranks, Blame& blame) {
+  const auto steps = static_cast<std::size_t>(FewestSteps(ranks));
+  for (std::size_t step = 0; step < steps; ++step) {
+    std::size_t longest = 0;
+    double sum_ms = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      sum_ms += ranks[rank].own_step_ms[step];
+      if (ranks[rank].own_step_ms[step] > ranks[longest].own_step_ms[step]) longest = rank;
+    }
+    const double longest_ms = ranks[longest].own_step_ms[step];
+    const double others_ms = (sum_ms - longest_ms) / static_cast<double>(ranks.size() - 1);
+    blame.quarters[QuarterOf(step, steps)][longest] += longest_ms - others_ms;
+    ++blame.last[longest];
+    ++blame.meetings;
+  }
+}
+
+Blame BlameOf(std::span<const RankSummary> ranks) {
+  Blame blame(ranks.size());
+  Matching(ranks).ChargeAll(blame);
+  blame.by_collectives = blame.meetings > 0;
+  if (!blame.by_collectives) ChargeSteps(ranks, blame);
+  for (auto& quarter : blame.quarters) {
+    for (double& ms : quarter) ms /= FewestSteps(ranks);
+  }
+  return blame;
+}
+
+// Mean of `value` over all ranks but one; nothing when one of them does not know it.
+std::optional<double> OthersMean(std::span<const RankSummary> ranks, std::size_t but,
+                                 const std::function<std::optional<double>(const RankSummary&)>& value) {
+  double sum = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::optional<double> one = value(ranks[rank]);
+    if (!one) return std::nullopt;
+    if (rank != but) sum += *one;
+  }
+  return sum / static_cast<double>(ranks.size() - 1);
+}
+
+std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame& blame, std::size_t late) {
+  const RankSummary& rank = ranks[late];
+  std::vector<Evidence> evidence;
+  evidence.push_back({fmt::format("rank {} is last in {} of {}", rank.run.rank, blame.last[late],
+                                  Counted(blame.meetings, blame.by_collectives ? "collective" : "step")),
+                      blame.last[late], std::nullopt});
+  const auto own = OthersMean(ranks, late, [](const RankSummary& one) { return std::optional(one.own_ms()); });
+  evidence.push_back(
+      {fmt::format("its own work takes {} per step, the others' {} on average", MsText(rank.own_ms()), MsText(*own)), 1,
+       std::nullopt});
+  const auto loader = OthersMean(ranks, late, [](const RankSummary& one) { return one.loader_wait_ms; });
+  if (loader && *rank.loader_wait_ms - *loader > blame.ms(late) / 2) {
+    evidence.push_back({fmt::format("it waits {} per step for its loader, the others {}", MsText(*rank.loader_wait_ms),
+                                    MsText(*loader)),
+                        1, std::nullopt});
+  }
+  return evidence;
+}
+
+std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
+  if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
+  for (const RankSummary& rank : ranks) {
+    if (rank.steps >= kStepsNeeded) continue;
+    return {Finding::CannotTell(fmt::format("rank {} has {}: {}", rank.run.rank, Counted(rank.steps, "timed step"),
+                                            rank.why_no_steps.empty() ? "too few" : rank.why_no_steps))};
+  }
+  if (std::ranges::none_of(ranks, &RankSummary::communication_seen)) {
+    return {Finding::CannotTell("no communication between the ranks was recorded")};
+  }
+  const Blame blame = BlameOf(ranks);
+  const std::size_t late = blame.worst();
+  const double cost_ms = blame.ms(late);
+  const double mean_ms = std::ranges::max_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;
+  if (cost_ms < kMinCostPct / 100 * mean_ms || cost_ms < kMinShareOfWaiting * blame.total_ms()) return {};
+  if (!blame.AgainAndAgain(late)) return {};
+  Finding finding;
+  finding.title = fmt::format("the other ranks wait {} per step for rank {}", MsText(cost_ms), ranks[late].run.rank);
+  finding.cost_ms_per_step = cost_ms;
+  finding.evidence = EvidenceOf(ranks, blame, late);
+  return {finding};
+}
+
+}  // namespace
+
+extern const RankAnalyzer kStraggler;
+const RankAnalyzer kStraggler{
+    .id = "straggler", .question = "Do the ranks wait for the same one again and again?", .run = RunStraggler};
+
+}  // namespace loopscope

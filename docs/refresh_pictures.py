@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Takes the pictures of docs/ from the page of a real run, with headless Chromium.
+
+    build/loopscope report --html report.html loopscope-out/<time of a prove> && docs/refresh_pictures.py report.html
+"""
+
+import argparse
+import base64
+import pathlib
+import sys
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+PICTURES = pathlib.Path(__file__).resolve().parent / "pictures"
+WIDTH = 1100
+# Name: what it shows, from the top of the first to the bottom of the last, and in which colours.
+SHOTS = {
+    "headline": ("#summary", "#fixes .chart", "light"),
+    "finding": (".finding", ".finding", "light"),
+    "step": ("#step", "#step", "light"),
+    "timeline": ("#time", "#time .lanes", "dark"),
+}
+
+
+def open_browser():
+    options = Options()
+    for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={WIDTH},1200"]:
+        options.add_argument(argument)
+    return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+
+
+def take(browser, first, last):
+    """PNG of the page from the element `first` to the element `last`; an error when one is not there."""
+    box = browser.execute_script(
+        """const [first, last] = [...arguments].map((one) => document.querySelector(one));
+        if (!first || !last) return null;
+        const from = first.getBoundingClientRect(), to = last.getBoundingClientRect();
+        return {x: 0, y: from.top + scrollY - 8, width: document.documentElement.clientWidth,
+                height: to.bottom - from.top + 16, scale: 1};""",
+        first,
+        last,
+    )
+    if not box:
+        raise ValueError(f"the page has no {first} or {last}: pass that of a `prove` whose capture is there")
+    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": box})
+    return base64.b64decode(shot["data"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", type=pathlib.Path, help="HTML report of a `prove`")
+    page = parser.parse_args().page.resolve()
+    PICTURES.mkdir(exist_ok=True)
+    browser = open_browser()
+    try:
+        browser.get(page.as_uri())
+        if not browser.find_elements("id", "summary"):
+            raise ValueError("is no page that Loopscope wrote")
+        for name, (first, last, theme) in SHOTS.items():
+            browser.execute_script("setTheme(arguments[0])", theme)
+            (PICTURES / f"{name}.png").write_bytes(take(browser, first, last))
+    except ValueError as error:
+        print(f"refresh_pictures: {page}: {error}", file=sys.stderr)
+        return 2
+    finally:
+        browser.quit()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+#include <fmt/format.h>
+
+#include "profiler/commands/command_table.h"
+#include "profiler/commands/diagnosis.h"
+#include "profiler/commands/report_output.h"
+
+namespace loopscope {
+
+// The second run's report, with what changed from the first.
+Result<int> CompareCommand(const Options& options) {
+  auto before = ReportFrom(options.inputs[0]);
+  if (!before) return before.error();
+  auto after = ReportFrom(options.inputs[1]);
+  if (!after) return after.error();
+  AddTimeline(options.inputs[0], *before);
+  AddTimeline(options.inputs[1], *after);
+  after->compare = Compare(*before, *after);
+  after->compare->before = options.inputs[0];
+  after->compare->after = options.inputs[1];
+  const auto written = WriteReport(*after, options, "");
+  return written ? Result<int>(0) : written.error();
+}
+
+}  // namespace loopscope

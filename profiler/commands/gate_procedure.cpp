@@ -1,0 +1,83 @@
+#include "profiler/commands/gate_procedure.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "profiler/commands/experiment_pairs.h"
+#include "profiler/commands/experiment_pilots.h"
+#include "profiler/commands/verdicts.h"
+
+namespace loopscope {
+namespace {
+
+// Fewer differences have no one-sided 95 % bound.
+constexpr int kFewestPairs = 5;
+
+class Gate {
+ public:
+  Gate(const PairsInput& input, const GateLimits& limits, PairPlan pairs, LaunchSeries& series)
+      : input_(input), limits_(limits), pairs_(std::move(pairs)), series_(series) {}
+
+  GateDecision Run() {
+    const std::vector<double> first = Stage("pair", limits_.first_pairs, input_.options.seed);
+    std::vector<double> second;
+    const bool asked = ended_.empty() && AsksForSecondStage(first, limits_);
+    if (asked) second = Stage("fresh pair", limits_.second_pairs, input_.options.seed + 1);
+    GateDecision decision = DecideGate(first, second, limits_);
+    const bool undecided = decision.verdict == GateVerdict::kInconclusive;
+    if (decision.pairs < kFewestPairs) {
+      decision.verdict = GateVerdict::kInconclusive;
+      decision.reason =
+          fmt::format("{} pairs were measured, and fewer than {} decide nothing", decision.pairs, kFewestPairs);
+    } else if (asked && undecided && !ended_.empty()) {
+      decision.reason = fmt::format("the first stage saw a slowdown of {:.1f} %, and the second had {} of {} pairs",
+                                    100 * decision.slowdown, second.size(), limits_.second_pairs);
+    }
+    if (!ended_.empty() && decision.verdict == GateVerdict::kInconclusive) decision.reason += ": " + ended_;
+    return decision;
+  }
+
+ private:
+  std::vector<double> Stage(const std::string& name, int pairs, std::uint64_t seed) {
+    series_.Expect(2 * pairs, pairs * pairs_.plan.block_s);
+    const Observations observed = pairs_.Run(series_, name, pairs, seed, input_.options.budget_s);
+    if (observed.blocks < pairs) {
+      ended_ = !observed.ended_early.empty() ? observed.ended_early : "a longer --budget allows more pairs";
+    }
+    return observed.Differences(pairs_.plan.trials.front(), Metric::kStepTime);
+  }
+
+  const PairsInput& input_;
+  const GateLimits& limits_;
+  PairPlan pairs_;
+  LaunchSeries& series_;
+  std::string ended_;  // why there were fewer pairs than planned
+};
+
+std::string Identity(const PairsInput& input, const GateLimits& limits) {
+  return fmt::format("{}|{}|{}|{}|{}", PairsIdentity("gate", input), limits.alpha, limits.floor, limits.first_pairs,
+                     limits.second_pairs);
+}
+
+}  // namespace
+
+Result<GateDecision> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
+                             const ExperimentEvents& events, Report& report) {
+  Result<std::unique_ptr<Journal>> journal = OpenJournal(input.journal, Identity(input, limits), input.options);
+  if (!journal) return journal.error();
+  LaunchSeries series(launcher, events, std::move(*journal));
+  PairsInput first = input;
+  first.options.blocks = limits.first_pairs;
+  Result<PairPlan> pairs = PlanPairs(first, series);
+  if (!pairs) return pairs.error();
+  report.plan = pairs->plan.Describe(pairs->input.candidates, series.spent_s());
+  GateDecision decision = Gate(first, limits, std::move(*pairs), series).Run();
+  report.noise.pair_sd_pct = Percent(decision.pair_sd);
+  report.noise.detectable_pct = 100 * decision.detectable;
+  FinishSeries(series, report);
+  if (series.stopped()) return Interrupted();
+  return decision;
+}
+
+}  // namespace loopscope

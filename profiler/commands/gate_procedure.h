@@ -1,0 +1,14 @@
+// The time part of `gate`: pairs of launches in two stages, until the decision is made.
+#pragma once
+
+#include "profiler/commands/experiment.h"
+#include "profiler/core/gate_decision.h"
+
+namespace loopscope {
+
+// Side 0 of the launcher is what is gated against, side 1 the candidate. Stage 2 is only run when stage 1 asks for it.
+// A budget that ends before enough pairs makes the decision inconclusive, never a pass by accident. Errors as RunPairs.
+Result<GateDecision> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
+                             const ExperimentEvents& events, Report& report);
+
+}  // namespace loopscope

@@ -1,0 +1,52 @@
+// What a device did, as importers tell it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace loopscope {
+
+using StringId = std::uint32_t;  // index into Trace::strings; 0 is ""
+
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+
+// What a device did. A collective's kernel is kCommunication, not kKernel; a wait is not work of the device.
+enum class DeviceKind : std::uint8_t { kKernel, kCommunication, kCopy, kMemset, kGraph, kWait };
+enum class CopyKind : std::uint8_t { kNotACopy, kHostToDevice, kDeviceToHost, kDeviceToDevice, kHostToHost, kPeer };
+enum DeviceFlag : std::uint8_t {
+  kDevicePageable = 1,  // copies: the host side is pageable memory
+  kDevicePinned = 2,    // copies: the host side is pinned; neither bit: not known
+  kDeviceAsync = 4,     // copies: the call did not have to wait
+};
+
+// One activity of one device. Times are on the hosts' clock, ns, start_ns <= end_ns.
+struct DeviceEvent {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint64_t bytes = 0;  // copies, memsets, collectives' message; 0 unknown
+  StringId name = 0;
+  std::uint32_t stream = 0;
+  std::uint32_t correlation = 0;  // of the runtime or driver call that launched it; 0 unknown
+  std::uint32_t group = kNone;    // collectives: index into Trace::collectives
+  DeviceKind kind = DeviceKind::kKernel;
+  CopyKind copy = CopyKind::kNotACopy;
+  std::uint8_t flags = 0;  // DeviceFlag
+
+  std::int64_t duration_ns() const { return end_ns - start_ns; }
+};
+
+struct Device {
+  std::string name;                 // "NVIDIA A100-SXM4-40GB"; empty unknown
+  std::uint32_t ordinal = 0;        // the process's number of it
+  std::vector<DeviceEvent> events;  // by start
+};
+
+// What is known of a collective beside its kernel.
+struct Collective {
+  StringId operation = 0;      // "allreduce"
+  StringId group = 0;          // name of the process group
+  int ranks = 0;               // in the group; 0 unknown
+  std::uint64_t sequence = 0;  // of the collective in its group; 0 unknown
+};
+
+}  // namespace loopscope

@@ -1,0 +1,52 @@
+// What one rank of a run comes down to, small enough that thousands fit: its steps, its devices, its collectives.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/core/timeline.h"
+
+namespace loopscope {
+
+// One collective on the rank's device, or without any there on the threads of a backend of the CPU (gloo). Those that
+// all ranks of a group enter together only: a send, a receive and a broadcast may rightly take longer on one side.
+struct RankCollective {
+  std::uint32_t name = 0;      // index into RankSummary::names: "group operation"
+  std::uint64_t sequence = 0;  // in its group; 0 unknown
+  std::int64_t length_ns = 0;
+  bool steady = false;  // in a step that rules look at
+};
+
+// Times are means over the steady steps, ms; without steps over the whole trace, in total.
+struct RankDevice {
+  std::string name;
+  std::uint32_t ordinal = 0;
+  double span_ms = 0, busy_ms = 0, compute_ms = 0, memory_ms = 0;
+  double communication_ms = 0, exposed_ms = 0;  // exposed: while the device did nothing else
+};
+
+struct RankSummary {
+  std::string input;  // where it was read from, as a person writes it
+  RunInfo run;        // rank -1: the trace does not tell
+  int steps = 0;      // steady
+  std::string why_no_steps;
+  double mean_step_ms = 0;
+  std::optional<double> loader_wait_ms, communication_ms;  // of the training thread, per step
+  bool communication_seen = false;                         // else own_ms() holds what waiting there was
+  std::vector<float> own_step_ms;  // by steady step: its wall time without waiting in communication, see own_ms()
+  std::vector<RankDevice> devices;
+  std::vector<std::string> names;
+  std::vector<RankCollective> collectives;  // by start
+  std::uint64_t events = 0;
+
+  // A step without the time in which the rank only communicated: on the device where one was recorded, else while the
+  // training thread ran no operator. The rank that the others wait for has the longest. 0 without steps.
+  double own_ms() const;
+  double exposed_ms() const;  // the rest of the step
+};
+
+RankSummary SummarizeRank(const Timeline& timeline, std::string input);
+
+}  // namespace loopscope

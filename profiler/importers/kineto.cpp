@@ -1,0 +1,166 @@
+// Traces of PyTorch's profiler (Kineto) as Chrome JSON, plain or compressed, of any size: windows of whole elements are
+// read by several threads, whose shards are then merged. Memory holds the windows in flight and what is kept of events.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "profiler/core/importer.h"
+#include "profiler/importers/json_windows.h"
+#include "profiler/importers/kineto_events.h"
+#include "profiler/importers/kineto_merge.h"
+#include "profiler/importers/kineto_metadata.h"
+#include "profiler/importers/kineto_steps.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::int64_t kClockGrainNs = 1'000;  // times in whole microseconds
+constexpr double kMinOverlapShare = 0.001;
+constexpr unsigned kMaxReaders = 8;  // beyond, cutting windows is what takes the time
+
+// Reads windows on several threads, each into a shard of its own.
+class Readers {
+ public:
+  explicit Readers(JsonWindows& windows) : windows_(windows) {}
+
+  Result<std::vector<std::unique_ptr<KinetoShard>>> Run(unsigned count) {
+    std::vector<std::unique_ptr<KinetoShard>> shards;
+    for (unsigned i = 0; i < count; ++i) shards.push_back(std::make_unique<KinetoShard>());
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < count; ++i) others.emplace_back([&, i] { Read(*shards[i]); });
+    Read(*shards[0]);
+    for (std::thread& other : others) other.join();
+    if (error_) return *error_;
+    return shards;
+  }
+
+ private:
+  void Read(KinetoShard& shard) {
+    KinetoEvents events(shard);
+    JsonWindow window;
+    while (Next(window)) events.Read(window);
+  }
+
+  bool Next(JsonWindow& window) {
+    const std::lock_guard lock(mutex_);
+    if (error_) return false;
+    const Result<bool> next = windows_.Next(window);
+    if (!next) error_ = next.error();
+    return next && *next;
+  }
+
+  JsonWindows& windows_;
+  std::mutex mutex_;
+  std::optional<Error> error_;
+};
+
+std::string Times(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+void JudgeQuality(const std::vector<std::unique_ptr<KinetoShard>>& shards, const JsonWindows& windows,
+                  Quality& quality) {
+  std::uint64_t damaged = 0, impossible = 0, unpaired = 0, crowded = 0;
+  for (const auto& shard : shards) {
+    quality.events += shard->events;
+    damaged += shard->damaged;
+    impossible += shard->impossible;
+    unpaired += shard->unpaired;
+    crowded += shard->crowded;
+  }
+  const auto warn = [&](std::string text) { quality.warnings.push_back(std::move(text)); };
+  quality.torn_bytes = windows.torn_bytes();
+  quality.clean_end = windows.complete() && windows.source().damage().empty();
+  quality.dropped = damaged + windows.oversized() + crowded;
+  if (!windows.source().damage().empty()) warn(fmt::format("{}: what came before is used", windows.source().damage()));
+  if (!windows.complete()) {
+    warn(fmt::format("the trace is cut off: everything before the tear is used, {} behind the last whole event {} not",
+                     Times(windows.torn_bytes(), "byte", "bytes"), windows.torn_bytes() == 1 ? "is" : "are"));
+  }
+  if (damaged > 0) warn(Times(damaged, "damaged event was", "damaged events were") + " left out");
+  if (windows.oversized() > 0) {
+    warn(fmt::format("{} of more than {} MiB left out", Times(windows.oversized(), "event", "events"),
+                     kMaxJsonElementBytes >> 20));
+  }
+  if (impossible > 0) warn(Times(impossible, "event has", "events have") + " impossible times and are left out");
+  if (crowded > 0)
+    warn(Times(crowded, "event is", "events are") + " left out: the trace names too many threads or devices");
+  if (unpaired > 0) warn(Times(unpaired, "begin or end event is", "begin and end events are") + " not read");
+}
+
+// Work of one stream runs in order: what overlaps by more than the clocks' grain tells of a clock that is off.
+void WarnOfOverlaps(Trace& trace) {
+  std::uint64_t overlaps = 0;
+  std::int64_t overlap_ns = 0, work_ns = 0;
+  for (const Device& device : trace.devices) {
+    std::unordered_map<std::uint32_t, std::int64_t> ends;
+    for (const DeviceEvent& event : device.events) {
+      if (event.kind == DeviceKind::kWait) continue;
+      std::int64_t& end = ends.try_emplace(event.stream, event.start_ns).first->second;
+      const std::int64_t overlap = std::min(end, event.end_ns) - event.start_ns;
+      overlaps += overlap > kClockGrainNs;
+      overlap_ns += std::max<std::int64_t>(overlap, 0);
+      work_ns += event.duration_ns();
+      end = std::max(end, event.end_ns);
+    }
+  }
+  if (overlaps == 0 || static_cast<double>(overlap_ns) < kMinOverlapShare * static_cast<double>(work_ns)) return;
+  trace.quality.warnings.push_back(
+      fmt::format("{} with other work of the same stream, {:.1f} % of all device work: the device's clock is off",
+                  Times(overlaps, "piece of device work overlaps", "pieces of device work overlap"),
+                  100 * static_cast<double>(overlap_ns) / static_cast<double>(work_ns)));
+}
+
+Error NotATrace(const Input& input, std::string_view what) {
+  return {std::string(what), input.path.string(),
+          "pass what torch.profiler's export_chrome_trace() or tensorboard_trace_handler() wrote"};
+}
+
+Result<Trace> ReadKineto(const Input& input) {
+  Result<std::unique_ptr<JsonSource>> source = OpenJsonSource(input.path);
+  if (!source) return source.error();
+  const std::uint64_t windows_of_file = (*source)->file_bytes() / kJsonWindowBytes;
+  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxReaders);
+  JsonWindows windows(std::move(*source), "traceEvents");
+  const auto readers = static_cast<unsigned>(std::min<std::uint64_t>(cores, 1 + windows_of_file));
+  Result<std::vector<std::unique_ptr<KinetoShard>>> shards = Readers(windows).Run(readers);
+  if (!shards && shards.error().where.empty()) return NotATrace(input, shards.error().what);
+  if (!shards) return shards.error();
+  if (!windows.array_seen()) return NotATrace(input, "holds no \"traceEvents\": it is no trace of PyTorch's profiler");
+  Quality quality;
+  JudgeQuality(*shards, windows, quality);
+  if (quality.events == 0) return NotATrace(input, "holds no event that PyTorch's profiler writes");
+  Trace trace = KinetoMerge(std::move(*shards), KinetoBaseNs(windows.members())).Run();
+  trace.quality = std::move(quality);
+  if (trace.threads.empty() && trace.devices.empty()) return NotATrace(input, "holds no event with a usable time");
+  AddKinetoMetadata(windows.members(), trace);
+  trace.facts["time.base_ns"] = std::to_string(KinetoBaseNs(windows.members()));
+  AddKinetoSteps(trace);
+  WarnOfOverlaps(trace);
+  return trace;
+}
+
+bool SniffKineto(std::string_view head) {
+  if (head.starts_with("dir:")) return false;
+  std::string text = ExpandedHead(head);
+  // A block of zstd may be longer than the head.
+  if (text.empty() && CompressionOf(head) == Compression::kZstd) return true;
+  std::string_view rest = text;
+  if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
+  const std::size_t first = rest.find_first_not_of(" \t\r\n");
+  return first != rest.npos && (rest[first] == '{' || rest[first] == '[');
+}
+
+}  // namespace
+
+extern const Importer kKineto;
+const Importer kKineto{"kineto", SniffKineto, ReadKineto};
+
+}  // namespace loopscope

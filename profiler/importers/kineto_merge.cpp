@@ -1,0 +1,281 @@
+#include "profiler/importers/kineto_merge.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "profiler/core/op_names.h"
+#include "profiler/importers/json_cursor.h"
+#include "profiler/importers/kineto_details.h"
+#include "profiler/importers/kineto_inputs.h"
+#include "profiler/importers/kineto_order.h"
+
+namespace loopscope {
+namespace {
+
+enum BackwardName : std::uint8_t { kNoBackward, kBackwardNode, kBackwardCall };
+
+bool StartsFirst(const auto& a, const auto& b) {
+  return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+}
+
+std::uint8_t BackwardOf(std::string_view name) {
+  if (ops::IsBackwardNode(name)) return kBackwardNode;
+  const bool engine = name.find("torch/autograd/__init__.py(") != name.npos && name.ends_with("): backward");
+  return engine ? kBackwardCall : kNoBackward;
+}
+
+// One entry of a shard's table, by where the file has it first.
+struct Sighting {
+  std::uint64_t seen_at;
+  std::uint32_t shard, number;
+  auto operator<=>(const Sighting&) const = default;
+};
+
+std::vector<Sighting> InOrder(const std::vector<std::unique_ptr<KinetoShard>>& shards,
+                              const KinetoStrings KinetoShard::*table) {
+  std::vector<Sighting> all;
+  for (std::uint32_t s = 0; s < shards.size(); ++s) {
+    const auto& entries = (*shards[s].*table).entries();
+    for (std::uint32_t i = 0; i < entries.size(); ++i) all.push_back({entries[i].seen_at, s, i});
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+// A forward op carries the number that the next graph node will get: it made a node when the number is higher in the
+// next such op after it.
+void MarkGraphOps(const std::vector<std::uint8_t>& backward_names, std::vector<Event>& events) {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> later;  // (start, sequence) of ops behind, the nearest last
+  for (std::size_t i = events.size(); i-- > 0;) {
+    Event& op = events[i];
+    if (op.kind != EventKind::kOp) continue;
+    if (op.forward_thread != 0 || backward_names[op.name] == kBackwardNode) {
+      op.sub = 1;
+      continue;
+    }
+    if (op.sequence == kNone) continue;
+    op.flags |= wire::kOpGradMode;
+    while (!later.empty() && later.back().first < op.end_ns) later.pop_back();
+    if (!later.empty() && later.back().second > op.sequence) op.flags |= wire::kOpGraph;
+    later.emplace_back(op.start_ns, op.sequence);
+  }
+}
+
+void MarkOutermostOps(std::vector<Event>& events) {
+  std::int64_t covered_to = INT64_MIN;
+  for (Event& event : events) {
+    if (event.kind != EventKind::kOp || event.start_ns < covered_to) continue;
+    event.flags |= wire::kOpOutermost;
+    covered_to = event.end_ns;
+  }
+}
+
+}  // namespace
+
+KinetoMerge::KinetoMerge(std::vector<std::unique_ptr<KinetoShard>> shards, std::int64_t base_ns)
+    : shards_(std::move(shards)), base_ns_(base_ns) {}
+
+Trace KinetoMerge::Run() {
+  MapNames();
+  for (const std::string& name : trace_.strings) backward_names_.push_back(BackwardOf(name));
+  MapInputs();
+  MapStacks();
+  MapDetails();
+  MergeDevices();
+  MergeThreads();
+  NameThreads();
+  AddPeaks();
+  return std::move(trace_);
+}
+
+StringId KinetoMerge::Intern(std::string text) {
+  if (text.empty()) return 0;
+  const auto [place, added] = ids_.try_emplace(std::move(text), static_cast<StringId>(trace_.strings.size()));
+  if (added) trace_.strings.push_back(place->first);
+  return place->second;
+}
+
+void KinetoMerge::MapNames() {
+  for (const auto& shard : shards_) names_.emplace_back(shard->names.entries().size());
+  for (const Sighting& one : InOrder(shards_, &KinetoShard::names)) {
+    names_[one.shard][one.number] = Intern(UnescapedJson(shards_[one.shard]->names.entries()[one.number].text));
+  }
+}
+
+void KinetoMerge::MapInputs() {
+  std::uint32_t device = kNone;
+  for (const auto& shard : shards_) {
+    for (const KinetoDevice& one : shard->devices) device = std::min(device, one.ordinal);
+    inputs_of_.emplace_back(shard->inputs.entries().size());
+  }
+  const std::string on_device = device == kNone ? "" : "cuda:" + std::to_string(device);
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (const Sighting& one : InOrder(shards_, &KinetoShard::inputs)) {
+    const std::string_view raw = shards_[one.shard]->inputs.entries()[one.number].text;
+    const auto [place, added] = known.try_emplace(raw, static_cast<std::uint32_t>(inputs_.size()));
+    inputs_of_[one.shard][one.number] = place->second;
+    if (!added) continue;
+    const std::size_t first = raw.find(kInputsGap), second = raw.find(kInputsGap, first + 1);
+    const std::string_view dims = raw.substr(0, first), types = raw.substr(first + 1, second - first - 1),
+                           values = raw.substr(second + 1);
+    const StringId text = Intern(InputsText(dims, types, values, ""));
+    const std::uint64_t hash = StringHash(raw.substr(0, second));
+    inputs_.push_back({text, on_device.empty() ? text : Intern(InputsText(dims, types, values, on_device)),
+                       dims.empty() ? 0 : static_cast<std::uint32_t>(hash | 1)});
+  }
+}
+
+void KinetoMerge::MapStacks() {
+  KinetoStacks stacks(trace_);
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (const auto& shard : shards_) stacks_of_.emplace_back(shard->stacks.entries().size());
+  for (const Sighting& one : InOrder(shards_, &KinetoShard::stacks)) {
+    const std::string_view raw = shards_[one.shard]->stacks.entries()[one.number].text;
+    const auto [place, added] = known.try_emplace(raw, kNone);
+    if (added) place->second = stacks.OfText(UnescapedJson(raw));
+    stacks_of_[one.shard][one.number] = place->second;
+  }
+}
+
+void KinetoMerge::MapDetails() {
+  for (std::size_t s = 0; s < shards_.size(); ++s) {
+    const KinetoShard& shard = *shards_[s];
+    std::vector<std::uint32_t>& numbers = details_.emplace_back();
+    for (std::size_t i = 0; i < shard.inputs_of_detail.size(); ++i) {
+      const std::uint32_t stack = shard.stack_of_detail[i];
+      numbers.push_back(static_cast<std::uint32_t>(raw_details_.size()));
+      raw_details_.push_back({inputs_of_[s][shard.inputs_of_detail[i]], stack == kNone ? kNone : stacks_of_[s][stack]});
+    }
+  }
+}
+
+std::vector<KinetoMerge::MergedThread> KinetoMerge::GroupThreads() {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, MergedThread> by_id;
+  for (std::size_t s = 0; s < shards_.size(); ++s) {
+    for (KinetoThread& part : shards_[s]->threads) {
+      MergedThread& merged = by_id[{part.pid, part.tid}];
+      merged.thread.pid = part.pid;
+      merged.thread.tid = part.tid;
+      merged.shards.push_back(s);
+      merged.parts.push_back(&part);
+    }
+  }
+  std::vector<MergedThread> threads;
+  for (auto& [id, merged] : by_id) threads.push_back(std::move(merged));
+  return threads;
+}
+
+std::vector<Event> KinetoMerge::OrderedEvents(const MergedThread& merged,
+                                              KinetoColumn<Event> KinetoThread::*column) const {
+  std::vector<KinetoColumn<Event>*> columns;
+  for (KinetoThread* part : merged.parts) columns.push_back(&(part->*column));
+  std::vector<Event> events;
+  events.reserve(RecordsIn(columns));
+  ForEachBlock(columns, [&](std::size_t from, const KinetoBlock<Event>& block) {
+    const std::size_t shard = merged.shards[from];
+    for (std::size_t i = 0; i < block.size; ++i) {
+      Event& event = events.emplace_back(block.items[i]);
+      event.start_ns += base_ns_;
+      event.end_ns += base_ns_;
+      event.name = names_[shard][event.name];
+      if (event.detail != kNone) event.detail = details_[shard][event.detail];
+    }
+  });
+  SortRuns(events, [](const Event& a, const Event& b) { return StartsFirst(a, b); });
+  return events;
+}
+
+void KinetoMerge::MergeThread(MergedThread& merged) const {
+  std::vector<KinetoColumn<PythonCall>*> columns;
+  for (KinetoThread* part : merged.parts) columns.push_back(&part->python);
+  ForEachBlock(columns, [&](std::size_t from, const KinetoBlock<PythonCall>& block) {
+    for (std::size_t i = 0; i < block.size; ++i) {
+      const PythonCall& call = block.items[i];
+      merged.python.push_back(
+          {call.start_ns + base_ns_, call.end_ns + base_ns_, names_[merged.shards[from]][call.name]});
+    }
+  });
+  const auto before = [](const auto& a, const auto& b) { return StartsFirst(a, b); };
+  SortRuns(merged.python, before);
+  std::vector<Event>& events = merged.thread.events;
+  events = OrderedEvents(merged, &KinetoThread::ops);
+  AddBackwardCalls(merged);
+  const std::vector<Event> calls = OrderedEvents(merged, &KinetoThread::calls);
+  if (!calls.empty()) {
+    std::vector<Event> all;
+    all.reserve(events.size() + calls.size());
+    std::ranges::merge(events, calls, std::back_inserter(all), before);
+    events = std::move(all);
+  }
+  MarkGraphOps(backward_names_, events);
+  MarkOutermostOps(events);
+}
+
+// Python's own call of the engine is the backward pass, gaps included.
+void KinetoMerge::AddBackwardCalls(MergedThread& merged) const {
+  std::vector<Event>& events = merged.thread.events;
+  std::int64_t covered_to = INT64_MIN;
+  const std::size_t had = events.size();
+  for (const PythonCall& call : merged.python) {
+    if (backward_names_[call.name] != kBackwardCall || call.start_ns < covered_to) continue;
+    covered_to = call.end_ns;
+    Event event;
+    event.start_ns = call.start_ns;
+    event.end_ns = call.end_ns;
+    event.name = call.name;
+    event.kind = EventKind::kRange;
+    event.sub = static_cast<std::uint8_t>(RangeCategory::kBackward);
+    events.push_back(event);
+  }
+  const auto before = [](const Event& a, const Event& b) { return StartsFirst(a, b); };
+  std::inplace_merge(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(had), events.end(), before);
+}
+
+void KinetoMerge::MergeThreads() {
+  std::vector<MergedThread> threads = GroupThreads();
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < threads.size(); i = next++) MergeThread(threads[i]);
+  };
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(shards_.size(), threads.size()); ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  KinetoStacks stacks(trace_);
+  KinetoDetails details(*this, stacks);
+  for (MergedThread& merged : threads) {
+    if (merged.thread.events.empty()) continue;
+    const auto index = static_cast<std::uint32_t>(trace_.threads.size());
+    if (!raw_details_.empty() || !merged.python.empty()) details.Add(index, merged.thread.events, merged.python);
+    merged.python = {};
+    trace_.threads.push_back(std::move(merged.thread));
+  }
+}
+
+void KinetoMerge::NameThreads() {
+  for (std::size_t s = 0; s < shards_.size(); ++s) {
+    for (Thread& thread : trace_.threads) {
+      const auto found = shards_[s]->thread_names.find({thread.pid, thread.tid});
+      if (found != shards_[s]->thread_names.end()) thread.name = trace_.text(names_[s][found->second]);
+    }
+  }
+}
+
+void KinetoMerge::AddPeaks() {
+  std::map<std::int64_t, std::uint64_t> peaks;
+  for (const auto& shard : shards_) {
+    for (const auto& [device, bytes] : shard->peak_bytes) peaks[device] = std::max(peaks[device], bytes);
+  }
+  std::int64_t last_ns = INT64_MIN;
+  for (const Thread& thread : trace_.threads) last_ns = std::max(last_ns, thread.events.back().end_ns);
+  if (trace_.threads.empty()) return;
+  for (const auto& [device, bytes] : peaks) {
+    trace_.marks.push_back({last_ns, MarkKind::kPeakBytes, Intern("cuda:" + std::to_string(device)), bytes, 0});
+  }
+}
+
+}  // namespace loopscope

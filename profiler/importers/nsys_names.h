@@ -1,0 +1,41 @@
+// What the names in an Nsight Systems export mean: NVTX messages, calls of the CUDA runtime and of the system, kernels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "profiler/core/trace.h"
+
+namespace loopscope {
+
+// An operator as torch.autograd.profiler.emit_nvtx writes it: "aten::mm, seq = 12, op_id = 34, sizes = [[2, 3], [3]]".
+struct EmittedOp {
+  std::string_view name;
+  std::uint32_t sequence = kNone;
+  std::string inputs;  // in the form of wire::OpDetailRecord with the dtype "other"; "" when no sizes were recorded
+};
+// Nothing for any other message.
+std::optional<EmittedOp> ParseEmittedOp(std::string_view message);
+
+// The category that people's own names have: "forward", "backward", "optimizer", "dataloader", and PyTorch's
+// "Optimizer.step#SGD.step", "enumerate(DataLoader)#…"; else kUser.
+RangeCategory CategoryOfRange(std::string_view message);
+
+// How surely a range is one training step: 3 for "step", "ProfilerStep#7", "train_step 7", 2 for "iteration 7" and
+// "iter 7", 1 for "batch 7"; 0 for what is none.
+int StepLikeness(std::string_view message);
+std::string_view StepStem(std::string_view message);  // without the number: "train_step"
+
+// "cudaLaunchKernel_v7000" → "cudaLaunchKernel", "cudaMemcpyAsync_ptsz_v7000" → "cudaMemcpyAsync".
+std::string_view PlainCall(std::string_view name);
+bool IsSynchronizingCall(std::string_view plain_call);  // cudaStreamSynchronize, cuCtxSynchronize …
+
+// A call of the system in which a thread waits for another: condition variables, semaphores, poll.
+bool IsWaitingCall(std::string_view name);
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL" → "allreduce"; "" for a kernel that does not communicate.
+std::string CollectiveOfKernel(std::string_view kernel);
+
+}  // namespace loopscope

@@ -1,0 +1,112 @@
+// The report as JUnit's XML: a test case per rule and per trial, as CI systems list them. A rule that found something
+// with a cost is a failure, a rule that cannot tell is skipped; a trial fails only when its launches did.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/core/format.h"
+#include "reports/escape.h"
+#include "reports/wording.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::size_t kMostPlaces = 20;
+
+struct Suite {
+  std::string_view name;
+  int tests = 0, failures = 0, errors = 0, skipped = 0;
+  std::string cases = {};
+
+  // `element` is failure, error or skipped, or empty for a case that passed; `text` is already escaped.
+  void Add(std::string_view classname, std::string_view id, std::string_view element, std::string_view type,
+           std::string_view message, std::string_view text) {
+    ++tests;
+    failures += element == "failure";
+    errors += element == "error";
+    skipped += element == "skipped";
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\">\n", classname, XmlText(id, 200));
+    if (element.empty()) {
+      cases += text.empty() ? "" : fmt::format("      <system-out>{}</system-out>\n", text);
+    } else {
+      const std::string kind = type.empty() ? "" : fmt::format(" type=\"{}\"", XmlText(type, 80));
+      cases += fmt::format("      <{0}{1} message=\"{2}\">{3}</{0}>\n", element, kind, XmlText(message, 400), text);
+    }
+    cases += "    </testcase>\n";
+  }
+
+  std::string Xml() const {
+    return fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\">\n{}"
+        "  </testsuite>\n",
+        name, tests, failures, errors, skipped, cases);
+  }
+};
+
+std::string FindingText(const Finding& finding, const std::string& directory) {
+  std::string text = XmlText(finding.title);
+  std::size_t places = 0;
+  for (const Evidence& one : finding.evidence) {
+    if (++places > kMostPlaces) break;
+    text += "\n  " + XmlText(one.where ? PlaceText(*one.where, directory) + ": " + one.text : one.text);
+  }
+  if (!finding.advice.empty()) text += "\n  Fix: " + XmlText(finding.advice);
+  return text;
+}
+
+void AddFound(const RuleRow& rule, const Report& report, Suite& suite) {
+  std::string text;
+  const Finding* worst = nullptr;
+  for (const Finding& finding : report.findings) {
+    if (finding.rule != rule.id) continue;
+    if (worst == nullptr || finding.severity > worst->severity) worst = &finding;
+    text += (text.empty() ? "" : "\n") + FindingText(finding, report.run.working_directory);
+  }
+  const bool fails = worst != nullptr && worst->severity > Severity::kInfo;
+  suite.Add("loopscope.rules", rule.id, fails ? "failure" : "", worst ? SeverityName(worst->severity) : "",
+            worst ? worst->title : "", text);
+}
+
+void AddRule(const RuleRow& rule, const Report& report, Suite& suite) {
+  switch (rule.verdict) {
+    case Verdict::kFound:
+      return AddFound(rule, report, suite);
+    case Verdict::kClear:
+      return suite.Add("loopscope.rules", rule.id, "", "", "", "");
+    case Verdict::kCannotTell:
+      return suite.Add("loopscope.rules", rule.id, "skipped", "", "cannot tell: " + rule.reason, "");
+    case Verdict::kNotApplicable:
+      return suite.Add("loopscope.rules", rule.id, "skipped", "", "not applicable: " + rule.reason, "");
+  }
+}
+
+void AddTrial(const TrialRow& trial, const Report& report, Suite& suite) {
+  const std::string verdict = VerdictText(trial, report.noise), checks = ChecksText(trial);
+  std::string text = XmlText(SpeedupText(trial) + ": " + verdict);
+  if (!checks.empty()) text += "\n  " + XmlText(checks);
+  const bool judged = Known(trial.speedup) && trial.verdict != "inconclusive";
+  const std::string_view element = trial.verdict == "failed" ? "error" : judged ? "" : "skipped";
+  suite.Add("loopscope.trials", TreatmentText(trial.treatment, trial.value) + " " + trial.context, element,
+            element == "error" ? "failed" : "", verdict, text);
+}
+
+Result<void> WriteJunit(const Report& report, Output& output) {
+  Suite rules{.name = "loopscope rules"}, trials{.name = "loopscope trials"};
+  for (const RuleRow& rule : report.rules) AddRule(rule, report, rules);
+  for (const TrialRow& trial : report.trials) AddTrial(trial, report, trials);
+  output.bytes += fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites name=\"loopscope\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"0\">\n",
+      rules.tests + trials.tests, rules.failures + trials.failures, rules.errors + trials.errors);
+  if (rules.tests > 0) output.bytes += rules.Xml();
+  if (trials.tests > 0) output.bytes += trials.Xml();
+  output.bytes += "</testsuites>\n";
+  return {};
+}
+
+}  // namespace
+
+extern const Format kJunit;
+const Format kJunit = {"junit", WriteJunit};
+
+}  // namespace loopscope

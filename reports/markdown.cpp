@@ -1,0 +1,201 @@
+// The report as a comment of a pull request: GitHub's Markdown, at most 65,000 bytes, the detail folded away. What does
+// not fit is left out from the end, and counted.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/core/format.h"
+#include "reports/escape.h"
+#include "reports/printable.h"
+#include "reports/units.h"
+#include "reports/wording.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::size_t kMostBytes = 65'000;
+constexpr std::size_t kClosing = 400;  // kept free for what closes a section and for the last line
+constexpr std::size_t kMostRows = 40, kMostPlaces = 5;
+
+// Grows while there is room.
+class Comment {
+ public:
+  explicit Comment(std::string& bytes) : bytes_(bytes), begin_(bytes.size()) {}
+
+  // False when it does not fit: nothing is added then.
+  bool Add(std::string_view text) {
+    if (bytes_.size() - begin_ + text.size() + kClosing > kMostBytes) return false;
+    bytes_ += text;
+    return true;
+  }
+  // Lines that each stand alone; says how many were left out.
+  template <class Rows, class Line>
+  void AddEach(const Rows& rows, std::string_view of, Line line) {
+    std::size_t added = 0;
+    for (const auto& row : rows) {
+      if (added == kMostRows || !Add(line(row))) break;
+      ++added;
+    }
+    if (added < rows.size()) Close(fmt::format("\n… and {} more {}, in the JSON.\n", rows.size() - added, of));
+  }
+  void Close(std::string_view text) { bytes_ += text; }
+
+ private:
+  std::string& bytes_;
+  std::size_t begin_;
+};
+
+std::string CostCell(const Finding& finding) {
+  if (!(finding.cost_ms_per_step > 0) || !std::isfinite(finding.cost_ms_per_step)) return "–";
+  return HumanMs(finding.cost_ms_per_step) + " (" + HumanPct(finding.cost_pct) + ")";
+}
+
+std::string FirstPlace(const Finding& finding, const std::string& directory) {
+  for (const Evidence& one : finding.evidence) {
+    if (one.where) return MarkdownText(PlaceText(*one.where, directory), 160);
+  }
+  return "–";
+}
+
+// A change as a fenced diff; each line begins with its sign, so that none can end the fence.
+std::string DiffText(const CodeExample& example) {
+  std::string text = "```diff\n";
+  const auto add = [&](std::string_view code, std::string_view sign) {
+    while (!code.empty()) {
+      const std::size_t end = std::min(code.find('\n'), code.size());
+      text += fmt::format("{} {}\n", sign, Printable(code.substr(0, end), 200));
+      code.remove_prefix(std::min(end + 1, code.size()));
+    }
+  };
+  add(example.before, "-");
+  add(example.after, "+");
+  return text + "```\n";
+}
+
+std::string DetailText(const Finding& finding, const Report& report) {
+  std::string text = "\n**" + MarkdownText(finding.rule, 80) + "**: " + MarkdownText(finding.title, 300) + "\n\n";
+  std::size_t places = 0;
+  for (const Evidence& one : finding.evidence) {
+    if (++places > kMostPlaces) break;
+    const std::string place = one.where ? PlaceText(*one.where, report.run.working_directory) : "";
+    const std::string_view between = place.empty() || one.text.empty() ? "" : ": ";
+    text += "- " + MarkdownText(fmt::format("{}{}{}", place, between, Printable(one.text, 200))) + "\n";
+  }
+  if (!finding.advice.empty()) text += "\nFix: " + MarkdownText(finding.advice) + "\n";
+  if (const CodeExample* const example = ExampleFor(finding, report.run)) text += "\n" + DiffText(*example);
+  return text;
+}
+
+std::string OpLine(const OpChange& op) {
+  return fmt::format("| {} | {} | {} | {} | {:.4g} → {:.4g} |\n", MarkdownText(op.change, 20),
+                     MarkdownText(op.name, 120) + (op.device ? " \\(GPU\\)" : ""), HumanMs(op.before_ms),
+                     HumanMs(op.after_ms), op.before_count, op.after_count);
+}
+
+void WriteComparison(const Comparison& compare, Comment& comment) {
+  comment.Add("Step against `before`: " + MarkdownText(ComparisonText(compare)) + "\n\n");
+  comment.AddEach(compare.obstacles, "obstacles",
+                  [](const std::string& one) { return "- not comparable: " + MarkdownText(one, 200) + "\n"; });
+  const auto finding = [](std::string_view what) {
+    return [what](const FindingName& one) {
+      return fmt::format("- {}: {}: {}\n", what, MarkdownText(one.rule, 80), MarkdownText(one.title, 200));
+    };
+  };
+  comment.AddEach(compare.new_findings, "new findings", finding("new"));
+  comment.AddEach(compare.gone_findings, "findings that are gone", finding("gone"));
+  if (!compare.ops.empty()) {
+    comment.Add("\n| | op | before | after | times per step |\n|---|---|---:|---:|---:|\n");
+    comment.AddEach(compare.ops, "ops", OpLine);
+  }
+  comment.Add("\n");
+}
+
+void WriteSummary(const Report& report, Comment& comment) {
+  const bool gained = report.combined && Known(report.combined->speedup);
+  comment.Add(gained ? "## Loopscope: " + MarkdownText(GainText(*report.combined)) + "\n\n" : "## Loopscope\n\n");
+  comment.Add("**" + MarkdownText(LimitText(report)) + "**\n\n");
+  if (!report.run.command.empty()) {
+    comment.Add("<code>" + MarkdownText(ShellQuoted(report.run.command, 240)) + "</code>\n\n");
+  }
+  if (report.compare) WriteComparison(*report.compare, comment);
+  if (Known(report.steps.mean_ms)) comment.Add("A step takes " + MarkdownText(StepText(report.steps)) + ".\n");
+}
+
+void WriteFindings(const Report& report, Comment& comment) {
+  if (report.findings.empty()) return;
+  comment.Add(
+      "\n### What slows it\n\nCosts are upper bounds.\n\n"
+      "| | cost per step | what | where | rule |\n|---|---:|---|---|---|\n");
+  comment.AddEach(report.findings, "findings", [&](const Finding& finding) {
+    return fmt::format("| {} | {} | {} | {} | {} |\n", SeverityName(finding.severity), CostCell(finding),
+                       MarkdownText(finding.title, 200), FirstPlace(finding, report.run.working_directory),
+                       MarkdownText(finding.rule, 80));
+  });
+}
+
+void WriteTrials(const Report& report, Comment& comment) {
+  if (report.trials.empty()) return;
+  comment.Add(
+      "\n### What each fix was measured to bring\n\n"
+      "| fix | speedup, 95 % CI | blocks | verdict | checks |\n|---|---:|---:|---|---|\n");
+  comment.AddEach(report.trials, "trials", [&](const TrialRow& trial) {
+    const std::string speedup = Known(trial.speedup) ? HumanSpeedup(*trial.speedup, trial.ci95) : "–";
+    return fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
+                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise), 300),
+                       MarkdownText(ChecksText(trial), 300));
+  });
+  if (report.combined && !report.combined->treatments.empty()) {
+    const std::string all = fmt::format("{}", fmt::join(report.combined->treatments, ", "));
+    comment.Add("\nTogether: " + MarkdownText(all, 300) + "\n");
+  }
+}
+
+void WriteDetails(const Report& report, Comment& comment) {
+  if (report.findings.empty()) return;
+  if (!comment.Add("\n<details><summary>Evidence and how to fix it</summary>\n")) return;
+  comment.AddEach(report.findings, "findings", [&](const Finding& finding) { return DetailText(finding, report); });
+  comment.Close("\n</details>\n");
+}
+
+void WriteTrust(const Report& report, Comment& comment) {
+  if (!comment.Add("\n<details><summary>How far to trust this</summary>\n\n")) return;
+  comment.Add("- " + MarkdownText(DataText(report.quality)) + "\n");
+  comment.Add("- " + MarkdownText(RunText(report.run), 300) + "\n");
+  comment.AddEach(report.quality.warnings, "warnings",
+                  [](const std::string& one) { return "- warning: " + MarkdownText(one) + "\n"; });
+  std::vector<const RuleRow*> untold;
+  for (const RuleRow& rule : report.rules) {
+    if (rule.verdict == Verdict::kCannotTell) untold.push_back(&rule);
+  }
+  comment.AddEach(untold, "rules", [](const RuleRow* rule) {
+    return fmt::format("- {} cannot tell: {}\n", MarkdownText(rule->id, 80), MarkdownText(rule->reason));
+  });
+  comment.Close("\n</details>\n");
+}
+
+void WriteNext(const Report& report, Comment& comment) {
+  const NextStep next = NextOf(report);
+  if (next.command.empty()) return;
+  const std::string command = "<code>" + MarkdownText(ShellQuoted(next.command, 200)) + "</code>";
+  comment.Add("\nNext: " + command + " " + next.what + ".\n");
+}
+
+Result<void> WriteMarkdown(const Report& report, Output& output) {
+  Comment comment(output.bytes);
+  WriteSummary(report, comment);
+  WriteNext(report, comment);
+  WriteTrials(report, comment);
+  WriteFindings(report, comment);
+  WriteTrust(report, comment);
+  WriteDetails(report, comment);
+  return {};
+}
+
+}  // namespace
+
+extern const Format kMarkdown;
+const Format kMarkdown = {"markdown", WriteMarkdown};
+
+}  // namespace loopscope

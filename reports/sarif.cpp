@@ -1,0 +1,145 @@
+// The findings as SARIF 2.1.0 (OASIS standard, 27 March 2020), so that code hosts show them at their lines.
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "profiler/core/format.h"
+#include "reports/escape.h"
+#include "reports/printable.h"
+#include "reports/units.h"
+#include "reports/wording.h"
+
+namespace loopscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSchemaUri =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+constexpr std::string_view kRoot = "SRCROOT";
+constexpr std::size_t kMostPlaces = 10, kMostResults = 1000, kLongestPath = 4096;
+
+std::string_view LevelName(Severity severity) {
+  if (severity == Severity::kHigh) return "error";
+  return severity == Severity::kMedium ? "warning" : "note";
+}
+
+Json Message(std::string_view text) {
+  return {{"text", Printable(text, 1000)}};
+}
+
+// Relative to the run's folder where it lies inside it: that is what code hosts know.
+Json ArtifactJson(const std::string& path, const std::string& directory) {
+  const std::string relative = RelativePath(path, directory).substr(0, kLongestPath);
+  if (relative.starts_with('/')) return {{"uri", "file://" + UriPath(relative)}};
+  return {{"uri", UriPath(relative)}, {"uriBaseId", kRoot}};
+}
+
+Json LocationJson(const Evidence& evidence, const std::string& directory) {
+  const Where& where = *evidence.where;
+  Json physical = {{"artifactLocation", ArtifactJson(where.path, directory)}};
+  if (where.line > 0) physical["region"] = {{"startLine", where.line}};
+  Json location = {{"physicalLocation", std::move(physical)}};
+  if (!where.function.empty()) {
+    location["logicalLocations"] =
+        Json::array({{{"fullyQualifiedName", Printable(where.function, 200)}, {"kind", "function"}}});
+  }
+  if (!evidence.text.empty()) location["message"] = Message(evidence.text);
+  return location;
+}
+
+std::string ResultText(const Finding& finding) {
+  std::string text = Printable(finding.title, 400);
+  if (finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step)) {
+    text += " (costs at most " + HumanMs(finding.cost_ms_per_step) + " per step)";
+  }
+  return finding.advice.empty() ? text : text + ". " + finding.advice;
+}
+
+Json ResultJson(const Finding& finding, std::size_t rule_index, const std::string& directory) {
+  Json result = {{"ruleId", Printable(finding.rule, 80)},
+                 {"ruleIndex", rule_index},
+                 {"level", LevelName(finding.severity)},
+                 {"message", Message(ResultText(finding))}};
+  // The first is the place to change; only that one is annotated.
+  Json places = Json::array();
+  for (const Evidence& one : finding.evidence) {
+    if (one.where && !one.where->path.empty() && places.size() < kMostPlaces) {
+      places.push_back(LocationJson(one, directory));
+    }
+  }
+  if (!places.empty()) {
+    result["locations"] = Json::array({places.front()});
+    places.erase(places.begin());
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) places[i]["id"] = i + 1;
+  if (!places.empty()) result["relatedLocations"] = std::move(places);
+  if (!finding.id.empty()) result["partialFingerprints"] = {{"loopscopeFinding/v1", Printable(finding.id, 80)}};
+  Json cost = {{"severity", SeverityName(finding.severity)}};
+  if (std::isfinite(finding.cost_ms_per_step)) cost["costMsPerStep"] = finding.cost_ms_per_step;
+  if (std::isfinite(finding.cost_pct)) cost["costPct"] = finding.cost_pct;
+  result["properties"] = std::move(cost);
+  return result;
+}
+
+Json RuleJson(const std::string& id, const Finding* found) {
+  Json rule = {{"id", Printable(id, 80)}};
+  if (found && !found->advice.empty()) rule["help"] = Message(found->advice);
+  return rule;
+}
+
+Json NotificationJson(std::string_view level, std::string_view text) {
+  return {{"level", level}, {"message", Message(text)}};
+}
+
+// What stands in the way of trusting the results.
+Json NotificationsJson(const Report& report) {
+  Json notifications = Json::array();
+  for (const std::string& warning : report.quality.warnings) {
+    if (notifications.size() < kMostPlaces) notifications.push_back(NotificationJson("warning", warning));
+  }
+  for (const RuleRow& rule : report.rules) {
+    if (rule.verdict != Verdict::kCannotTell) continue;
+    notifications.push_back(NotificationJson("note", Printable(rule.id, 80) + " cannot tell: " + rule.reason));
+  }
+  return notifications;
+}
+
+Json RunJson(const Report& report) {
+  std::map<std::string, std::size_t> index_of;
+  Json rules = Json::array(), results = Json::array();
+  const auto add_rule = [&](const std::string& id, const Finding* found) {
+    const auto [at, added] = index_of.try_emplace(id, rules.size());
+    if (added) rules.push_back(RuleJson(id, found));
+    return at->second;
+  };
+  for (const Finding& finding : report.findings) {
+    const std::size_t index = add_rule(finding.rule, &finding);
+    if (results.size() < kMostResults) results.push_back(ResultJson(finding, index, report.run.working_directory));
+  }
+  for (const RuleRow& rule : report.rules) add_rule(rule.id, nullptr);
+  Json invocation = {{"executionSuccessful", Known(report.steps.mean_ms)},
+                     {"toolExecutionNotifications", NotificationsJson(report)}};
+  if (!report.run.command.empty()) invocation["commandLine"] = ShellQuoted(report.run.command);
+  Json run = {{"tool", {{"driver", {{"name", "Loopscope"}, {"rules", std::move(rules)}}}}},
+              {"invocations", Json::array({std::move(invocation)})},
+              {"columnKind", "unicodeCodePoints"},
+              {"results", std::move(results)}};
+  if (!report.run.working_directory.starts_with('/')) return run;
+  run["originalUriBaseIds"][std::string(kRoot)] = {{"uri", "file://" + UriPath(report.run.working_directory) + "/"}};
+  return run;
+}
+
+Result<void> WriteSarif(const Report& report, Output& output) {
+  const Json log = {{"$schema", kSchemaUri}, {"version", "2.1.0"}, {"runs", Json::array({RunJson(report)})}};
+  output.bytes += log.dump(2, ' ', false, Json::error_handler_t::replace);
+  output.bytes += '\n';
+  return {};
+}
+
+}  // namespace
+
+extern const Format kSarif;
+const Format kSarif = {"sarif", WriteSarif};
+
+}  // namespace loopscope

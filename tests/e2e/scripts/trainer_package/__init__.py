@@ -1,0 +1,1 @@
+"""Trains a linear model: `python -m trainer_package`."""

@@ -1,0 +1,162 @@
+"""Training scripts of the public kind run unmodified: nothing but the script's own lines is blamed, and nothing falsely."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+from capture_records import Capture
+from conftest import BUILD, ROOT
+
+SCRIPTS = ROOT / "tests" / "e2e" / "scripts"
+BIN = pathlib.Path(sys.executable).parent
+BOUNDS = ["--warmup", "5", "--steps", "25", "--time", "40s"]
+ENVIRONMENT = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONWARNINGS": "ignore",
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+}
+
+pytestmark = pytest.mark.skipif(
+    not (BUILD / "probes" / "python" / "site" / "sitecustomize.py").exists(), reason="the Python shim is not built"
+)
+
+
+def needs(*packages):
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+def line_of(file, text):
+    """"mnist.py:57" of the one line that holds `text`."""
+    lines = [number for number, line in enumerate((SCRIPTS / file).read_text().splitlines(), 1) if text in line]
+    assert len(lines) == 1, (file, text, lines)
+    return f"{file}:{lines[0]}"
+
+
+@pytest.fixture
+def run(loopscope, tmp_path):
+    """Runs a copy of the scripts; the report of a run that came through, and "clock": what ended its steps."""
+
+    def one(*command):
+        folder, output = tmp_path / "scripts", tmp_path / "out"
+        shutil.copytree(SCRIPTS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        done, report = loopscope.report("run", *BOUNDS, "-o", output, "--", *command, cwd=folder, env=ENVIRONMENT)
+        assert done.code == 0 and "loopscope:" not in done.err, done.err
+        steps = max((Capture(path).of("step") for path in output.glob("*.cap")), key=len)
+        report["clock"], = {mark[1] for mark in steps}
+        return report
+
+    return one
+
+
+def found(report):
+    """Rule -> places of its evidence, "file:line"; every place lies in the script's own folder."""
+    rules = {}
+    for finding in report["findings"]:
+        wheres = [one["where"] for one in finding["evidence"] if one["where"]]
+        for where in wheres:
+            assert not pathlib.Path(where["path"]).is_absolute(), where
+            assert "site-packages" not in where["path"] and where["line"] > 0, where
+        rules[finding["rule"]] = {f"{where['path']}:{where['line']}" for where in wheres}
+    return rules
+
+
+def is_sound(report, clock, batch=None, steps=20):
+    """What holds for every such script: enough steps of the right clock, parts that add up to the step."""
+    measured = report["steps"]
+    assert measured["measured"] >= steps
+    assert report["quality"]["clean_end"] and report["quality"]["dropped"] == 0
+    assert report["clock"] == clock
+    assert sum(part or 0 for part in report["breakdown"].values()) == pytest.approx(measured["mean_ms"], rel=0.01)
+    if batch:
+        assert measured["samples_per_s"] == pytest.approx(batch * 1e3 / measured["mean_ms"], rel=0.2)
+
+
+# What depends on the machine: how fast its memory, its 16-bit units and its other cores are.
+MAYBE = {"input-starvation", "fp32-compute", "single-tensor-optimizer", "too-many-workers"}
+
+
+def only(places, expected):
+    """Rules that must be there with just these places, and those of MAYBE, at the given places if they are."""
+    for rule, lines in expected.items():
+        if rule in MAYBE and rule not in places:
+            continue
+        assert places[rule] and places[rule] <= lines, (rule, places)
+    assert set(places) <= set(expected), places
+
+
+def test_digits_with_argparse(run):
+    file = "mnist.py"
+    report = run(sys.executable, file, "--epochs", "3", "--samples", "3000")
+    is_sound(report, "optimizer:Adadelta#1", batch=64)
+    only(found(report), {
+        "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
+        "fp32-compute": {line_of(file, text) for text in ("self.conv1(x)", "self.conv2(x)", "self.fc1(", "self.fc2(self")},
+        "input-starvation": {line_of(file, "in enumerate(train_loader)")},
+    })
+
+
+def test_image_folders_with_workers_and_dummy_data(run):
+    file = "imagenet.py"
+    report = run(sys.executable, file, "--dummy", "-j", "2", "--dummy-size", "480", "--epochs", "20")
+    is_sound(report, "optimizer:SGD#1", batch=16)
+    layers = ("self.conv1(x)))\n", "out = self.bn2(", "self.downsample(x)", "x = self.maxpool(", "return self.fc(")
+    text = (SCRIPTS / file).read_text()
+    convolutions = {f"{file}:{n}" for n, line in enumerate(text.splitlines(), 1)
+                    if any(layer.strip() in line for layer in layers)}
+    only(found(report), {
+        "host-sync": {line_of(file, "losses.update(loss.item(), images.size(0))")},
+        "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
+        "fp32-compute": convolutions,
+        "input-starvation": {line_of(file, "in enumerate(train_loader)")},
+    })
+
+
+def test_word_language_model_without_an_optimizer(run):
+    file = "word_language_model.py"
+    report = run(sys.executable, file)
+    is_sound(report, "backward")
+    only(found(report), {
+        "host-sync": {line_of(file, "total_loss += loss.item()")},
+        "fp32-compute": {line_of(file, "self.rnn(emb"), line_of(file, "self.decoder(self.drop")},
+    })
+    rules = {row["id"]: row for row in report["rules"]}
+    assert rules["input-starvation"]["verdict"] == "cannot-tell" and rules["input-starvation"]["reason"]
+
+
+def test_minimal_gpt(run):
+    file = "minimal_gpt.py"
+    report = run(sys.executable, file, "eval_interval=1000")
+    is_sound(report, "optimizer:AdamW#1")
+    rows = {line_of(file, "x = torch.stack("), line_of(file, "y = torch.stack(")}  # `for i in ix` reads each index
+    only(found(report), {"host-sync": rows})
+
+
+@needs("lightning")
+def test_lightning_trainer(run):
+    file = "lightning_autoencoder.py"
+    report = run(sys.executable, file)
+    is_sound(report, "optimizer:Adam#1", batch=64)
+    assert report["breakdown"]["forward"] > 0 and report["steps"]["per_epoch_ms"] is not None
+    fit = {line_of(file, "trainer.fit(")}
+    only(found(report), {
+        "host-sync": fit,
+        "single-tensor-optimizer": fit,
+        "input-starvation": fit,
+        "fp32-compute": {line_of(file, "return self.decoder(")},
+    })
+
+
+@needs("transformers", "accelerate")
+def test_hugging_face_trainer(run):
+    file = "hugging_face_trainer.py"
+    report = run(sys.executable, file)
+    is_sound(report, "optimizer:AdamW#1", batch=16)
+    train = {line_of(file, "trainer.train()")}
+    only(found(report), {"host-sync": train, "fp32-compute": train, "input-starvation": train})

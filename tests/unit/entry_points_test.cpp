@@ -1,0 +1,79 @@
+// The C entry points behind probes/loopscope.h, over a loop that only listens.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "probes/loopscope.h"
+#include "probes/preload/loop.h"
+
+namespace loopscope::loop {
+namespace {
+
+struct OptimizerStep {
+  const void* optimizer;
+  std::string name;
+  std::uint64_t parameters;
+};
+std::vector<OptimizerStep> steps;
+
+}  // namespace
+
+const ProbeApi* Api() noexcept {
+  return nullptr;
+}
+bool Active() noexcept {
+  return true;
+}
+void MarkedStepEnd(std::uint64_t) noexcept {}
+void Evaluation(bool) noexcept {}
+void Claim(std::string_view) noexcept {}
+void OptimizerBegins() noexcept {}
+void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t,
+                   bool) noexcept {
+  steps.push_back({optimizer, std::string(name), parameters});
+}
+
+namespace {
+
+using OldBegin = void*(const char*, std::uint64_t);
+
+class EntryPoints : public testing::Test {
+ protected:
+  EntryPoints() { steps.clear(); }
+  static void Step(const char* name, std::uint64_t parameters, const void* optimizer) {
+    OptimizerStepEnd(OptimizerStepBegin(name, parameters, optimizer));
+  }
+  static void OldStep(const char* name, std::uint64_t parameters) {
+    OptimizerStepEnd(detail::Probe<OldBegin>("loopscope_v1_optimizer_begin")(name, parameters));
+  }
+};
+
+TEST_F(EntryPoints, TwinOptimizersAreTwo) {
+  const int one = 0, other = 0;
+  for (int n = 0; n < 2; ++n) {
+    Step("Adam", 100, &one);
+    Step("Adam", 100, &other);
+  }
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[0].optimizer, &one);
+  EXPECT_EQ(steps[1].optimizer, &other);
+  EXPECT_EQ(steps[2].optimizer, &one);
+  EXPECT_EQ(steps[1].name, "Adam");
+  EXPECT_EQ(steps[1].parameters, 100u);
+}
+
+TEST_F(EntryPoints, WithoutAnAddressNameAndSizeTellThemApart) {
+  Step("Adam", 100, nullptr);
+  OldStep("Adam", 100);
+  OldStep("Adam", 10);
+  OldStep("SGD", 100);
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_NE(steps[0].optimizer, nullptr);
+  EXPECT_EQ(steps[0].optimizer, steps[1].optimizer);
+  EXPECT_NE(steps[1].optimizer, steps[2].optimizer);
+  EXPECT_NE(steps[1].optimizer, steps[3].optimizer);
+}
+
+}  // namespace
+}  // namespace loopscope::loop

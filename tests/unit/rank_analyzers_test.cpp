@@ -1,0 +1,226 @@
+#include "analyzers/rank_analyzers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyzers/rule_texts.h"
+
+namespace loopscope {
+namespace {
+
+using testing::HasSubstr;
+
+// Ten steps of 100 ms, of which `communication_ms` is communication.
+RankSummary Rank(int rank, double communication_ms) {
+  RankSummary summary;
+  summary.input = "rank" + std::to_string(rank);
+  summary.run.rank = rank;
+  summary.steps = 10;
+  summary.mean_step_ms = 100;
+  summary.own_step_ms.assign(10, static_cast<float>(100 - communication_ms));
+  summary.loader_wait_ms = 0;
+  summary.communication_seen = true;
+  return summary;
+}
+
+void AddCollective(RankSummary& rank, double length_ms, std::uint64_t sequence = 0, bool steady = true,
+                   const std::string& name = "0 allreduce") {
+  const auto at = std::ranges::find(rank.names, name);
+  const auto index = static_cast<std::uint32_t>(at - rank.names.begin());
+  if (at == rank.names.end()) rank.names.push_back(name);
+  rank.collectives.push_back({index, sequence, static_cast<std::int64_t>(length_ms * 1e6), steady});
+}
+
+std::vector<Finding> RunRule(std::string_view rule, const std::vector<RankSummary>& ranks) {
+  return FindRankAnalyzer(rule)->run(ranks);
+}
+
+TEST(RankAnalyzers, EachHasItsText) {
+  EXPECT_EQ(AllRankAnalyzers().size(), 2u);
+  for (const RankAnalyzer* one : AllRankAnalyzers()) {
+    EXPECT_NE(RuleTitle(one->id), "") << one->id;
+    EXPECT_NE(RuleAdvice(one->id), "") << one->id;
+    EXPECT_TRUE(one->question.ends_with("?"));
+  }
+  EXPECT_EQ(FindRankAnalyzer("host-sync"), nullptr);
+}
+
+TEST(Straggler, TheRankWithTheShortestCollectivesIsLate) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20), Rank(2, 20)};
+  for (int step = 0; step < 10; ++step) {
+    AddCollective(ranks[0], 6);
+    AddCollective(ranks[1], 1);
+    AddCollective(ranks[2], 5);
+  }
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].verdict, Verdict::kFound);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 4.5, 1e-6);
+  EXPECT_THAT(found[0].title, HasSubstr("for rank 1"));
+  EXPECT_EQ(found[0].evidence.at(0).text, "rank 1 is last in 10 of 10 collectives");
+}
+
+TEST(Straggler, RanksThatTakeTurnsAreNone) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int step = 0; step < 10; ++step) {
+    AddCollective(ranks[0], step % 2 ? 9 : 1);
+    AddCollective(ranks[1], step % 2 ? 1 : 9);
+  }
+  EXPECT_TRUE(RunRule("straggler", ranks).empty());
+}
+
+TEST(Straggler, ABurstOfOtherLoadIsNone) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int step = 0; step < 40; ++step) {
+    const bool burst = step >= 8 && step < 12;
+    AddCollective(ranks[0], burst ? 50 : 1 + step % 2);
+    AddCollective(ranks[1], burst ? 1 : 2 - step % 2);
+  }
+  EXPECT_TRUE(RunRule("straggler", ranks).empty());
+}
+
+TEST(Straggler, TwoThirdsOfTheWaitingIsTheBoundary) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int step = 0; step < 12; ++step) {
+    AddCollective(ranks[0], step % 3 != 2 ? 9 : 1);
+    AddCollective(ranks[1], step % 3 != 2 ? 1 : 9);
+  }
+  EXPECT_EQ(RunRule("straggler", ranks).size(), 1u);
+  AddCollective(ranks[0], 1);
+  AddCollective(ranks[1], 2);
+  EXPECT_TRUE(RunRule("straggler", ranks).empty());
+}
+
+TEST(Straggler, WaitingUnderOnePercentOfAStepIsNone) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int step = 0; step < 10; ++step) {
+    AddCollective(ranks[0], 1.9);
+    AddCollective(ranks[1], 1);
+  }
+  EXPECT_TRUE(RunRule("straggler", ranks).empty());
+}
+
+TEST(Straggler, CollectivesAreMatchedByTheirNumber) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  // Rank 1's recording began one collective later: by order, each would meet the next.
+  for (std::uint64_t number = 1; number <= 10; ++number) {
+    AddCollective(ranks[0], number % 2 ? 30 : 20, number);
+    if (number > 1) AddCollective(ranks[1], number % 2 ? 25 : 15, number);
+  }
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].evidence.at(0).text, "rank 1 is last in 9 of 9 collectives");
+  EXPECT_NEAR(found[0].cost_ms_per_step, 4.5, 1e-6);
+}
+
+TEST(Straggler, WithoutNumbersUnequalCountsAreNotMatched) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int i = 0; i < 10; ++i) AddCollective(ranks[0], 30);
+  for (int i = 0; i < 9; ++i) AddCollective(ranks[1], 1);
+  EXPECT_TRUE(RunRule("straggler", ranks).empty());
+}
+
+TEST(Straggler, OnlySteadyStepsAndRanksOfTheGroupCount) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20), Rank(2, 20)};
+  for (int i = 0; i < 10; ++i) {
+    AddCollective(ranks[0], 500, 0, false);
+    AddCollective(ranks[1], 1, 0, false);
+    AddCollective(ranks[0], 9, 0, true, "pair allgather");
+    AddCollective(ranks[2], 1, 0, true, "pair allgather");
+  }
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].title, HasSubstr("for rank 2"));
+  EXPECT_NEAR(found[0].cost_ms_per_step, 8, 1e-6);
+}
+
+TEST(Straggler, WithoutCollectivesTheLongestOwnWorkTells) {
+  std::vector<RankSummary> ranks = {Rank(0, 30), Rank(1, 2), Rank(2, 32)};
+  ranks[1].loader_wait_ms = 25;
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 29, 1e-4);
+  ASSERT_EQ(found[0].evidence.size(), 3u);
+  EXPECT_EQ(found[0].evidence[0].text, "rank 1 is last in 10 of 10 steps");
+  EXPECT_THAT(found[0].evidence[2].text, HasSubstr("for its loader"));
+}
+
+TEST(Straggler, SaysWhereItCannotTell) {
+  EXPECT_EQ(RunRule("straggler", {Rank(0, 1)}).at(0).verdict, Verdict::kNotApplicable);
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  ranks[1].steps = 2;
+  ranks[1].why_no_steps = "no optimizer was seen";
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  EXPECT_EQ(found.at(0).verdict, Verdict::kCannotTell);
+  EXPECT_EQ(found[0].reason, "rank 1 has 2 timed steps: no optimizer was seen");
+  ranks[1].steps = 10;
+  ranks[0].communication_seen = ranks[1].communication_seen = false;
+  EXPECT_EQ(RunRule("straggler", ranks).at(0).reason, "no communication between the ranks was recorded");
+}
+
+RankDevice Device(std::uint32_t ordinal, double compute_ms, double communication_ms = 0) {
+  RankDevice device;
+  device.ordinal = ordinal;
+  device.compute_ms = compute_ms;
+  device.communication_ms = communication_ms;
+  return device;
+}
+
+TEST(DeviceImbalance, OneProcessWithTwoDevices) {
+  RankSummary rank = Rank(0, 0);
+  rank.devices = {Device(0, 60), Device(1, 30)};
+  const std::vector<Finding> found = RunRule("device-imbalance", {rank});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 15, 1e-9);
+  EXPECT_THAT(found[0].title, HasSubstr("device 0 works 60"));
+}
+
+TEST(DeviceImbalance, BetweenRanksAndAtTheBoundary) {
+  std::vector<RankSummary> ranks = {Rank(0, 0), Rank(1, 0)};
+  ranks[0].devices = {Device(0, 50)};
+  ranks[1].devices = {Device(0, 40)};
+  EXPECT_THAT(RunRule("device-imbalance", ranks).at(0).title, HasSubstr("rank 0, device 0"));
+  ranks[1].devices[0].compute_ms = 40.1;
+  EXPECT_TRUE(RunRule("device-imbalance", ranks).empty());
+  ranks[0].devices[0].compute_ms = 2;
+  ranks[1].devices[0].compute_ms = 1;
+  EXPECT_TRUE(RunRule("device-imbalance", ranks).empty()) << "an even share would save half a percent";
+}
+
+TEST(DeviceImbalance, CommunicationIsNoWork) {
+  std::vector<RankSummary> ranks = {Rank(0, 0), Rank(1, 0)};
+  ranks[0].devices = {Device(0, 50, 50)};
+  ranks[1].devices = {Device(0, 50, 5)};
+  EXPECT_TRUE(RunRule("device-imbalance", ranks).empty());
+}
+
+TEST(DeviceImbalance, SaysWhereItCannotTell) {
+  EXPECT_EQ(RunRule("device-imbalance", {Rank(0, 0), Rank(1, 0)}).at(0).verdict, Verdict::kNotApplicable);
+  RankSummary rank = Rank(0, 0);
+  rank.devices = {Device(0, 60), Device(1, 30)};
+  rank.steps = 0;
+  EXPECT_EQ(RunRule("device-imbalance", {rank}).at(0).verdict, Verdict::kCannotTell);
+}
+
+TEST(DiagnoseRanks, FindingsAreCompleteAndSortedIn) {
+  std::vector<RankSummary> ranks = {Rank(0, 30), Rank(1, 0)};
+  Report report;
+  Finding smaller;
+  smaller.rule = "host-sync";
+  smaller.severity = Severity::kLow;
+  report.findings = {smaller};
+  DiagnoseRanks(
+      ranks, [](std::string_view) { return std::string(); }, report);
+  ASSERT_EQ(report.findings.size(), 2u);
+  EXPECT_EQ(report.findings[0].rule, "straggler");
+  EXPECT_EQ(report.findings[0].severity, Severity::kHigh);
+  EXPECT_NEAR(report.findings[0].cost_pct, 30, 1e-3);
+  EXPECT_EQ(report.findings[0].id.size(), 12u);
+  EXPECT_NE(report.findings[0].advice, "");
+  ASSERT_EQ(report.rules.size(), 2u);
+  EXPECT_EQ(report.rules[0].verdict, Verdict::kFound);
+  EXPECT_EQ(report.rules[1].verdict, Verdict::kNotApplicable);
+}
+
+}  // namespace
+}  // namespace loopscope

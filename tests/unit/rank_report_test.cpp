@@ -1,0 +1,285 @@
+#include "profiler/commands/rank_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "profiler/commands/diagnosis.h"
+#include "profiler/commands/rank_inputs.h"
+#include "tests/support/capture_builder.h"
+#include "tests/support/nsys_builder.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::CaptureBuilder;
+using test::NsysBuilder;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+RankSummary Summary(const std::string& input, int rank = -1, int ranks = 1) {
+  RankSummary summary;
+  summary.input = input;
+  summary.run.rank = rank;
+  summary.run.ranks = ranks;
+  summary.run.command = {"python", "train.py"};
+  summary.steps = 10;
+  summary.mean_step_ms = 10;
+  summary.own_step_ms.assign(10, 9.0f);
+  return summary;
+}
+
+std::vector<int> Numbers(const RankSelection& selection) {
+  std::vector<int> numbers;
+  for (const RankSummary& one : selection.ranks) numbers.push_back(one.run.rank);
+  return numbers;
+}
+
+std::vector<std::string> Inputs(const RankSelection& selection) {
+  std::vector<std::string> inputs;
+  for (const RankSummary& one : selection.ranks) inputs.push_back(one.input);
+  return inputs;
+}
+
+TEST(SelectRanks, NumbersComeFromTheTracesFirst) {
+  const RankSelection selection = SelectRanks({Summary("rank7.json", 1, 2), Summary("rank8.json", 0, 2)});
+  EXPECT_THAT(Numbers(selection), ElementsAre(0, 1));
+  EXPECT_THAT(Inputs(selection), ElementsAre("rank8.json", "rank7.json"));
+  EXPECT_THAT(selection.warnings, IsEmpty());
+}
+
+TEST(SelectRanks, ThenFromNames) {
+  const RankSelection selection =
+      SelectRanks({Summary("d/a_rank1of3.json"), Summary("d/a_rank-0of3.json"), Summary("d/rank_2/trace.json")});
+  EXPECT_THAT(Numbers(selection), ElementsAre(0, 1, 2));
+  EXPECT_EQ(selection.ranks[2].input, "d/rank_2/trace.json");
+  EXPECT_THAT(selection.warnings, IsEmpty());
+}
+
+TEST(SelectRanks, ThenFromDevicesElseTheyAreCounted) {
+  RankSummary first = Summary("a.sqlite, pid 1"), second = Summary("a.sqlite, pid 2");
+  first.devices.resize(1);
+  first.devices[0].ordinal = 1;
+  second.devices.resize(1);
+  EXPECT_THAT(Inputs(SelectRanks({first, second})), ElementsAre("a.sqlite, pid 2", "a.sqlite, pid 1"));
+  second.devices[0].ordinal = 1;
+  const RankSelection counted = SelectRanks({first, second});
+  EXPECT_THAT(Numbers(counted), ElementsAre(0, 1));
+  EXPECT_THAT(counted.warnings, ElementsAre(HasSubstr("do not tell which rank")));
+}
+
+TEST(SelectRanks, MissingOnesAreNamed) {
+  const RankSelection selection = SelectRanks({Summary("a", 0, 6), Summary("b", 3, 6)});
+  EXPECT_THAT(selection.warnings, ElementsAre("4 of 6 ranks are missing: 1, 2, 4, 5"));
+  EXPECT_THAT(SelectRanks({Summary("a", 0, 2000000), Summary("b", 1, 2000000)}).warnings,
+              ElementsAre("1999998 of 2000000 ranks are missing: 2, 3, 4, 5, 6, 7, 8, 9 …"));
+  EXPECT_THAT(SelectRanks({Summary("a", 1, 2)}).warnings, ElementsAre("1 of 2 ranks is missing: 0"));
+}
+
+TEST(SelectRanks, AnotherRunIsLeftOutAndNamed) {
+  std::vector<RankSummary> all = {Summary("a", 0, 4), Summary("b", 1, 4), Summary("c", 2, 4), Summary("d", 3, 4)};
+  all[0].run.command = {"python", "train.py", "--rank=0", "--port", "29500"};
+  for (int i = 1; i < 4; ++i) all[i].run.command = {"python", "train.py", "--rank=12", "--port", "5"};
+  EXPECT_THAT(SelectRanks(all).warnings, IsEmpty()) << "numbers may differ";
+  all[1].run.command[1] = "other.py";
+  EXPECT_THAT(SelectRanks(all).warnings, Contains("b is left out as of another run: it ran another program"));
+  all[1].run.command[1] = "train.py";
+  all[2].run.ranks = 8;
+  EXPECT_THAT(SelectRanks(all).warnings, Contains("c is left out as of another run: its run has 8 ranks, not 4"));
+  all[2].run.ranks = 4;
+  for (RankSummary& one : all) one.run.started = "2026-05-01T10:00:00Z";
+  all[3].run.started = "2026-05-01T10:09:00Z";
+  EXPECT_THAT(SelectRanks(all).warnings, IsEmpty());
+  all[3].run.started = "2026-05-01T12:00:00Z";
+  const RankSelection selection = SelectRanks(all);
+  EXPECT_THAT(Inputs(selection), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(selection.warnings,
+              ElementsAre("d is left out as of another run: it started 120 minutes after the others",
+                          "1 of 4 ranks is missing: 3"));
+}
+
+TEST(SelectRanks, WhatTrainedNothingBesideRanksIsNoRank) {
+  RankSummary launcher = Summary("torchrun.cap");
+  launcher.steps = 0;
+  EXPECT_THAT(Inputs(SelectRanks({launcher, Summary("a", 0, 2), Summary("b", 1, 2)})), ElementsAre("a", "b"));
+  EXPECT_EQ(SelectRanks({launcher, launcher}).ranks.size(), 2u) << "nothing trained: all stay";
+}
+
+class RankFolder : public testing::Test {
+ protected:
+  RankFolder() {
+    std::string pattern = fs::temp_directory_path() / "loopscope-ranks-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~RankFolder() override { fs::remove_all(folder_); }
+
+  // Twelve steps: `own_ms` of forward and backward, then an all-reduce up to 20 ms.
+  void AddNsys(const std::string& name, double own_ms) const {
+    NsysBuilder nsys(folder_ / name);
+    for (std::int64_t step = 0; step < 12; ++step) {
+      const std::int64_t at = 1'000'000'000 + step * 20'000'000;
+      const std::int64_t own = at + static_cast<std::int64_t>(own_ms * 1e6);
+      nsys.Range(9, 9, "step " + std::to_string(step), at, at + 20'000'000);
+      nsys.Range(9, 9, "backward", at, own);
+      nsys.Kernel(9, 0, 7, "gemm", at, own);
+      nsys.Kernel(9, 0, 8, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", own, at + 20'000'000);
+    }
+    nsys.Close();
+  }
+
+  // A step of 10 ms: an op, then gloo's all-reduce on a thread of its own until the end of the backward pass.
+  void AddGlooCapture(const std::string& name, int rank, std::uint64_t op_ns) const {
+    CaptureBuilder capture;
+    capture.Fact("rank", std::to_string(rank));
+    capture.Fact("ranks", "2");
+    for (std::uint64_t step = 0; step < 12; ++step) {
+      const std::uint64_t at = 1'000'000 + 10'000'000 * step;
+      capture.On(100, 100);
+      capture.Op("aten::linear", at, at + op_ns, wire::kOpGraph | wire::kOpOutermost, static_cast<std::uint32_t>(step));
+      capture.Range(wire::RangeCategory::kBackward, "backward", at + op_ns, at + 8'000'000);
+      capture.Mark(wire::MarkKind::kStepEnd, "optimizer:SGD#1", at + 9'999'999, 32);
+      capture.On(100, 200);
+      capture.Range(wire::RangeCategory::kUser, "gloo:all_reduce", at + op_ns - 500'000, at + 8'000'000);
+    }
+    capture.Save(folder_ / name);
+  }
+
+  void AddCapture(const std::string& name, int steps, int rank, int ranks) const {
+    CaptureBuilder capture;
+    if (rank >= 0) {
+      capture.Fact("rank", std::to_string(rank));
+      capture.Fact("ranks", std::to_string(ranks));
+    }
+    capture.Op("aten::linear", 500, 700, wire::kOpGraph, 1);
+    for (int step = 0; step < steps; ++step) {
+      const std::uint64_t at = 1'000'000 + 10'000'000ull * static_cast<std::uint64_t>(step);
+      capture.Range(wire::RangeCategory::kBackward, "backward", at, at + 4'000'000);
+      capture.Mark(wire::MarkKind::kStepEnd, "optimizer:SGD#1", at + 9'000'000, 32);
+    }
+    fs::create_directories((folder_ / name).parent_path());
+    capture.Save(folder_ / name);
+  }
+
+  Report Read() const {
+    Result<Report> report = ReportFrom(folder_);
+    EXPECT_TRUE(report) << (report ? "" : report.error().Message());
+    return report ? std::move(*report) : Report{};
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RankFolder, TracesOfRanksBecomeOneReport) {
+  AddNsys("rank0.sqlite", 12);
+  AddNsys("rank1.sqlite", 18);
+  AddNsys("rank2.sqlite", 11);
+  std::ofstream(folder_ / "notes.txt") << "not a trace";
+  const Report report = Read();
+  ASSERT_EQ(report.per_rank.size(), 3u);
+  EXPECT_EQ(report.run.ranks, 3);
+  EXPECT_EQ(report.run.rank, 1) << "the rank that the others wait for is shown";
+  EXPECT_TRUE(report.per_rank[1].shown);
+  EXPECT_NEAR(*report.per_rank[0].mean_ms, 20, 1e-6);
+  EXPECT_NEAR(*report.per_rank[0].own_ms, 12, 1e-4);
+  EXPECT_NEAR(*report.per_rank[0].communication_exposed_ms, 8, 1e-4);
+  EXPECT_NEAR(*report.per_rank[2].busy_pct, 100, 1e-6);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].rule, "straggler");
+  // Rank 0's kernels run 6 ms longer than rank 1's, rank 2's 7 ms.
+  EXPECT_NEAR(report.findings[0].cost_ms_per_step, 6.5, 0.01);
+  EXPECT_THAT(report.findings[0].title, HasSubstr("for rank 1"));
+}
+
+TEST_F(RankFolder, TheSameWhateverWasReadFirst) {
+  for (int rank = 0; rank < 6; ++rank) AddNsys("rank" + std::to_string(rank) + ".sqlite", 10);
+  for (int round = 0; round < 3; ++round) {
+    const Report report = Read();
+    EXPECT_EQ(report.run.rank, 0);
+    EXPECT_EQ(report.per_rank.size(), 6u);
+  }
+}
+
+TEST_F(RankFolder, WhatCannotBeReadIsNamedAndTheRestIsUsed) {
+  AddNsys("rank0.sqlite", 12);
+  AddNsys("rank1.sqlite", 12);
+  std::ofstream(folder_ / "rank2.sqlite", std::ios::binary) << std::string("SQLite format 3\0", 16) << "torn";
+  std::ofstream(folder_ / "rank3.nsys-rep") << "report";
+  const Report report = Read();
+  EXPECT_EQ(report.per_rank.size(), 2u);
+  EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("rank2.sqlite: is a damaged SQLite database")));
+  EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("rank3.nsys-rep: is a report of Nsight Systems")));
+}
+
+TEST_F(RankFolder, NothingReadableIsAnError) {
+  std::ofstream(folder_ / "a.nsys-rep") << "report";
+  std::ofstream(folder_ / "b.nsys-rep") << "report";
+  const Result<Report> report = ReportFrom(folder_);
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().Message(), HasSubstr("nsys export --type sqlite"));
+}
+
+TEST_F(RankFolder, CapturesOfALauncherAndItsRanks) {
+  AddCapture("torchrun-1.cap", 0, -1, 0);
+  AddCapture("python-2.cap", 12, 1, 2);
+  AddCapture("python-3.cap", 12, 0, 2);
+  const Report report = Read();
+  ASSERT_EQ(report.per_rank.size(), 2u);
+  EXPECT_THAT(report.per_rank[0].input, HasSubstr("python-3.cap"));
+  EXPECT_NEAR(*report.per_rank[0].mean_ms, 10, 1e-6);
+  EXPECT_FALSE(report.per_rank[0].communication_exposed_ms) << "none was recorded";
+  EXPECT_EQ(report.run.ranks, 2);
+}
+
+TEST_F(RankFolder, GlooTellsTheLateRankOnACpu) {
+  AddGlooCapture("python-2.cap", 0, 3'000'000);
+  AddGlooCapture("python-3.cap", 1, 7'000'000);
+  const Report report = Read();
+  ASSERT_EQ(report.per_rank.size(), 2u);
+  EXPECT_NEAR(*report.per_rank[0].communication_exposed_ms, 5, 1e-3) << "what runs under an operator is not exposed";
+  EXPECT_NEAR(*report.per_rank[1].own_ms, 9, 1e-3);
+  const auto found = std::ranges::find(report.findings, "straggler", &Finding::rule);
+  ASSERT_NE(found, report.findings.end());
+  EXPECT_THAT(found->title, HasSubstr("for rank 1"));
+  EXPECT_NEAR(found->cost_ms_per_step, 4, 1e-3);
+}
+
+TEST_F(RankFolder, OneRankBesideItsWorkersStaysOneReport) {
+  AddCapture("python-1.cap", 12, -1, 0);
+  AddCapture("worker-2.cap", 0, -1, 0);
+  const Report report = Read();
+  EXPECT_THAT(report.per_rank, IsEmpty());
+  EXPECT_NEAR(*report.steps.mean_ms, 10, 1e-6);
+  EXPECT_EQ(report.timeline->trace().threads.size(), 2u) << "the worker is a thread beside it";
+}
+
+TEST_F(RankFolder, RunFoldersOfRanksInOneFolder) {
+  AddCapture("rank0/a.cap", 12, 0, 3);
+  AddCapture("rank2/a.cap", 12, 2, 3);
+  const Report report = Read();
+  EXPECT_EQ(report.per_rank.size(), 2u);
+  EXPECT_THAT(report.quality.warnings, Contains("1 of 3 ranks is missing: 1"));
+}
+
+TEST_F(RankFolder, ProcessesOfOneExportAreRanks) {
+  NsysBuilder nsys(folder_ / "both.sqlite");
+  for (std::int64_t pid : {5, 6}) {
+    for (std::int64_t step = 0; step < 12; ++step) {
+      nsys.Range(pid, 9, "step", step * 1'000'000, step * 1'000'000 + 900'000);
+      nsys.Kernel(pid, pid - 5, 7, "gemm", step * 1'000'000, step * 1'000'000 + 500'000);
+    }
+  }
+  const Result<Report> report = ReportFrom(nsys.Close());
+  ASSERT_TRUE(report) << report.error().Message();
+  ASSERT_EQ(report->per_rank.size(), 2u);
+  EXPECT_THAT(report->per_rank[1].input, HasSubstr("both.sqlite, pid 6"));
+  EXPECT_THAT(report->quality.warnings, testing::Not(Contains(HasSubstr("is shown"))));
+}
+
+}  // namespace
+}  // namespace loopscope
