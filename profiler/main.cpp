@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "profiler/commands/command_table.h"
+#include "profiler/commands/terminal.h"
 
 namespace loopscope {
 namespace {
@@ -17,7 +18,7 @@ int Main(const std::vector<std::string>& arguments) {
   }
   const Result<int> code = options ? FindCommand(options->command)->run(*options) : options.error();
   if (code) return *code;
-  fmt::print(stderr, "loopscope: {}\n", code.error().Message());
+  Say("loopscope: " + code.error().Message());
   return code.error().exit_code;
 }
 
@@ -28,8 +29,8 @@ int main(int argc, char** argv) {
   try {
     return loopscope::Main({argv + 1, argv + argc});
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "loopscope: unexpected: {}\n  please report this with the command that you typed\n",
-               problem.what());
+    loopscope::Say(std::string("loopscope: unexpected: ") + problem.what() +
+                   "\n  please report this with the command that you typed");
     return 2;
   }
 }

@@ -11,6 +11,7 @@
 #include "reports/text_sections.h"
 #include "reports/units.h"
 #include "reports/wording.h"
+#include "reports/worth_most.h"
 
 namespace loopscope {
 namespace {
@@ -33,6 +34,10 @@ void WriteGain(const Report& report, Page& page) {
     const std::string text = HumanSpeedup(*only.speedup, only.ci95) + ", 95% CI: " + Printable(only.verdict, 60);
     page.Entry(kLabel, kMeasured, {text, StyleOf(only.ci95)});
   }
+}
+
+void WriteMost(const std::vector<std::string>& most, std::size_t first, Page& page) {
+  for (std::size_t i = first; i < most.size(); ++i) page.Entry(kLabel + 2, {std::string(kLabel, ' ') + "-"}, {most[i]});
 }
 
 // A bar of `share` (0 … 1) of `columns`, to an eighth of a column.
@@ -81,11 +86,11 @@ Result<void> WriteText(const Report& report, Output& output) {
     return {};
   }
   WriteHeadline(report, page);
+  WriteTrials(report, page);
+  WriteFindings(report, page);
   WriteSteps(report, page);
   WriteGpu(report, page);
   WriteRanks(report, page);
-  WriteFindings(report, page);
-  WriteTrials(report, page);
   WriteTrust(report, page);
   WriteNext(report, page);
   return {};
@@ -99,8 +104,12 @@ void WriteHeadline(const Report& report, Page& page) {
   if (!facts.empty()) page.Entry(kLabel, {""}, {facts, Style::kDim});
   page.Blank();
   WriteGain(report, page);
+  // Of a single pair of commands the gain stands there already; of the findings the first is the diagnosis.
+  const std::vector<std::string> most = WorthMost(report);
+  if (report.combined) WriteMost(most, 0, page);
   const bool diagnosed = Known(report.steps.mean_ms) || report.trials.empty();
   if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {LimitText(report)});
+  if (report.trials.empty()) WriteMost(most, 1, page);
 }
 
 void WriteSteps(const Report& report, Page& page) {

@@ -4,8 +4,12 @@
 
 #include <array>
 
+#include "reports/text_page.h"
+
 namespace loopscope {
 namespace {
+
+constexpr std::size_t kSummaryColumn = 14;
 
 constexpr std::array<Command, 8> kCommands = {{
     {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
@@ -42,11 +46,21 @@ const Command* FindCommand(std::string_view id) {
 }
 
 std::string GeneralHelp() {
-  std::string text =
-      "Finds what slows a training loop, says where, and proves each fix by measuring it.\n\n"
-      "Usage: loopscope COMMAND [options] [-- CMD…]\n\nCommands:\n";
-  for (const Command& command : kCommands) text += fmt::format("  {:<11} {}\n", command.id, command.summary);
-  return text + "\n`loopscope COMMAND --help` tells the options of one; `loopscope --version` the version.\n";
+  Output output;
+  Page page(output);
+  page.Line({{"Finds what slows a training loop, says where, and proves each fix by measuring."}});
+  page.Blank();
+  page.Line({{"Usage: loopscope COMMAND [options] [-- CMD…]"}});
+  page.Heading("Commands:");
+  for (const Command& command : kCommands) {
+    page.Entry(kSummaryColumn, {"  " + std::string(command.id)}, {command.summary});
+  }
+  page.Heading("Start with:");
+  page.Line({{"  loopscope run -- python train.py      # or any program that uses LibTorch"}});
+  page.Blank();
+  page.Line({{"`loopscope COMMAND --help` tells the options of a command, `loopscope --version`"}});
+  page.Line({{"the version. Behind `--` stands your own command, as you always start it."}});
+  return output.bytes;
 }
 
 }  // namespace loopscope

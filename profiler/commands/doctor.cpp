@@ -10,7 +10,9 @@
 #include "profiler/commands/output_folder.h"
 #include "profiler/commands/probe_paths.h"
 #include "profiler/commands/program_kind.h"
+#include "profiler/commands/terminal.h"
 #include "profiler/core/host.h"
+#include "reports/text_page.h"
 
 namespace loopscope {
 namespace {
@@ -21,83 +23,99 @@ constexpr std::uintmax_t kEnoughSpace = 4ull << 30;  // captures of a long diagn
 
 enum class State { kOk, kLimited, kMissing };
 
-void Line(State state, std::string_view what, const std::string& facts, std::string_view next = "") {
-  constexpr std::string_view kWords[] = {"ok", "limited", "missing"};
-  fmt::print("{:<8} {:<14} {}\n", kWords[static_cast<int>(state)], what, facts);
-  if (!next.empty()) fmt::print("{:<23} -> {}\n", "", next);
-}
+constexpr std::size_t kFactColumn = 24;
 
-void Processor(const Host& host) {
+// One line for each thing looked at, what to do about it below.
+class Sheet {
+ public:
+  void Line(State state, std::string_view what, const std::string& facts, std::string_view next = "") {
+    constexpr std::string_view kWords[] = {"ok", "limited", "missing"};
+    constexpr Style kStyles[] = {Style::kGreen, Style::kYellow, Style::kRed};
+    const int index = static_cast<int>(state);
+    page_.Entry(kFactColumn, {fmt::format("{:<8} {:<14}", kWords[index], what), kStyles[index]}, {facts});
+    if (!next.empty()) page_.Entry(kFactColumn + 3, {std::string(kFactColumn, ' ') + "->"}, {next});
+  }
+  const Output& output() const { return output_; }
+
+ private:
+  Output output_ = StandardOutput();
+  Page page_{output_};
+};
+
+void Processor(const Host& host, Sheet& sheet) {
   const std::string facts = fmt::format("{}, {} core{}", host.cpu, host.cores, host.cores == 1 ? "" : "s");
   if (host.cores > 1) {
-    Line(State::kOk, "processor", facts);
+    sheet.Line(State::kOk, "processor", facts);
   } else {
-    Line(State::kLimited, "processor", facts, "with one core, loader workers take time from training");
+    sheet.Line(State::kLimited, "processor", facts, "with one core, loader workers take time from training");
   }
-  Line(host.features.empty() ? State::kLimited : State::kOk, "16-bit maths",
-       host.features.empty() ? "no avx512_bf16, amx_bf16 or avx512_fp16"
-                             : fmt::format("{}", fmt::join(host.features, ", ")),
-       host.features.empty() ? "amp brings little on this processor" : "");
+  sheet.Line(host.features.empty() ? State::kLimited : State::kOk, "16-bit maths",
+             host.features.empty() ? "no avx512_bf16, amx_bf16 or avx512_fp16"
+                                   : fmt::format("{}", fmt::join(host.features, ", ")),
+             host.features.empty() ? "amp brings little on this processor" : "");
 }
 
-void Contained(const Scratch& scratch) {
+void Contained(const Scratch& scratch, Sheet& sheet) {
   const Containment containment = DetectContainment(scratch.path(), fs::current_path());
   if (containment.kind == ContainmentKind::kOverlay) {
-    Line(containment.in_memory ? State::kLimited : State::kOk, "containment", containment.Describe(),
-         containment.in_memory ? "set TMPDIR to a folder on a local disk to keep what launches write out of memory"
-                               : "");
+    sheet.Line(containment.in_memory ? State::kLimited : State::kOk, "containment", containment.Describe(),
+               containment.in_memory
+                   ? "set TMPDIR to a folder on a local disk to keep what launches write out of memory"
+                   : "");
   } else if (containment.kind == ContainmentKind::kCopy) {
-    Line(State::kLimited, "containment", containment.Describe(),
-         "allow user namespaces, or run as root, for an overlay");
+    sheet.Line(State::kLimited, "containment", containment.Describe(),
+               "allow user namespaces, or run as root, for an overlay");
   } else {
-    Line(State::kMissing, "containment", containment.Describe(), "prove and ab need --allow-writes here");
+    sheet.Line(State::kMissing, "containment", containment.Describe(), "prove and ab need --allow-writes here");
   }
-  for (const std::string& note : containment.notes) Line(State::kLimited, "", note);
+  for (const std::string& note : containment.notes) sheet.Line(State::kLimited, "", note);
 }
 
-void Space(const Scratch& scratch) {
+void Space(const Scratch& scratch, Sheet& sheet) {
   std::error_code error;
   const fs::space_info space = fs::space(scratch.path(), error);
   const std::string facts =
       fmt::format("{:.1f} GiB free in {}", double(space.available) / (1u << 30), scratch.path().parent_path().native());
   const bool enough = !error && space.available >= kEnoughSpace;
-  Line(enough ? State::kOk : State::kLimited, "disk", facts, enough ? "" : "set TMPDIR to a folder with more space");
+  sheet.Line(enough ? State::kOk : State::kLimited, "disk", facts,
+             enough ? "" : "set TMPDIR to a folder with more space");
 }
 
-void Probes() {
+void Probes(Sheet& sheet) {
   const auto probes = FindProbes(ExecutableFolder());
-  if (!probes) return Line(State::kMissing, "probes", probes.error().what, probes.error().next);
+  if (!probes) return sheet.Line(State::kMissing, "probes", probes.error().what, probes.error().next);
   const fs::path folder = probes->preload.parent_path();
   const bool torch = fs::exists(folder / "libloopscope_torch.so");
   std::string version;
   std::ifstream(folder / "torch_version") >> version;
   const std::string facts = folder.native() + (version.empty() ? "" : ", built for LibTorch " + version);
-  Line(torch ? State::kOk : State::kLimited, "probes", facts,
-       torch ? "" : "without libloopscope_torch.so only steps are seen");
-  Line(probes->nvtx.empty() ? State::kLimited : State::kOk, "NVTX",
-       probes->nvtx.empty() ? "no probe" : "ranges are seen",
-       probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
+  sheet.Line(torch ? State::kOk : State::kLimited, "probes", facts,
+             torch ? "" : "without libloopscope_torch.so only steps are seen");
+  sheet.Line(probes->nvtx.empty() ? State::kLimited : State::kOk, "NVTX",
+             probes->nvtx.empty() ? "no probe" : "ranges are seen",
+             probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
 }
 
-void Gpu(const Host& host) {
+void Gpu(const Host& host, Sheet& sheet) {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (host.gpus.empty() && !driver) return Line(State::kMissing, "GPU", "no driver: programs are seen on the CPU only");
-  Line(State::kLimited, "GPU", fmt::format("{}", fmt::join(host.gpus, ", ")),
-       "GPU facts are not recorded yet; the host side is");
+  if (host.gpus.empty() && !driver)
+    return sheet.Line(State::kMissing, "GPU", "no driver: programs are seen on the CPU only");
+  sheet.Line(State::kLimited, "GPU", fmt::format("{}", fmt::join(host.gpus, ", ")),
+             "GPU facts are not recorded yet; the host side is");
 }
 
-void ForProgram(const std::string& word) {
+void ForProgram(const std::string& word, Sheet& sheet) {
   const Program program = InspectProgram(word);
   if (program.kind == ProgramKind::kMissing) {
-    return Line(State::kMissing, "program", word + ": no such command", "check the spelling, or give its path");
+    return sheet.Line(State::kMissing, "program", word + ": no such command", "check the spelling, or give its path");
   }
   const std::vector<std::string> libraries = LinkedLibraries(program);
   const auto torch = std::find_if(libraries.begin(), libraries.end(),
                                   [](const std::string& path) { return path.find("libtorch_cpu.so") != path.npos; });
-  if (torch != libraries.end()) return Line(State::kOk, "program", "linked with " + *torch);
+  if (torch != libraries.end()) return sheet.Line(State::kOk, "program", "linked with " + *torch);
   const bool script = program.kind == ProgramKind::kScript;
-  Line(script ? State::kLimited : State::kMissing, "program", WhyNoLibTorch(program),
-       script ? "programs that the script starts are seen if they are linked with LibTorch" : "");
+  sheet.Line(script ? State::kLimited : State::kMissing, "program", WhyNoLibTorch(program),
+             script ? "programs that the script starts are seen if they are linked with LibTorch" : "");
 }
 
 }  // namespace
@@ -105,16 +123,18 @@ void ForProgram(const std::string& word) {
 Result<int> DoctorCommand(const Options& options) {
   const Host host = ThisHost();
   auto scratch = Scratch::Make();
-  Processor(host);
+  Sheet sheet;
+  Processor(host, sheet);
   if (scratch) {
-    Contained(*scratch);
-    Space(*scratch);
+    Contained(*scratch, sheet);
+    Space(*scratch, sheet);
   } else {
-    Line(State::kMissing, "disk", scratch.error().Message(), "");
+    sheet.Line(State::kMissing, "disk", scratch.error().Message(), "");
   }
-  Probes();
-  Gpu(host);
-  if (!options.program.empty()) ForProgram(options.program.front());
+  Probes(sheet);
+  Gpu(host, sheet);
+  if (!options.program.empty()) ForProgram(options.program.front(), sheet);
+  Print(sheet.output());
   return 0;
 }
 

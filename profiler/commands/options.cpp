@@ -9,11 +9,14 @@
 #include "profiler/commands/config.h"
 #include "profiler/commands/option_values.h"
 #include "reports/formats.h"
+#include "reports/text_page.h"
 
 namespace loopscope {
 namespace {
 
 using Words = std::vector<std::string>;
+
+constexpr std::size_t kHelpColumn = 28;
 
 std::string FormatNames() {
   std::string names;
@@ -50,9 +53,15 @@ CLI::Option* Last(CLI::Option* option, const char* shown) {
 
 class Help : public CLI::Formatter {
  public:
-  explicit Help(const Command& command) : command_(command) { column_width(28); }
+  explicit Help(const Command& command) : command_(command) {}
   std::string make_usage(const CLI::App*, std::string) const override {
     return fmt::format("Usage: loopscope {}\n", command_.usage);
+  }
+  std::string make_option(const CLI::Option* option, bool positional) const override {
+    Output output;
+    const std::string name = "  " + make_option_name(option, positional) + make_option_opts(option);
+    Page(output).Entry(kHelpColumn, {name}, {make_option_desc(option)});
+    return output.bytes;
   }
 
  private:

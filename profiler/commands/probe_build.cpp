@@ -14,6 +14,7 @@
 #include "profiler/commands/launch_environment.h"
 #include "profiler/commands/process.h"
 #include "profiler/commands/program_kind.h"
+#include "profiler/commands/terminal.h"
 #include "profiler/core/host.h"
 
 namespace loopscope {
@@ -226,12 +227,12 @@ void OfferProbe(const ProbePaths& probes, const std::vector<std::string>& comman
   const std::string lack = fmt::format("there is no probe for torch {} of {}", torch->version, interpreter);
   if (!yes &&
       !SaysYes(fmt::format("loopscope: {}: build one now (about a minute, kept in {})?", lack, cache.native()))) {
-    fmt::print(stderr, "loopscope: {}: its operators will not be seen; --yes builds one (about a minute)\n", lack);
+    Say("loopscope: " + lack + ": its operators will not be seen; --yes builds one (about a minute)");
     return;
   }
-  fmt::print(stderr, "loopscope: building a probe for torch {}\n", torch->version);
+  Say("loopscope: building a probe for torch " + torch->version);
   if (const auto done = BuildProbe(probes, *torch, signals); !done) {
-    fmt::print(stderr, "loopscope: {}\n", done.error().Message());
+    Say("loopscope: " + done.error().Message());
   }
 }
 

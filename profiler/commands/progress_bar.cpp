@@ -1,22 +1,19 @@
 #include "profiler/commands/progress_bar.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "profiler/commands/terminal.h"
+#include "reports/printable.h"
+
 namespace loopscope {
 namespace {
 
 constexpr int kBarColumns = 20;
-
-int Columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
 
 double Share(const Progress& progress) {
   return progress.total > 0 ? std::clamp(double(progress.done) / progress.total, 0.0, 1.0) : 0;
@@ -37,11 +34,11 @@ std::string ProgressLine(const Progress& progress, int columns) {
                                  progress.done, progress.total);
   if (progress.seconds_left >= 0) line += fmt::format("  {} left", TimeText(progress.seconds_left));
   if (!progress.what.empty()) line += "  " + progress.what;
-  return line.substr(0, static_cast<std::size_t>(std::max(columns, 1)));
+  return Printable(line, static_cast<std::size_t>(std::max(columns, 1)));
 }
 
-ProgressBar::ProgressBar(bool quiet, bool color)
-    : quiet_(quiet), terminal_(isatty(STDERR_FILENO)), color_(color && terminal_) {}
+ProgressBar::ProgressBar(bool quiet, bool no_color)
+    : quiet_(quiet), terminal_(isatty(STDERR_FILENO)), color_(WantsColor(STDERR_FILENO, no_color)) {}
 
 void ProgressBar::Clear() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
@@ -52,13 +49,13 @@ void ProgressBar::Clear() {
 void ProgressBar::Say(const std::string& line) {
   if (quiet_) return;
   Clear();
-  fmt::print(stderr, "{}\n", line);
+  loopscope::Say(line);
 }
 
 void ProgressBar::Show(const Progress& progress) {
   if (quiet_) return;
   if (terminal_) {
-    const std::string line = ProgressLine(progress, Columns() - 1);
+    const std::string line = ProgressLine(progress, ColumnsOf(STDERR_FILENO) - 1);
     fmt::print(stderr, "\r\033[K{}{}{}", color_ ? "\033[36m" : "", line, color_ ? "\033[0m" : "");
     std::fflush(stderr);
     drawn_ = true;

@@ -9,7 +9,7 @@ namespace loopscope {
 
 class ProgressBar {
  public:
-  ProgressBar(bool quiet, bool color);
+  ProgressBar(bool quiet, bool no_color);
   ~ProgressBar() { Clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

@@ -4,6 +4,7 @@
 #include "profiler/commands/definitions.h"
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/report_output.h"
+#include "profiler/commands/terminal.h"
 
 namespace loopscope {
 // Every input is tried; the first that fails gives the exit code.
@@ -20,7 +21,7 @@ Result<int> ReportCommand(const Options& options) {
     Result<void> written = report ? ApplyDefinitions(options.definitions, *report) : report.error();
     if (written) written = WriteReport(*report, options, "");
     if (written) continue;
-    if (!code) fmt::print(stderr, "loopscope: {}\n", written.error().Message());
+    if (!code) Say("loopscope: " + written.error().Message());
     if (code) code = written.error();
   }
   return code;

@@ -1,35 +1,16 @@
 #include "profiler/commands/report_output.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "profiler/commands/terminal.h"
 #include "reports/formats.h"
 
 namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kPlainColumns = 80, kMostColumns = 120;
-
-Output Terminal(const Options& options) {
-  Output output;
-  const char* const no_color = std::getenv("NO_COLOR");
-  const bool terminal = isatty(STDOUT_FILENO);
-  output.color = terminal && !options.no_color && !(no_color && *no_color);
-  output.columns = kPlainColumns;
-  winsize size{};
-  if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    output.columns = std::clamp<int>(size.ws_col, kPlainColumns, kMostColumns);
-  }
-  return output;
-}
 
 Result<void> WriteAs(const std::string& format, const Report& report, const fs::path& file) {
   Output output;
@@ -62,9 +43,9 @@ Result<void> WriteReport(const Report& report, const Options& options, const fs:
   for (const auto& [format, file] : files) {
     if (auto written = WriteAs(format, report, file); !written) result = written;
   }
-  Output output = Terminal(options);
+  Output output = StandardOutput(options.no_color);
   if (const auto made = FindFormat(options.format)->write(report, output); !made) return made;
-  std::fwrite(output.bytes.data(), 1, output.bytes.size(), stdout);
+  Print(output);
   if (std::fflush(stdout) != 0 && errno != EPIPE) return Error{std::strerror(errno), "standard output", "free space"};
   return result;
 }

@@ -7,11 +7,16 @@
 #include "analyzers/rule_texts.h"
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/option_values.h"
+#include "profiler/commands/terminal.h"
 #include "profiler/treatments/treatments.h"
+#include "reports/reflow.h"
+#include "reports/text_page.h"
 
 namespace loopscope {
 
 namespace {
+
+constexpr std::size_t kTitleColumn = 25;
 
 // Those of one rank's trace, then those over ranks.
 std::vector<std::string> RuleIds() {
@@ -26,10 +31,15 @@ std::vector<std::string> RuleIds() {
 Result<int> RulesCommand(const Options& options) {
   const std::vector<std::string> ids = RuleIds();
   if (options.inputs.empty()) {
+    Output output = StandardOutput();
+    Page page(output);
     for (const std::string& id : ids) {
       const Treatment* const cure = TreatmentFor(id);
-      fmt::print("{:<24} {:<22} {}\n", id, cure ? cure->id : "-", RuleTitle(id));
+      page.Entry(kTitleColumn, {id}, {cure ? fmt::format("{}; try {}", RuleTitle(id), cure->id) : RuleTitle(id)});
     }
+    page.Blank();
+    page.Line({{"`loopscope rules ID` prints one: when it fires, what to do, where that is from."}});
+    Print(output);
     return 0;
   }
   const std::string& id = options.inputs.front();
@@ -38,7 +48,7 @@ Result<int> RulesCommand(const Options& options) {
     return Error{"unknown rule `" + id + "`", "rules",
                  nearest.empty() ? "`loopscope rules` lists them" : "did you mean `" + nearest + "`?"};
   }
-  fmt::print("{}", RuleText(id));
+  fmt::print("{}", Reflowed(RuleText(id), static_cast<std::size_t>(StandardOutput().columns)));
   return 0;
 }
 

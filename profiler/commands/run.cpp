@@ -3,6 +3,7 @@
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/session.h"
+#include "profiler/commands/terminal.h"
 
 namespace loopscope {
 namespace {
@@ -18,7 +19,7 @@ Result<int> RunCommand(const Options& options) {
   const auto diagnosed = (*session)->Diagnose(DiagnosisSpec(options, kDefaultSteps), (*session)->output());
   if (!diagnosed) return diagnosed.error();
   const auto written = WriteReport(diagnosed->report, options, (*session)->output());
-  if (diagnosed->failure) fmt::print(stderr, "loopscope: {}\n", diagnosed->failure->Message());
+  if (diagnosed->failure) Say("loopscope: " + diagnosed->failure->Message());
   if (!written) return written.error();
   return diagnosed->launched.end.status;
 }

@@ -10,6 +10,7 @@
 #include "profiler/commands/probe_paths.h"
 #include "profiler/commands/rank_inputs.h"
 #include "profiler/commands/rank_report.h"
+#include "profiler/commands/terminal.h"
 #include "profiler/commands/unreachable.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/run_json.h"
@@ -34,7 +35,7 @@ Result<void> CheckReach(const Options& options, bool trials) {
     const auto why = WhyUnreachable(program);
     if (!why) continue;
     if (trials) return Error{"the program cannot be observed", Shown(program), *why, 3};
-    fmt::print(stderr, "loopscope: this run is not observed: {}\n", *why);
+    Say("loopscope: this run is not observed: " + *why);
   }
   return {};
 }
@@ -78,7 +79,7 @@ Session::Session(const Options& options, fs::path output, Scratch scratch)
     : options_(options),
       output_(std::move(output)),
       scratch_(std::move(scratch)),
-      bar_(options.quiet, !options.no_color) {}
+      bar_(options.quiet, options.no_color) {}
 
 Result<std::optional<Containment>> Session::Contain() const {
   const Containment containment = DetectContainment(scratch_.path(), fs::current_path());

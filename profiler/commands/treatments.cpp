@@ -4,10 +4,14 @@
 
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/option_values.h"
+#include "profiler/commands/terminal.h"
 #include "profiler/core/host.h"
+#include "reports/text_page.h"
 
 namespace loopscope {
 namespace {
+
+constexpr std::size_t kSummaryColumn = 37, kFactColumn = 21;
 
 std::string_view MetricText(Metric metric) {
   switch (metric) {
@@ -25,30 +29,44 @@ std::string Joined(std::span<const std::string_view> items) {
   return items.empty() ? "-" : fmt::format("{}", fmt::join(items, ", "));
 }
 
-void Print(const Treatment& treatment) {
+std::string SamenessText(const Treatment& treatment) {
+  const std::string name(ExactnessName(treatment.exactness));
+  return treatment.condition.empty() ? name : name + ": " + std::string(treatment.condition);
+}
+
+void Write(const Treatment& treatment, Page& page) {
   const std::vector<std::string> values = treatment.values(Finding{}, ThisHost());
-  fmt::print("{}: {}\n\n", treatment.id, treatment.summary);
-  fmt::print("  values tried here  {}\n",
-             values.empty() ? "none on this machine" : fmt::format("{}", fmt::join(values, ", ")));
-  fmt::print("  cures              {}\n", Joined(treatment.cures));
-  fmt::print("  judged by          {}\n", MetricText(treatment.metric));
-  fmt::print("  same training      {}{}{}\n", ExactnessName(treatment.exactness),
-             treatment.condition.empty() ? "" : ": ", treatment.condition);
-  fmt::print("  applied by         {}\n", Joined(treatment.appliers));
+  page.Entry(0, {""}, {fmt::format("{}: {}", treatment.id, treatment.summary)});
+  page.Blank();
+  const auto row = [&page](std::string_view label, const std::string& text) {
+    page.Entry(kFactColumn, {"  " + std::string(label)}, {text});
+  };
+  row("values tried here", values.empty() ? "none on this machine" : fmt::format("{}", fmt::join(values, ", ")));
+  row("cures", Joined(treatment.cures));
+  row("judged by", std::string(MetricText(treatment.metric)));
+  row("same training", SamenessText(treatment));
+  row("applied by", Joined(treatment.appliers));
+}
+
+void WriteAll(Page& page) {
+  for (const Treatment* treatment : AllTreatments()) {
+    page.Entry(kSummaryColumn, {fmt::format("{:<18} {:<17}", treatment->id, ExactnessName(treatment->exactness))},
+               {treatment->summary});
+  }
+  page.Blank();
+  page.Line({{"`loopscope treatments ID` prints one: the values tried, and who applies them."}});
 }
 
 }  // namespace
 
 Result<int> TreatmentsCommand(const Options& options) {
-  if (options.inputs.empty()) {
-    for (const Treatment* treatment : AllTreatments()) {
-      fmt::print("{:<18} {:<17} {}\n", treatment->id, ExactnessName(treatment->exactness), treatment->summary);
-    }
-    return 0;
-  }
-  const std::string& id = options.inputs.front();
-  if (const Treatment* treatment = FindTreatment(id)) {
-    Print(*treatment);
+  Output output = StandardOutput();
+  Page page(output);
+  const std::string id = options.inputs.empty() ? "" : options.inputs.front();
+  const Treatment* const found = FindTreatment(id);
+  if (found || options.inputs.empty()) {
+    found ? Write(*found, page) : WriteAll(page);
+    Print(output);
     return 0;
   }
   std::vector<std::string> ids;

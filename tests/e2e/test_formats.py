@@ -50,6 +50,15 @@ def test_sarif_holds_to_its_schema(samples):
         assert errors == [], name
 
 
+def test_sarif_is_understood_by_another_program(samples):
+    sarif = pytest.importorskip("sarif_pydantic").Sarif
+    for name, text in samples("sarif").items():
+        results = sarif.model_validate_json(text).runs[0].results
+        assert [one.rule_id for one in results] == [one["ruleId"] for one in json.loads(text)["runs"][0]["results"]], name
+    with pytest.raises(ValueError, match="level"):
+        sarif.model_validate_json(samples("sarif")["sample"].replace('"level": "error"', '"level": "severe"'))
+
+
 @pytest.mark.parametrize("path", [["version"], ["runs"], ["runs", 0, "tool"], ["runs", 0, "results", 0, "message"]])
 def test_the_sarif_schema_tells_right_from_wrong(samples, path):
     schema = json.loads((DATA / "sarif.schema.json").read_text())
@@ -82,6 +91,17 @@ def test_junit_holds_to_its_schema(samples):
         assert errors == [], name
     spoilt = samples("junit")["sample"].replace('classname="', 'class="', 1)
     assert not schema.is_valid(tree.fromstring(spoilt.encode()))
+
+
+def test_junit_is_what_jenkins_takes(samples):
+    schema = xmlschema.XMLSchema(str(DATA / "jenkins-junit.xsd"))
+    for name, text in samples("junit").items():
+        errors = [f"{error.path}: {error.reason}" for error in schema.iter_errors(tree.fromstring(text.encode()))]
+        assert errors == [], name
+    for right, wrong in [("<testcase classname=", "<testcase class="), ("<failure type=", "<failure kind="), ('" time="0"', '" time="x"')]:
+        assert right in samples("junit")["sample"]
+        spoilt = samples("junit")["sample"].replace(right, wrong, 1)
+        assert not schema.is_valid(tree.fromstring(spoilt.encode())), wrong
 
 
 def test_junit_counts_its_cases(samples):

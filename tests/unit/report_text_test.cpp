@@ -9,6 +9,7 @@
 
 #include "reports/formats.h"
 #include "reports/printable.h"
+#include "reports/reflow.h"
 #include "reports/units.h"
 #include "tests/support/sample_report.h"
 
@@ -115,6 +116,52 @@ TEST(TextReport, MakesHostileTextInertAndKeepsItsWidth) {
       EXPECT_LT(text.size(), 200'000u);
     }
   }
+}
+
+TEST(TextReport, FitsTheTerminalWhateverItTells) {
+  Report ranks = test::SampleReport();
+  for (int rank = 0; rank < 30; ++rank) {
+    RankRow row;
+    row.rank = rank * 12345;
+    row.input = "/data/" + std::string(300, 'r') + std::to_string(rank);
+    row.mean_ms = row.own_ms = row.communication_exposed_ms = row.loader_wait_ms = 1e9 / (rank + 1);
+    row.busy_pct = 99.9;
+    row.shown = rank == 3;
+    ranks.per_rank.push_back(row);
+  }
+  Report compared = test::SampleReport();
+  compared.compare = test::SampleComparison();
+  Report wide = test::SampleReport();
+  wide.steps.mean_ms = wide.steps.p50_ms = wide.steps.p95_ms = 1.23456e8;
+  wide.run.command.assign(40, "--an-option-of-a-script=/with/a/long/path");
+  for (Finding& finding : wide.findings) {
+    finding.evidence.assign(4, {"reads", 1, Where{"/home/ann/" + std::string(200, 'd') + "/loop.py", 120, "f"}});
+  }
+  for (TrialRow& trial : wide.trials) trial.applied = {{"t", std::string(200, 'p') + ".py:forward", "off", "on", 0}};
+  for (const Report& report : {test::SampleReport(), Report(), ranks, compared, wide}) {
+    for (const int columns : {80, 120}) EXPECT_LE(WidestLine(Text(report, false, columns)), std::size_t(columns));
+  }
+}
+
+TEST(TextReport, BeginsWithWhatIsWorthMost) {
+  Report report = test::SampleReport();
+  EXPECT_THAT(Text(report),
+              HasSubstr("n=6\n           - 1.42x [1.37, 1.47] by debug=off, loop.cpp:120 in TrainEpoch\n"));
+  report.trials.clear();
+  report.combined.reset();
+  EXPECT_THAT(Text(report), HasSubstr("each 120 ms step.\n           - up to 21.5 ms of a step (18 %): the loop waits "
+                                      "21.5 ms per step for\n             its loader, /opt/data/reader.cpp in Next\n"));
+}
+
+TEST(Reflow, FillsParagraphsAndItemsOnly) {
+  EXPECT_EQ(Reflowed("# a heading that is longer than the line\n\none two\nthree four five\n", 20),
+            "# a heading that is longer than the line\n\none two three four\nfive\n");
+  EXPECT_EQ(Reflowed("- an item that\n  goes on and on\n- next\n", 20), "- an item that goes\n  on and on\n- next\n");
+  EXPECT_EQ(Reflowed("1. first, at length, and more\n", 20), "1. first, at length,\n   and more\n");
+  EXPECT_EQ(Reflowed("```\nlong  code stays as it is, always\n```\nx\ny\n", 20),
+            "```\nlong  code stays as it is, always\n```\nx y\n");
+  EXPECT_EQ(Reflowed("| a | b |\n|---|---|\n| 1 | 2 |\n", 20), "| a | b |\n|---|---|\n| 1 | 2 |\n");
+  EXPECT_EQ(Reflowed("", 20), "");
 }
 
 TEST(Printable, ReplacesWhatATerminalWouldObey) {
