@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "profiler/core/op_names.h"
+#include "profiler/importers/inferred_flags.h"
 #include "profiler/importers/json_cursor.h"
 #include "profiler/importers/kineto_details.h"
 #include "profiler/importers/kineto_inputs.h"
@@ -44,34 +45,6 @@ std::vector<Sighting> InOrder(const std::vector<std::unique_ptr<KinetoShard>>& s
   }
   std::ranges::sort(all);
   return all;
-}
-
-// A forward op carries the number that the next graph node will get: it made a node when the number is higher in the
-// next such op after it.
-void MarkGraphOps(const std::vector<std::uint8_t>& backward_names, std::vector<Event>& events) {
-  std::vector<std::pair<std::int64_t, std::uint32_t>> later;  // (start, sequence) of ops behind, the nearest last
-  for (std::size_t i = events.size(); i-- > 0;) {
-    Event& op = events[i];
-    if (op.kind != EventKind::kOp) continue;
-    if (op.forward_thread != 0 || backward_names[op.name] == kBackwardNode) {
-      op.sub = 1;
-      continue;
-    }
-    if (op.sequence == kNone) continue;
-    op.flags |= wire::kOpGradMode;
-    while (!later.empty() && later.back().first < op.end_ns) later.pop_back();
-    if (!later.empty() && later.back().second > op.sequence) op.flags |= wire::kOpGraph;
-    later.emplace_back(op.start_ns, op.sequence);
-  }
-}
-
-void MarkOutermostOps(std::vector<Event>& events) {
-  std::int64_t covered_to = INT64_MIN;
-  for (Event& event : events) {
-    if (event.kind != EventKind::kOp || event.start_ns < covered_to) continue;
-    event.flags |= wire::kOpOutermost;
-    covered_to = event.end_ns;
-  }
 }
 
 }  // namespace
@@ -211,7 +184,10 @@ void KinetoMerge::MergeThread(MergedThread& merged) const {
     std::ranges::merge(events, calls, std::back_inserter(all), before);
     events = std::move(all);
   }
-  MarkGraphOps(backward_names_, events);
+  const auto is_backward = [&](const Event& op) {
+    return op.forward_thread != 0 || backward_names_[op.name] == kBackwardNode;
+  };
+  MarkGraphOps(is_backward, events);
   MarkOutermostOps(events);
 }
 

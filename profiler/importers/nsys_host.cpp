@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "profiler/importers/inferred_flags.h"
 #include "profiler/importers/nsys_names.h"
 #include "profiler/importers/nsys_processes.h"
 
@@ -19,33 +20,6 @@ bool IsBackwardName(std::string_view name) {
   while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
   return name.ends_with("Backward") || name.starts_with("autograd::engine::") ||
          name == "torch::autograd::AccumulateGrad";
-}
-
-// emit_nvtx writes the number that the next graph node will get: an op made a node when the number is higher in the
-// next op after it.
-void MarkGraphOps(const std::vector<std::string>& strings, std::vector<Event>& events) {
-  std::vector<std::pair<std::int64_t, std::uint32_t>> later;  // (start, sequence) of ops behind, the nearest last
-  for (std::size_t i = events.size(); i-- > 0;) {
-    Event& op = events[i];
-    if (op.kind != EventKind::kOp || op.sequence == kNone) continue;
-    if (IsBackwardName(strings[op.name])) {
-      op.sub = 1;
-      continue;
-    }
-    op.flags |= wire::kOpGradMode;
-    while (!later.empty() && later.back().first < op.end_ns) later.pop_back();
-    if (!later.empty() && later.back().second > op.sequence) op.flags |= wire::kOpGraph;
-    later.emplace_back(op.start_ns, op.sequence);
-  }
-}
-
-void MarkOutermostOps(std::vector<Event>& events) {
-  std::int64_t covered_to = INT64_MIN;
-  for (Event& event : events) {
-    if (event.kind != EventKind::kOp || event.start_ns < covered_to) continue;
-    event.flags |= wire::kOpOutermost;
-    covered_to = event.end_ns;
-  }
 }
 
 }  // namespace
@@ -157,11 +131,14 @@ void NsysTableReader::ReadThreadNames() {
 }
 
 void NsysTableReader::OrderThreads(NsysProcess& process) {
+  const auto is_backward = [&](const Event& op) {
+    return op.sequence != kNone && IsBackwardName(tables_.strings[op.name]);
+  };
   for (Thread& thread : process.threads) {
     std::ranges::stable_sort(thread.events, [](const Event& a, const Event& b) {
       return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
     });
-    MarkGraphOps(tables_.strings, thread.events);
+    MarkGraphOps(is_backward, thread.events);
     MarkOutermostOps(thread.events);
   }
 }
