@@ -1,5 +1,6 @@
 // loopscope COMMAND …: errors come together here, and nowhere else is anything said about them.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,13 @@
 
 namespace loopscope {
 namespace {
+
+// What is as long as a trace goes back to the system when it is freed. By itself the C library would soon put it on the
+// heap, where the pieces between keep it.
+void KeepHeapSmall() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 2 << 20);
+}
 
 int Main(const std::vector<std::string>& arguments) {
   const Result<Options> options = ParseOptions(arguments);
@@ -27,6 +35,7 @@ int Main(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   try {
+    loopscope::KeepHeapSmall();
     return loopscope::Main({argv + 1, argv + argc});
   } catch (const std::exception& problem) {
     loopscope::Say(std::string("loopscope: unexpected: ") + problem.what() +

@@ -49,8 +49,10 @@ struct Collected {
       if (call != HostCall::kIssue) blocking.push_back({time, call == HostCall::kCopyToDevice});
     }
     if (!Issues(event) || event.end_ns <= covered_ns) return;
+    // Bridged at once: one interval for each op of a long trace is too many to keep.
+    const bool goes_on = covered_ns != INT64_MIN && event.start_ns <= covered_ns + kMaxIssueGapNs;
     covered_ns = event.end_ns;
-    issuing.push_back(time);
+    goes_on ? void(issuing.back().end_ns = event.end_ns) : issuing.push_back(time);
   }
 };
 

@@ -12,6 +12,7 @@ bool IsWork(const DeviceEvent& event) {
 
 std::vector<Interval> WorkOf(const Device& device, bool (*accepts)(DeviceKind)) {
   std::vector<Interval> work;
+  work.reserve(device.events.size());
   for (const DeviceEvent& event : device.events) {
     if (accepts(event.kind)) work.push_back({event.start_ns, event.end_ns});
   }
@@ -62,6 +63,7 @@ void DeviceTimelineBuilder::LinkLaunches() {
 
 void DeviceTimelineBuilder::MeasureQueue() {
   std::vector<std::int64_t> launched, begun, delays;
+  for (std::vector<std::int64_t>* one : {&launched, &begun, &delays}) one->reserve(device_.launches_.size());
   for (const Interval& window : device_.window_.intervals()) {
     device_.ForEach(trace_, window, [&](std::uint32_t i) {
       const DeviceEvent& event = trace_.devices[device_.index_].events[i];

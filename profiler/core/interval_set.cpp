@@ -1,6 +1,7 @@
 #include "profiler/core/interval_set.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace loopscope {
 namespace {
@@ -9,19 +10,20 @@ bool ByStart(const Interval& a, const Interval& b) {
   return a.start_ns < b.start_ns;
 }
 
-// `sorted` by start; touching intervals become one.
-std::vector<Interval> Merge(const std::vector<Interval>& sorted) {
-  std::vector<Interval> merged;
-  merged.reserve(sorted.size());
-  for (const Interval& one : sorted) {
+// `sorted` by start; touching intervals become one. In place: there may be one for each event of a trace.
+std::vector<Interval> Merged(std::vector<Interval> sorted) {
+  std::size_t kept = 0;
+  for (const Interval one : sorted) {
     if (one.end_ns <= one.start_ns) continue;  // not length(): an empty span may be {INT64_MAX, INT64_MIN}
-    if (!merged.empty() && one.start_ns <= merged.back().end_ns) {
-      merged.back().end_ns = std::max(merged.back().end_ns, one.end_ns);
+    if (kept > 0 && one.start_ns <= sorted[kept - 1].end_ns) {
+      sorted[kept - 1].end_ns = std::max(sorted[kept - 1].end_ns, one.end_ns);
     } else {
-      merged.push_back(one);
+      sorted[kept++] = one;
     }
   }
-  return merged;
+  sorted.resize(kept);
+  if (kept < sorted.capacity() / 2) sorted.shrink_to_fit();
+  return sorted;
 }
 
 }  // namespace
@@ -30,7 +32,7 @@ IntervalSet::IntervalSet(std::vector<Interval> any_order) {
   if (!std::is_sorted(any_order.begin(), any_order.end(), ByStart)) {
     std::sort(any_order.begin(), any_order.end(), ByStart);
   }
-  intervals_ = Merge(any_order);
+  intervals_ = Merged(std::move(any_order));
 }
 
 std::int64_t IntervalSet::total_ns() const {
@@ -54,7 +56,7 @@ IntervalSet IntervalSet::Union(const IntervalSet& other) const {
   std::merge(intervals_.begin(), intervals_.end(), other.intervals_.begin(), other.intervals_.end(), all.begin(),
              ByStart);
   IntervalSet result;
-  result.intervals_ = Merge(all);
+  result.intervals_ = Merged(std::move(all));
   return result;
 }
 

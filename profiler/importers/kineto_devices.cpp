@@ -42,7 +42,8 @@ void KinetoMerge::MergeDevices() {
         if (event.group != kNone) event.group += first_of_window[block.window];
       }
     });
-    SortRuns(device.events, [](const DeviceEvent& a, const DeviceEvent& b) { return a.start_ns < b.start_ns; });
+    SortRuns(std::span(device.events),
+             [](const DeviceEvent& a, const DeviceEvent& b) { return a.start_ns < b.start_ns; });
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <map>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -19,7 +19,8 @@ namespace {
 
 enum BackwardName : std::uint8_t { kNoBackward, kBackwardNode, kBackwardCall };
 
-bool StartsFirst(const auto& a, const auto& b) {
+template <class T>
+bool StartsFirst(const T& a, const T& b) {
   return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
 }
 
@@ -142,13 +143,11 @@ std::vector<KinetoMerge::MergedThread> KinetoMerge::GroupThreads() {
   return threads;
 }
 
-std::vector<Event> KinetoMerge::OrderedEvents(const MergedThread& merged,
-                                              KinetoColumn<Event> KinetoThread::*column) const {
-  std::vector<KinetoColumn<Event>*> columns;
-  for (KinetoThread* part : merged.parts) columns.push_back(&(part->*column));
-  std::vector<Event> events;
-  events.reserve(RecordsIn(columns));
-  ForEachBlock(columns, [&](std::size_t from, const KinetoBlock<Event>& block) {
+// Behind those that are there already, which stay in front of others of the same time.
+void KinetoMerge::AddEvents(MergedThread& merged, KinetoColumn<Event> KinetoThread::*column) const {
+  std::vector<Event>& events = merged.thread.events;
+  const auto had = static_cast<std::ptrdiff_t>(events.size());
+  ForEachBlock(ColumnsOf(merged, column), [&](std::size_t from, const KinetoBlock<Event>& block) {
     const std::size_t shard = merged.shards[from];
     for (std::size_t i = 0; i < block.size; ++i) {
       Event& event = events.emplace_back(block.items[i]);
@@ -158,32 +157,29 @@ std::vector<Event> KinetoMerge::OrderedEvents(const MergedThread& merged,
       if (event.detail != kNone) event.detail = details_[shard][event.detail];
     }
   });
-  SortRuns(events, [](const Event& a, const Event& b) { return StartsFirst(a, b); });
-  return events;
+  SortRuns(std::span(events).subspan(static_cast<std::size_t>(had)), StartsFirst<Event>);
+  std::inplace_merge(events.begin(), events.begin() + had, events.end(), StartsFirst<Event>);
 }
 
 void KinetoMerge::MergeThread(MergedThread& merged) const {
-  std::vector<KinetoColumn<PythonCall>*> columns;
-  for (KinetoThread* part : merged.parts) columns.push_back(&part->python);
-  ForEachBlock(columns, [&](std::size_t from, const KinetoBlock<PythonCall>& block) {
+  ForEachBlock(ColumnsOf(merged, &KinetoThread::python), [&](std::size_t from, const KinetoBlock<PythonCall>& block) {
     for (std::size_t i = 0; i < block.size; ++i) {
       const PythonCall& call = block.items[i];
       merged.python.push_back(
           {call.start_ns + base_ns_, call.end_ns + base_ns_, names_[merged.shards[from]][call.name]});
     }
   });
-  const auto before = [](const auto& a, const auto& b) { return StartsFirst(a, b); };
-  SortRuns(merged.python, before);
+  SortRuns(std::span(merged.python), StartsFirst<PythonCall>);
   std::vector<Event>& events = merged.thread.events;
-  events = OrderedEvents(merged, &KinetoThread::ops);
-  AddBackwardCalls(merged);
-  const std::vector<Event> calls = OrderedEvents(merged, &KinetoThread::calls);
-  if (!calls.empty()) {
-    std::vector<Event> all;
-    all.reserve(events.size() + calls.size());
-    std::ranges::merge(events, calls, std::back_inserter(all), before);
-    events = std::move(all);
-  }
+  const std::vector<Event> backward = BackwardCalls(merged);
+  // Taken once and in full: growing would hold them twice.
+  events.reserve(backward.size() + RecordsIn(ColumnsOf(merged, &KinetoThread::ops)) +
+                 RecordsIn(ColumnsOf(merged, &KinetoThread::calls)));
+  AddEvents(merged, &KinetoThread::ops);
+  const auto ops = static_cast<std::ptrdiff_t>(events.size());
+  events.insert(events.end(), backward.begin(), backward.end());
+  std::inplace_merge(events.begin(), events.begin() + ops, events.end(), StartsFirst<Event>);
+  AddEvents(merged, &KinetoThread::calls);
   const auto is_backward = [&](const Event& op) {
     return op.forward_thread != 0 || backward_names_[op.name] == kBackwardNode;
   };
@@ -192,23 +188,20 @@ void KinetoMerge::MergeThread(MergedThread& merged) const {
 }
 
 // Python's own call of the engine is the backward pass, gaps included.
-void KinetoMerge::AddBackwardCalls(MergedThread& merged) const {
-  std::vector<Event>& events = merged.thread.events;
+std::vector<Event> KinetoMerge::BackwardCalls(const MergedThread& merged) const {
+  std::vector<Event> calls;
   std::int64_t covered_to = INT64_MIN;
-  const std::size_t had = events.size();
   for (const PythonCall& call : merged.python) {
     if (backward_names_[call.name] != kBackwardCall || call.start_ns < covered_to) continue;
     covered_to = call.end_ns;
-    Event event;
+    Event& event = calls.emplace_back();
     event.start_ns = call.start_ns;
     event.end_ns = call.end_ns;
     event.name = call.name;
     event.kind = EventKind::kRange;
     event.sub = static_cast<std::uint8_t>(RangeCategory::kBackward);
-    events.push_back(event);
   }
-  const auto before = [](const Event& a, const Event& b) { return StartsFirst(a, b); };
-  std::inplace_merge(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(had), events.end(), before);
+  return calls;
 }
 
 void KinetoMerge::MergeThreads() {

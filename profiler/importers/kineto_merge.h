@@ -41,9 +41,15 @@ class KinetoMerge {
   void MapStacks();
   void MapDetails();
   std::vector<MergedThread> GroupThreads();
-  std::vector<Event> OrderedEvents(const MergedThread& merged, KinetoColumn<Event> KinetoThread::*column) const;
+  template <class T>
+  static std::vector<KinetoColumn<T>*> ColumnsOf(const MergedThread& merged, KinetoColumn<T> KinetoThread::*column) {
+    std::vector<KinetoColumn<T>*> columns;
+    for (KinetoThread* part : merged.parts) columns.push_back(&(part->*column));
+    return columns;
+  }
+  void AddEvents(MergedThread& merged, KinetoColumn<Event> KinetoThread::*column) const;
   void MergeThread(MergedThread& merged) const;
-  void AddBackwardCalls(MergedThread& merged) const;
+  std::vector<Event> BackwardCalls(const MergedThread& merged) const;
   void MergeThreads();
   void MergeDevices();
   void NameThreads();

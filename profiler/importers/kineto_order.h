@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "profiler/importers/kineto_shard.h"
@@ -11,7 +12,7 @@ namespace loopscope {
 
 // Stable. A sequence of few ascending runs takes time in proportion to its length.
 template <class T, class Before>
-void SortRuns(std::vector<T>& all, Before before) {
+void SortRuns(std::span<T> all, Before before) {
   constexpr std::size_t kMaxRuns = 4096;
   std::vector<std::size_t> bounds{0};
   for (std::size_t i = 1; i < all.size() && bounds.size() <= kMaxRuns; ++i) {

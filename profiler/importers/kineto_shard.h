@@ -11,31 +11,11 @@
 #include <vector>
 
 #include "profiler/core/trace.h"
+#include "profiler/importers/kineto_block.h"
 #include "profiler/importers/kineto_names.h"
 #include "profiler/importers/kineto_strings.h"
 
 namespace loopscope {
-
-// The records of one kind that one window held.
-template <class T>
-struct KinetoBlock {
-  std::uint32_t window = 0;
-  std::size_t size = 0;
-  std::unique_ptr<T[]> items;
-};
-
-template <class T>
-struct KinetoColumn {
-  std::vector<KinetoBlock<T>> blocks;
-  std::vector<T> current;  // of the window at hand
-
-  void Close(std::uint32_t window) {
-    if (current.empty()) return;
-    blocks.push_back({window, current.size(), std::make_unique_for_overwrite<T[]>(current.size())});
-    std::copy(current.begin(), current.end(), blocks.back().items.get());
-    current.clear();
-  }
-};
 
 // A Python function from its call to its return.
 struct PythonCall {

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# All benchmarks: reading captures, then what the probe adds to each op beside torch.profiler.
+# All benchmarks: reading captures, reading traces beside simdjson, then what the probe adds to each op beside
+# torch.profiler.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build/tests/loopscope_bench
+.venv/bin/python tests/bench/kineto_bench.py --build build
 .venv/bin/python tests/bench/probe_cost.py --build build "$@"
 .venv/bin/python tests/bench/python_overhead.py --build build
