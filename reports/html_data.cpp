@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kTextColumns = 600, kMostBars = 9000, kMostSteps = 2000, kMostQuotes = 2;
+constexpr std::size_t kTextColumns = 600, kMostBars = 22'000, kMostSteps = 2000, kMostQuotes = 2;
 constexpr std::int64_t kUnit_ns = 100;  // of the times in views: short numbers
 
 // Texts from outside cannot hide, turn or flood what stands around them.

@@ -105,11 +105,11 @@ void WriteHeadline(const Report& report, Page& page) {
   page.Blank();
   WriteGain(report, page);
   // Of a single pair of commands the gain stands there already; of the findings the first is the diagnosis.
-  const std::vector<std::string> most = WorthMost(report);
-  if (report.combined) WriteMost(most, 0, page);
+  const std::vector<std::string> gains = LargestGains(report);
+  if (report.combined) WriteMost(gains, 0, page);
   const bool diagnosed = Known(report.steps.mean_ms) || report.trials.empty();
   if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {LimitText(report)});
-  if (report.trials.empty()) WriteMost(most, 1, page);
+  if (gains.empty()) WriteMost(CostliestFindings(report), 1, page);
 }
 
 void WriteSteps(const Report& report, Page& page) {

@@ -13,7 +13,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMostRows = 12, kMostLanes = 24, kMostTotals = 20;
-constexpr std::int64_t kFinest = 4000;  // bars that a row can hold side by side at first
+constexpr std::int64_t kFinest_ns = 1000;  // the first try where not every event can have a bar of its own
 
 // An event as it is met, before any are joined.
 struct Piece {
@@ -29,7 +29,7 @@ struct Source {
   std::int64_t busy_ns = 0;
 };
 
-// Joins pieces shorter than `resolution_ns` that lie closer than that.
+// Joins pieces shorter than `resolution_ns` that lie closer than that; 0 joins none.
 std::vector<std::vector<Bar>> Join(const Source& source, std::int64_t resolution_ns) {
   std::vector<std::vector<Bar>> rows;
   std::vector<std::int64_t> longest;  // of what the last bar of each row stands for
@@ -234,16 +234,16 @@ class ViewBuilder {
   }
 
   void Draw(std::size_t most_bars) {
-    std::int64_t resolution_ns = std::max<std::int64_t>(view_.length_ns / kFinest, 1);
     std::vector<std::vector<std::vector<Bar>>> drawn;
-    for (std::size_t bars = most_bars + 1; bars > most_bars; resolution_ns *= 2) {
+    std::int64_t resolution_ns = 0;
+    for (std::size_t bars = most_bars + 1; bars > most_bars && resolution_ns <= 2 * view_.length_ns;
+         resolution_ns = std::max(2 * resolution_ns, kFinest_ns)) {
       drawn.clear();
       bars = 0;
       for (const Source& source : sources_) {
         drawn.push_back(Join(source, resolution_ns));
         for (const auto& row : drawn.back()) bars += row.size();
       }
-      if (resolution_ns > view_.length_ns) break;
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) AddLane(sources_[i], std::move(drawn[i]));
   }

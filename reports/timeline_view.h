@@ -40,7 +40,8 @@ struct StepView {
   std::vector<std::string> names{""}, places{""};
 };
 
-// At most `most_bars` bars. Time is linear in the events of the step.
+// At most `most_bars` bars, as fine as that allows: a bar for each event where they are not more. Time is linear in the
+// events of the step.
 StepView ViewOf(const Timeline& timeline, std::uint32_t step, std::size_t most_bars);
 
 // The steady step of median length, and the longest; kNone when there are no steady steps.

@@ -65,14 +65,19 @@ std::string CostLine(const Finding& finding, const Report& report) {
 
 }  // namespace
 
-std::vector<std::string> WorthMost(const Report& report) {
+std::vector<std::string> LargestGains(const Report& report) {
   std::vector<std::string> lines;
-  if (report.trials.empty()) {
-    for (const Finding* finding : Costly(report.findings)) lines.push_back(CostLine(*finding, report));
-  } else {
-    for (const TrialRow* trial : Gains(report)) lines.push_back(GainLine(*trial, report));
+  for (const TrialRow* trial : Gains(report)) {
+    if (lines.size() < kMost) lines.push_back(GainLine(*trial, report));
   }
-  lines.resize(std::min(lines.size(), kMost));
+  return lines;
+}
+
+std::vector<std::string> CostliestFindings(const Report& report) {
+  std::vector<std::string> lines;
+  for (const Finding* finding : Costly(report.findings)) {
+    if (lines.size() < kMost) lines.push_back(CostLine(*finding, report));
+  }
   return lines;
 }
 

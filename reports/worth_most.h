@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// At most three lines, the largest first: what single fixes were measured to bring, or where nothing was measured yet
-// the costliest findings. Each names its place where that is known. Printable, on one line.
-std::vector<std::string> WorthMost(const Report& report);
+// At most three lines, the largest first; each names its place where that is known. Printable.
+std::vector<std::string> LargestGains(const Report& report);  // of single fixes that were measured to help
+std::vector<std::string> CostliestFindings(const Report& report);
 
 }  // namespace loopscope

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace loopscope {
 namespace {
 
@@ -66,10 +68,13 @@ std::string FindingId(std::string_view rule, const std::optional<Where>& where) 
 }
 
 std::string RelativePath(std::string_view path, std::string_view directory) {
+  // Compilers leave the build folder in it: /train/build/../loop.cpp.
+  std::string normal(path);
+  if (path.find("/../") != path.npos) normal = std::filesystem::path(path).lexically_normal().native();
   while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
-  const bool inside = directory.size() > 1 && path.size() > directory.size() + 1 && path.starts_with(directory) &&
-                      path[directory.size()] == '/';
-  return std::string(inside ? path.substr(directory.size() + 1) : path);
+  const bool inside = directory.size() > 1 && normal.size() > directory.size() + 1 && normal.starts_with(directory) &&
+                      normal[directory.size()] == '/';
+  return inside ? normal.substr(directory.size() + 1) : normal;
 }
 
 Severity SeverityOfShare(double pct) {

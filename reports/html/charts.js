@@ -167,17 +167,18 @@ function lossChart(chosen) {
   return chart("losses", 240, "Losses of the baseline and of the treated program, by step. The table has the same numbers.", () => {
     const loss = chosen().loss;
     const points = (values) => values.map((y, x) => ({ x: x + 1, y }));
-    const set = (label, values, shade, dash, width) => ({
-      label, data: points(values), borderColor: shade, backgroundColor: shade, borderDash: dash, borderWidth: width, pointRadius: 0,
+    const set = (label, values, shade, dash, width, order) => ({
+      label, data: points(values), borderColor: shade, backgroundColor: shade, borderDash: dash, borderWidth: width, order,
+      pointRadius: 0, pointStyle: "line",
     });
     return {
       type: "line",
       data: {
-        datasets: [set("baseline", loss.baseline, color("soft"), [], 4), set("treated", loss.treated, color("accent"), [6, 4], 2)],
+        datasets: [set("baseline", loss.baseline, color("soft"), [], 5, 1), set("treated", loss.treated, color("accent"), [6, 4], 2, 0)],
       },
       options: {
-        scales: { x: axis("step", { type: "linear", ticks: { color: color("soft"), precision: 0 } }), y: axis("loss") },
-        plugins: { legend: { labels: { color: color("ink"), boxWidth: 24 } } },
+        scales: { x: axis("step", { type: "linear", min: 1, max: Math.max(loss.baseline.length, loss.treated.length), ticks: { color: color("soft"), precision: 0 } }), y: axis("loss") },
+        plugins: { legend: { labels: { color: color("ink"), usePointStyle: true, pointStyleWidth: 32 } } },
       },
     };
   });

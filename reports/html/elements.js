@@ -11,15 +11,17 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
-// `heads`: texts, a number column ends with "#". Rows: arrays of texts or elements.
+// `heads`: texts, a number column ends with "#". Rows: arrays of texts or elements. On a narrow screen the rows of wide
+// tables stand as lists, each cell behind its column's name; the roles keep them a table to those who hear it.
 function table(caption, heads, rows) {
   const numeric = heads.map((head) => head.endsWith("#"));
-  const kind = (index) => ({ class: numeric[index] ? "number" : null });
-  const head = heads.map((text, index) => element("th", { scope: "col", ...kind(index) }, text.replace(/#$/, "")));
-  const body = rows.map((row) => element("tr", {}, row.map((cell, index) =>
-    index === 0 ? element("th", { scope: "row", ...kind(0) }, cell) : element("td", kind(index), cell))));
-  return element("div", { class: "wide" }, element("table", {},
-    element("caption", {}, caption), element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)));
+  const many = heads.length > 3, role = (name) => ({ role: many ? name : null }), names = heads.map((text) => text.replace(/#$/, ""));
+  const kind = (index) => ({ class: numeric[index] ? "number" : null, "data-head": many && index > 0 ? names[index] : null });
+  const head = names.map((text, index) => element("th", { scope: "col", class: numeric[index] ? "number" : null, ...role("columnheader") }, text));
+  const body = rows.map((row) => element("tr", role("row"), row.map((cell, index) =>
+    index === 0 ? element("th", { scope: "row", ...kind(0), ...role("rowheader") }, cell) : element("td", { ...kind(index), ...role("cell") }, cell))));
+  return element("div", { class: "wide" }, element("table", { class: many ? "many" : null, ...role("table") }, element("caption", {}, caption),
+    element("thead", role("rowgroup"), element("tr", role("row"), head)), element("tbody", role("rowgroup"), body)));
 }
 
 function known(number) {

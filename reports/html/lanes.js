@@ -44,6 +44,7 @@ class Lanes {
 
   show(view) {
     this.view = view;
+    this.hues = [];
     let top = kRuler;
     this.lanes = view.lanes.map((lane) => {
       const rows = lane.rows.map(barsOf), from = top;
@@ -129,7 +130,12 @@ class Lanes {
     context.rect(this.gutter, 0, width - this.gutter, this.height);
     context.clip();
     lane.rows.forEach((row, depth) => {
+      // Bars within the half pixel that is drawn already would only be painted over it.
+      const least = (this.to - this.from) / Math.max(width - this.gutter, 1) / 2;
+      let drawn = -1;
       for (let index = Math.max(barBefore(row, this.from), 0); index < row.length && row[index].start < this.to; ++index) {
+        if (row[index].end < drawn + least) continue;
+        drawn = row[index].end;
         this.drawBar(context, lane, row[index], lane.top + depth * kRow);
       }
     });
@@ -139,7 +145,7 @@ class Lanes {
   drawBar(context, lane, bar, y) {
     const left = this.x(bar.start), wide = Math.max(this.x(bar.end) - left, 0.7), part = lane.kind === "step";
     const name = this.nameOf(lane, bar);
-    context.fillStyle = part ? partColors[partNames[bar.name]] : `hsl(${hue(name)} ${this.colors.saturation} ${this.colors.lightness})`;
+    context.fillStyle = part ? partColors[partNames[bar.name]] : this.shade(bar.name);
     context.fillRect(left, y, Math.max(wide - (wide > 3 ? 0.7 : 0), 0.7), kRow - 2);
     if (wide < 34) return;
     context.save();
@@ -151,21 +157,37 @@ class Lanes {
     context.restore();
   }
 
+  // The colour of a name of this view.
+  shade(name) {
+    const { saturation, lightness } = this.colors;
+    this.hues[name] ??= hue(this.view.names[name] || "?");
+    return `hsl(${this.hues[name]} ${saturation} ${lightness})`;
+  }
+
   nameOf(lane, bar) {
     return lane.kind === "step" ? spaced(partNames[bar.name]) : this.view.names[bar.name] || "?";
   }
 
-  // The bar under a point of the canvas, or null.
+  // The bar under a point of the canvas, or null; those that share its pixel as one.
   at(x, y) {
     if (x < this.gutter) return null;
     const slack = (this.to - this.from) / Math.max(this.canvas.clientWidth, 1);
     for (const lane of this.lanes) {
       const row = lane.rows[Math.floor((y - lane.top) / kRow)];
       if (y < lane.top || !row) continue;
-      const time = this.time(x), index = barBefore(row, time + slack);
-      if (index >= 0 && row[index].end + slack >= time) return { lane, bar: row[index] };
+      const time = this.time(x), last = barBefore(row, time + slack);
+      let first = last;
+      while (first > 0 && row[first - 1].end + slack >= time) --first;
+      if (last >= 0 && row[last].end + slack >= time) return { lane, bar: this.together(row.slice(first, last + 1), time, slack) };
     }
     return null;
+  }
+
+  together(bars, time, slack) {
+    const wide = bars.find((bar) => bar.end - bar.start > 2 * slack && bar.start <= time && bar.end >= time);
+    if (wide || bars.length === 1) return wide || bars[0];
+    const longest = bars.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
+    return { ...longest, start: bars[0].start, end: bars[bars.length - 1].end, count: bars.reduce((sum, bar) => sum + bar.count, 0), place: 0 };
   }
 
   describe({ lane, bar }) {

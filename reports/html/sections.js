@@ -7,9 +7,13 @@ function intervalText(row) {
   return row.ci95 ? `95 % interval ${row.ci95.map((end) => end.toFixed(2)).join(" to ")}, ${row.n} blocks` : "";
 }
 
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function headline() {
   const { combined } = report;
-  if (!words.gain) return words.limit;
+  if (!words.gain) return sentence(words.limit);
   const fixes = combined.treatments.length;
   return `Measured: ${speedup(combined.speedup)} with ${fixes} ${fixes === 1 ? "fix" : "fixes together"}`;
 }
@@ -23,7 +27,7 @@ function summarySection() {
   if (known(noise.detectable_pct)) facts.push(fact("Smallest effect detectable", percent(noise.detectable_pct), "at this noise"));
   return [
     element("h1", {}, headline()),
-    words.gain ? element("p", { class: "limit" }, words.limit) : null,
+    words.gain ? element("p", { class: "limit" }, element("strong", {}, "What limits it: "), words.limit) : null,
     facts.length ? element("ul", { class: "facts" }, facts) : null,
     element("p", {}, element("code", {}, words.command)), element("p", { class: "soft" }, words.run),
     words.next.command ? element("p", {}, element("strong", {}, "Next: "), element("code", {}, words.next.command), ` ${words.next.what}.`) : null,
@@ -41,7 +45,7 @@ function stepSection() {
   if (known(report.steps.per_epoch_ms)) notes.push(`An epoch boundary takes ${duration(report.steps.per_epoch_ms)} more.`);
   const order = data.timeline ? [element("h3", {}, "Steps in order"), stepsChart(data.timeline.steps)] : [];
   return [element("p", {}, words.step ? `A step takes ${words.step}.` : "No step could be measured."),
-    element("div", { class: "columns" }, element("div", {}, parted), element("div", {}, order)), gpuParts(), notes.map((note) => element("p", {}, note))];
+    element("div", { class: "columns" }, element("div", {}, parted, notes.map((note) => element("p", {}, note))), ...[order, gpuParts()].filter((one) => one.length).map((one) => element("div", {}, one)))];
 }
 
 // What changed since the run before, in a report of two runs.
@@ -154,7 +158,7 @@ function timelineSection() {
   return [element("div", { class: "tools" }, element("fieldset", {}, element("legend", {}, "Show"), choices),
     element("div", {}, button("+", "Zoom in", () => lanes.zoom(0.6)), " ", button("−", "Zoom out", () => lanes.zoom(1 / 0.6)), " ", button("All", "Show the whole step", () => lanes.reset()))),
     element("div", { class: "lanes", tabindex: "-1" }, canvas), tip,
-    element("p", { class: "soft lanes-hint" }, "Click into it, then zoom with the wheel or + and −, move with the mouse or the arrow keys; elsewhere Ctrl and the wheel zoom. Events too short to be seen are joined."), below];
+    element("p", { class: "soft lanes-hint" }, "Click into it, then zoom with the wheel or + and −, move with the mouse or the arrow keys; elsewhere Ctrl and the wheel zoom. What is too short to be told apart is joined; zooming parts it."), below];
 }
 
 function trustSection() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All benchmarks: reading captures, reading traces beside simdjson, then what the probe adds to each op beside
-# torch.profiler.
+# All benchmarks: reading captures and writing their page, reading traces beside simdjson, then what the probe adds to
+# each op beside torch.profiler.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build/tests/loopscope_bench

@@ -36,6 +36,9 @@ TEST(RelativePath, CutsOnlyWholeFolders) {
   EXPECT_EQ(RelativePath("/home/ann", "/home/ann"), "/home/ann");
   EXPECT_EQ(RelativePath("/usr/x.cpp", "/"), "/usr/x.cpp");
   EXPECT_EQ(RelativePath("x.cpp", ""), "x.cpp");
+  EXPECT_EQ(RelativePath("/home/ann/build/../loop.cpp", "/home/ann"), "loop.cpp");
+  EXPECT_EQ(RelativePath("/opt/build/../loop.cpp", "/home/ann"), "/opt/loop.cpp");
+  EXPECT_EQ(RelativePath("../../loop.cpp", "/home/ann"), "../../loop.cpp");
 }
 
 TEST(SeverityOfShare, FollowsTheTable) {
