@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build test long bench setup setup-test clean
+.PHONY: demo build parquet fuzz test long bench setup setup-test clean
 
 demo: build
 	cmake/demo.sh
@@ -8,11 +8,19 @@ build: setup
 	cmake --preset release
 	cmake --build --preset release
 
+parquet: setup
+	@cmake/make_venv.sh requirements-parquet.txt
+	cmake --preset release
+	cmake --build --preset release
+
 test: setup setup-test
 	.venv/bin/python tests/run_presets.py release asan tsan
 
 long: setup setup-test
 	.venv/bin/python tests/run_presets.py long
+
+fuzz: setup setup-test
+	.venv/bin/python tests/run_presets.py fuzz
 
 bench: setup setup-test build
 	tests/bench/run.sh
@@ -23,7 +31,7 @@ setup:
 
 setup-test: setup
 	@cmake/install_packages.sh cmake/packages-test.txt
-	@cmake/make_venv.sh requirements-test.txt
+	@cmake/make_venv.sh requirements-test.txt requirements-parquet.txt
 
 clean:
 	rm -rf build build-*

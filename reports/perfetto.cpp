@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiler/core/format.h"
+#include "reports/event_category.h"
 #include "reports/trace_json.h"
 
 namespace loopscope {
@@ -57,14 +58,6 @@ Interval WindowOf(const Trace& trace) {
     (CountBefore(trace, middle) > kMostEvents ? window.end_ns : low) = middle;
   }
   return window;
-}
-
-std::string_view CategoryOf(const Event& event) {
-  if (event.kind == EventKind::kOp) return "op";
-  static constexpr std::array<std::string_view, 12> kNames{"user",       "loader",  "backward",   "optimizer",
-                                                           "zero_grad",  "sync",    "collective", "copy_to_device",
-                                                           "evaluation", "forward", "wait",       "device_call"};
-  return event.sub < kNames.size() ? kNames[event.sub] : "user";
 }
 
 std::string NumberText(double value) {
@@ -219,7 +212,7 @@ class PerfettoWriter {
       }
       open[lane].push_back(event.end_ns);
       const TrackId track{thread.pid, thread.tid + lane * kOverlapThread};
-      json_.Slice(track, Name(event.name), CategoryOf(event), event.start_ns, event.end_ns);
+      json_.Slice(track, Name(event.name), EventCategory(event), event.start_ns, event.end_ns);
     }
   }
 

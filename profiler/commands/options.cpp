@@ -119,7 +119,8 @@ class Parser {
         options_.files[id] = given.back();
         return true;
       };
-      Last(app_.add_option("--" + id, into, "also write it as " + id + " to FILE"), "FILE");
+      const std::string where = format->folder ? "DIR" : "FILE";
+      Last(app_.add_option("--" + id, into, "also write it as " + id + " to " + where), where.c_str());
     }
     Last(app_.add_option("--format", options_.format, "print it as " + FormatNames()), "NAME");
     app_.add_flag("--quiet", options_.quiet, "no plan, no progress");

@@ -1,8 +1,11 @@
 #include "profiler/commands/report_output.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
 #include "profiler/commands/terminal.h"
 #include "reports/formats.h"
@@ -12,10 +15,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> WriteAs(const std::string& format, const Report& report, const fs::path& file) {
+Result<void> WriteFolder(const Output& output, const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return Error{error.message(), folder, "name a folder that can be written to"};
+  for (const OutputFile& file : output.files) {
+    if (const auto written = WriteWhole(folder / file.name, file.bytes); !written) return written;
+  }
+  return {};
+}
+
+Result<void> WriteAs(const std::string& format, const Report& report, const fs::path& place) {
   Output output;
-  if (const auto made = FindFormat(format)->write(report, output); !made) return made;
-  return WriteWhole(file, output.bytes);
+  const Format& chosen = *FindFormat(format);
+  if (const auto made = chosen.write(report, output); !made) return made;
+  return chosen.folder ? WriteFolder(output, place) : WriteWhole(place, output.bytes);
+}
+
+// A format that is a folder is nothing to print: it goes to where its own option says, else to one named for it.
+Result<void> WriteNamedFolder(const Report& report, const Options& options) {
+  const auto asked = options.files.find(options.format);
+  const fs::path place =
+      asked == options.files.end() ? fs::path("loopscope-" + options.format) : fs::path(asked->second);
+  if (asked == options.files.end()) {
+    if (const auto written = WriteAs(options.format, report, place); !written) return written;
+  }
+  fmt::print("{}\n", place.native());
+  return {};
 }
 
 }  // namespace
@@ -42,6 +68,10 @@ Result<void> WriteReport(const Report& report, const Options& options, const fs:
   if (!options.json.empty()) files["json"] = options.json;
   for (const auto& [format, file] : files) {
     if (auto written = WriteAs(format, report, file); !written) result = written;
+  }
+  if (FindFormat(options.format)->folder) {
+    const auto written = WriteNamedFolder(report, options);
+    return result ? written : result;
   }
   Output output = StandardOutput(options.no_color);
   if (const auto made = FindFormat(options.format)->write(report, output); !made) return made;

@@ -1,0 +1,17 @@
+// The border to the module that links Arrow, libloopscope_parquet.so: Loopscope itself runs without it. Both come from
+// one build, so that C++ types may pass.
+#pragma once
+
+#include <string>
+
+#include "reports/tables.h"
+
+namespace loopscope {
+
+inline constexpr const char* kParquetModule = "libloopscope_parquet.so";
+inline constexpr const char* kParquetEntry = "LoopscopeWriteParquet";
+
+// Makes the bytes of a Parquet file of `table`. Gives "" or what went wrong. Throws nothing.
+using WriteParquet = std::string (*)(const Table& table, std::string& bytes);
+
+}  // namespace loopscope
