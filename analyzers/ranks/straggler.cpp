@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,30 +10,46 @@
 
 #include "analyzers/evidence.h"
 #include "profiler/core/rank_analyzer.h"
+#include "profiler/core/statistics.h"
 
 namespace loopscope {
 namespace {
 
 // Of the waiting that one rank must cause: ranks that take turns at being late are noise, not one straggler.
 constexpr double kMinShareOfWaiting = 2.0 / 3;
-// And of that of each quarter of the run: a burst of other load on one rank's cores is no straggler either.
-constexpr double kMinShareOfQuarter = 1.0 / 2;
-constexpr std::size_t kQuarters = 4;
+// Chance of naming a rank where all are alike, over all ranks (Bonferroni). Tested on stretches of the run, since steps
+// that follow each other share what disturbs them: a burst of other load on one rank's cores is one stretch of many.
+constexpr double kFalseCallProbability = 0.01;
+constexpr std::size_t kMaxStretches = 16;
+// On CPUs ranks also wait for the operating system's turns: a stretch lasts several of Linux's scheduling periods
+// (6 to 24 ms under load, see sched(7)), or one unlucky turn would look like many late steps.
+constexpr double kMinStretchMsOnCpu = 100;
+constexpr std::size_t kStretchesNeeded = 3;
 constexpr double kMinCostPct = 1;
 constexpr int kStepsNeeded = 3;
 
 // How much each rank made the others wait: ms per step, mean over the others.
 struct Blame {
-  explicit Blame(std::size_t ranks) : last(ranks) { quarters.fill(std::vector<double>(ranks)); }
+  Blame(std::size_t ranks, std::size_t count) : stretches(count, std::vector<double>(ranks)), met(count), last(ranks) {}
 
-  std::array<std::vector<double>, kQuarters> quarters;  // of the run, in order: by rank
-  std::vector<std::uint64_t> last;  // by rank: how often it came last
+  std::vector<std::vector<double>> stretches;  // of the run, in order: ms by rank
+  std::vector<bool> met;                       // by stretch: whether the ranks met in it
+  std::vector<std::uint64_t> last;             // by rank: how often it came last
   std::uint64_t meetings = 0;
   bool by_collectives = false;
 
+  // In the meeting `index` of `count`, `rank` came last and made the others wait.
+  void Add(std::size_t index, std::size_t count, std::size_t rank, double ms) {
+    const std::size_t stretch = stretches.size() * index / count;
+    stretches[stretch][rank] += ms;
+    met[stretch] = true;
+    ++last[rank];
+    ++meetings;
+  }
+
   double ms(std::size_t rank) const {
     double sum = 0;
-    for (const auto& quarter : quarters) sum += quarter[rank];
+    for (const auto& stretch : stretches) sum += stretch[rank];
     return sum;
   }
   double total_ms() const {
@@ -46,28 +62,32 @@ struct Blame {
     for (std::size_t rank = 1; rank < last.size(); ++rank) worst = ms(rank) > ms(worst) ? rank : worst;
     return worst;
   }
+  // Whether it causes more waiting than all others together by more than chance allows: Student's t of the differences.
   bool AgainAndAgain(std::size_t rank) const {
-    return std::ranges::all_of(quarters, [&](const std::vector<double>& quarter) {
-      return quarter[rank] > kMinShareOfQuarter * std::accumulate(quarter.begin(), quarter.end(), 0.0);
-    });
+    std::vector<double> differences;
+    for (std::size_t stretch = 0; stretch < stretches.size(); ++stretch) {
+      if (!met[stretch]) continue;
+      const std::vector<double>& by_rank = stretches[stretch];
+      differences.push_back(2 * by_rank[rank] - std::accumulate(by_rank.begin(), by_rank.end(), 0.0));
+    }
+    if (differences.size() < kStretchesNeeded) return false;
+    const auto n = static_cast<double>(differences.size());
+    const double error = std::sqrt(Variance(differences) / n);
+    if (error == 0) return Mean(differences) > 0;
+    return StudentP(Mean(differences) / error, n - 1, Tail::kGreater) * static_cast<double>(last.size()) <=
+           kFalseCallProbability;
   }
 };
-
-std::size_t QuarterOf(std::size_t index, std::size_t count) {
-  return kQuarters * index / count;
-}
 
 // One collective as each rank saw it: index of the rank and its kernel's length.
 using Meeting = std::vector<std::pair<std::size_t, std::int64_t>>;
 
 // The rank that comes last has the shortest kernel: the others' run until it is there.
-void Charge(const Meeting& meeting, std::size_t quarter, Blame& blame) {
+void Charge(const Meeting& meeting, std::size_t index, std::size_t count, Blame& blame) {
   const auto last = std::ranges::min_element(meeting, {}, &Meeting::value_type::second);
   double waited_ns = 0;
   for (const auto& [rank, length_ns] : meeting) waited_ns += static_cast<double>(length_ns - last->second);
-  blame.quarters[quarter][last->first] += waited_ns / static_cast<double>(meeting.size() - 1) / 1e6;
-  ++blame.last[last->first];
-  ++blame.meetings;
+  blame.Add(index, count, last->first, waited_ns / static_cast<double>(meeting.size() - 1) / 1e6);
 }
 
 // The collectives of one group and operation, rank by rank, matched by their number in the group where it is known and
@@ -100,8 +120,8 @@ class Matching {
       }
       std::size_t index = 0;
       for (const auto& [key, meeting] : meetings) {
-        const std::size_t quarter = QuarterOf(index++, meetings.size());
-        if (meeting.size() == by_rank.size()) Charge(meeting, quarter, blame);
+        if (meeting.size() == by_rank.size()) Charge(meeting, index, meetings.size(), blame);
+        ++index;
       }
     }
   }
@@ -126,19 +146,26 @@ void ChargeSteps(std::span<const RankSummary> ranks, Blame& blame) {
     }
     const double longest_ms = ranks[longest].own_step_ms[step];
     const double others_ms = (sum_ms - longest_ms) / static_cast<double>(ranks.size() - 1);
-    blame.quarters[QuarterOf(step, steps)][longest] += longest_ms - others_ms;
-    ++blame.last[longest];
-    ++blame.meetings;
+    blame.Add(step, steps, longest, longest_ms - others_ms);
   }
 }
 
+double RecordedMs(std::span<const RankSummary> ranks) {
+  return FewestSteps(ranks) * std::ranges::min_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;
+}
+
+std::size_t StretchCount(std::span<const RankSummary> ranks) {
+  if (std::ranges::none_of(ranks, [](const RankSummary& one) { return one.devices.empty(); })) return kMaxStretches;
+  return std::clamp<std::size_t>(static_cast<std::size_t>(RecordedMs(ranks) / kMinStretchMsOnCpu), 1, kMaxStretches);
+}
+
 Blame BlameOf(std::span<const RankSummary> ranks) {
-  Blame blame(ranks.size());
+  Blame blame(ranks.size(), StretchCount(ranks));
   Matching(ranks).ChargeAll(blame);
   blame.by_collectives = blame.meetings > 0;
   if (!blame.by_collectives) ChargeSteps(ranks, blame);
-  for (auto& quarter : blame.quarters) {
-    for (double& ms : quarter) ms /= FewestSteps(ranks);
+  for (auto& stretch : blame.stretches) {
+    for (double& ms : stretch) ms /= FewestSteps(ranks);
   }
   return blame;
 }
@@ -189,6 +216,11 @@ std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
   const double cost_ms = blame.ms(late);
   const double mean_ms = std::ranges::max_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;
   if (cost_ms < kMinCostPct / 100 * mean_ms || cost_ms < kMinShareOfWaiting * blame.total_ms()) return {};
+  if (blame.stretches.size() < kStretchesNeeded) {
+    return {Finding::CannotTell(fmt::format(
+        "the timed steps last {} in all: too short to tell a late rank from the turns of the operating system",
+        MsText(RecordedMs(ranks))))};
+  }
   if (!blame.AgainAndAgain(late)) return {};
   Finding finding;
   finding.title = fmt::format("the other ranks wait {} per step for rank {}", MsText(cost_ms), ranks[late].run.rank);

@@ -81,7 +81,7 @@ TEST(Straggler, ABurstOfOtherLoadIsNone) {
 
 TEST(Straggler, TwoThirdsOfTheWaitingIsTheBoundary) {
   std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
-  for (int step = 0; step < 12; ++step) {
+  for (int step = 0; step < 30; ++step) {
     AddCollective(ranks[0], step % 3 != 2 ? 9 : 1);
     AddCollective(ranks[1], step % 3 != 2 ? 1 : 9);
   }
@@ -89,6 +89,37 @@ TEST(Straggler, TwoThirdsOfTheWaitingIsTheBoundary) {
   AddCollective(ranks[0], 1);
   AddCollective(ranks[1], 2);
   EXPECT_TRUE(RunRule("straggler", ranks).empty());
+}
+
+// Rank 1 late by 8 ms in `late` of ten stretches, rank 0 in the others.
+std::vector<RankSummary> LateIn(int late) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int step = 0; step < 10; ++step) {
+    AddCollective(ranks[0], step < late ? 9 : 1);
+    AddCollective(ranks[1], step < late ? 1 : 9);
+  }
+  return ranks;
+}
+
+TEST(Straggler, MoreThanChanceAllows) {
+  EXPECT_EQ(RunRule("straggler", LateIn(9)).size(), 1u);  // t = 4, p = 0.0016 for each of two ranks
+  EXPECT_TRUE(RunRule("straggler", LateIn(8)).empty());   // t = 2.25, p = 0.026
+}
+
+TEST(Straggler, OnCpusShortRecordingsCannotTell) {
+  for (const double step_ms : {29.0, 31.0}) {
+    std::vector<RankSummary> ranks = {Rank(0, 0), Rank(1, 0)};
+    for (RankSummary& rank : ranks) rank.mean_step_ms = step_ms;
+    for (int step = 0; step < 10; ++step) {
+      AddCollective(ranks[0], 9);
+      AddCollective(ranks[1], 1);
+    }
+    const std::vector<Finding> found = RunRule("straggler", ranks);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].verdict, step_ms < 30 ? Verdict::kCannotTell : Verdict::kFound);
+    for (RankSummary& rank : ranks) rank.devices.resize(1);
+    EXPECT_EQ(RunRule("straggler", ranks).at(0).verdict, Verdict::kFound);
+  }
 }
 
 TEST(Straggler, WaitingUnderOnePercentOfAStepIsNone) {

@@ -138,7 +138,7 @@ class RankFolder : public testing::Test {
     CaptureBuilder capture;
     capture.Fact("rank", std::to_string(rank));
     capture.Fact("ranks", "2");
-    for (std::uint64_t step = 0; step < 12; ++step) {
+    for (std::uint64_t step = 0; step < 40; ++step) {
       const std::uint64_t at = 1'000'000 + 10'000'000 * step;
       capture.On(100, 100);
       capture.Op("aten::linear", at, at + op_ns, wire::kOpGraph | wire::kOpOutermost, static_cast<std::uint32_t>(step));
