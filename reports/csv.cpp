@@ -60,6 +60,6 @@ Result<void> WriteCsv(const Report& report, Output& output) {
 }  // namespace
 
 extern const Format kCsv;
-const Format kCsv = {"csv", WriteCsv};
+const Format kCsv = {"csv", "the trials, for spreadsheets", WriteCsv};
 
 }  // namespace loopscope

@@ -77,6 +77,6 @@ Result<void> WriteHtml(const Report& report, Output& output) {
 }  // namespace
 
 extern const Format kHtml;
-const Format kHtml = {"html", WriteHtml};
+const Format kHtml = {"html", "a page that works offline", WriteHtml};
 
 }  // namespace loopscope

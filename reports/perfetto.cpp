@@ -231,6 +231,6 @@ Result<void> WritePerfetto(const Report& report, Output& output) {
 }  // namespace
 
 extern const Format kPerfetto;
-const Format kPerfetto = {"perfetto", WritePerfetto};
+const Format kPerfetto = {"perfetto", "the timeline, for ui.perfetto.dev", WritePerfetto};
 
 }  // namespace loopscope

@@ -123,6 +123,6 @@ void WriteSteps(const Report& report, Page& page) {
 }
 
 extern const Format kText;
-const Format kText = {"text", WriteText};
+const Format kText = {"text", "the report for a terminal", WriteText};
 
 }  // namespace loopscope

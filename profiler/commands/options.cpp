@@ -8,6 +8,7 @@
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/config.h"
 #include "profiler/commands/option_values.h"
+#include "profiler/commands/report_output.h"
 #include "reports/formats.h"
 #include "reports/text_page.h"
 
@@ -17,6 +18,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr std::size_t kHelpColumn = 28;
+constexpr const char* kInputs =
+    "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
 
 std::string FormatNames() {
   std::string names;
@@ -53,7 +56,7 @@ CLI::Option* Last(CLI::Option* option, const char* shown) {
 
 class Help : public CLI::Formatter {
  public:
-  explicit Help(const Command& command) : command_(command) {}
+  explicit Help(const Command& command) : command_(command) { label("Positionals", "Inputs"); }
   std::string make_usage(const CLI::App*, std::string) const override {
     return fmt::format("Usage: loopscope {}\n", command_.usage);
   }
@@ -81,12 +84,12 @@ class Parser {
     if (command.id == "prove") AddProve();
     if (command.id == "report") {
       Last(app_.add_option("--definitions", options.definitions,
-                           "of the GPU's figures: our own, or those of Holistic Trace Analysis"),
+                           "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
            "loopscope|hta");
     }
     if (command.inputs != 0) {
-      auto* inputs = app_.add_option("INPUT", options.inputs, "")->group("");
-      if (command.inputs == 1) inputs->expected(0, 1);
+      auto* inputs = app_.add_option("INPUT", options.inputs, kInputs)->type_name("")->expected(-1);
+      if (command.inputs == 1) inputs->group("")->expected(0, 1);
     }
   }
 
@@ -111,7 +114,8 @@ class Parser {
   }
 
   void AddReporting() {
-    Last(app_.add_option("--json", options_.json, "also write the report as JSON to FILE"), "FILE");
+    Last(app_.add_option("--json", options_.json, "also write to FILE: " + std::string(FindFormat("json")->purpose)),
+         "FILE");
     for (const Format* format : AllFormats()) {
       const std::string id(format->id);
       if (id == "text" || id == "json") continue;
@@ -119,51 +123,54 @@ class Parser {
         options_.files[id] = given.back();
         return true;
       };
-      const std::string where = format->folder ? "DIR" : "FILE";
-      Last(app_.add_option("--" + id, into, "also write it as " + id + " to " + where), where.c_str());
+      const std::string where = format->folder ? "DIR" : "FILE", text = "also write to " + where + ": ";
+      Last(app_.add_option("--" + id, into, text + std::string(format->purpose)), where.c_str());
     }
-    Last(app_.add_option("--format", options_.format, "print it as " + FormatNames()), "NAME");
-    app_.add_flag("--quiet", options_.quiet, "no plan, no progress");
-    app_.add_flag("--no-color", options_.no_color, "no colours on a terminal");
-    Last(app_.add_option("--config", config_, "TOML file with options; the command line goes before it"), "FILE");
+    Last(app_.add_option("--format", options_.format, "print this instead of text: " + FormatNames()), "NAME");
+    app_.add_flag("--quiet", options_.quiet, "no plan and no progress on standard error");
+    app_.add_flag("--no-color", options_.no_color, "no colours, even on a terminal");
+    Last(app_.add_option("--config", config_, "take options from a TOML file; those given here win"), "FILE");
   }
 
   void AddRunning() {
     const auto text = [](std::string_view word) { return std::optional(std::filesystem::path(word)); };
-    Add("-o,--output", options_.output, text, "a folder", "DIR", "output folder (loopscope-out/<time>)");
+    Add("-o,--output", options_.output, text, "a folder", "DIR", "folder for what is recorded (loopscope-out/<time>)");
     Add("--warmup", options_.warmup, ParseWarmup, "a number of steps or `auto`", "N|auto",
-        "steps before the window (10); auto: where step times settle");
+        "steps before the measured ones (10); auto: until step times settle");
     Add("--steps", options_.steps, ParseCount, "a number of steps", "N",
-        command_.experiments ? "steps in each launch's window (as many as --min-window needs)"
-                             : "steps in the window (50); 0: to the program's own end");
+        command_.experiments ? "measured steps of each launch (as many as --min-window needs)"
+                             : "measured steps (50), then the program is ended; 0: let it run to its own end");
     app_.add_flag("--yes", options_.yes, "build a probe for another torch without asking");
     if (command_.diagnoses) {
       Add("--time", options_.time_s, ParseSeconds, "a time such as 90s or 2m", "T",
-          "how long the diagnosis waits for an epoch's end (120s)");
+          "go on for this long at most to see an epoch end and an evaluation (120s)");
     }
   }
 
   void AddExperiment() {
     const char* const time = "a time such as 90s or 15m";
     Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
-        "blocks at most (12); under 4 prove nothing");
+        "blocks of launches at most (12); under 4 nothing is called");
     Add("--budget", options_.budget_s, ParseSeconds, time, "T", "time for all launches (15m)");
-    Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P", "what counts as equivalent (2%)");
-    Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "shortest window of a launch (2s)");
-    Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T", "longest launch (10m)");
-    Last(app_.add_option("--seed", options_.seed, "of the blocks' order and of the launches (1)"), "N");
+    Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
+        "differences up to this count as none (2%)");
+    Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
+    Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
+        "a launch that takes longer is ended (10m)");
+    Last(app_.add_option("--seed", options_.seed, "for the blocks' order and for the programs (1)"), "N");
     app_.add_flag("--no-seed", options_.no_seed, "leave the programs' random generators alone");
     Last(app_.add_option("--prepare", options_.prepare, "shell command to run before each launch"), "CMD");
-    app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in -o DIR");
+    app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in the folder of -o");
     app_.add_flag("--allow-writes", options_.allow_writes, "go on where launches cannot be kept from the real files");
     app_.add_flag("--keep", options_.keep, "keep every launch's captures and output");
   }
 
   void AddProve() {
     const auto list = [](std::string_view text) { return std::optional(SplitList(text)); };
-    Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],...", "try these treatments, found or not");
+    Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],...",
+        "try these treatments alone, found or not");
     Add("--skip", options_.selection.skip, list, "a list", "KEY,...", "do not try these");
-    Add("--alone", options_.alone, ParseCount, "a number", "N", "also measure the N costliest alone (3)");
+    Add("--alone", options_.alone, ParseCount, "a number", "N", "measure the N costliest fixes also by themselves (3)");
   }
 
   const Command& command_;
@@ -214,8 +221,12 @@ Result<void> ParseWith(Parser& parser, const Command& command, const Words& argu
     parser.app().parse(reversed);
   } catch (const CLI::CallForHelp&) {
     options.text = parser.app().help();
-  } catch (const CLI::ExtrasError& problem) {
-    return Unexpected(command, problem.what(), arguments);
+  } catch (const CLI::ExtrasError&) {
+    const Words extra = parser.app().remaining();
+    return Unexpected(command, "unexpected `" + (extra.empty() ? "" : extra.front()) + "`", arguments);
+  } catch (const CLI::ArgumentMismatch& problem) {
+    const std::string what = problem.what();
+    return Wrong(command, what.starts_with("-") ? what.substr(0, what.find(':')) + " needs a value" : "too many words");
   } catch (const CLI::ParseError& problem) {
     return Wrong(command, problem.what());
   }
@@ -239,12 +250,12 @@ Result<void> Check(const Command& command, Options& options) {
   if (command.id == "compare" && options.inputs.size() != 2)
     return Wrong(command, "takes two inputs", "name two run folders, traces or reports: the one before, the one after");
   if (command.id == "report" && options.inputs.empty())
-    return Wrong(command, "nothing to report on", "name a run folder, a .cap file or a report's JSON");
+    return Wrong(command, "nothing to report on", std::string("name ") + kInputs);
   if (!FindFormat(options.format))
     return Wrong(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
   if (options.resume && options.output.empty())
     return Wrong(command, "--resume needs the folder of the experiment", "name it with -o DIR");
-  return {};
+  return CheckFiles(options);
 }
 
 Error UnknownCommand(const std::string& word) {

@@ -1,6 +1,7 @@
 #include "profiler/commands/report_output.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -57,6 +58,23 @@ Result<void> WriteWhole(const fs::path& file, const std::string& bytes) {
     const Error error = failed();
     std::remove(part.c_str());
     return error;
+  }
+  return {};
+}
+
+Result<void> CheckFiles(const Options& options) {
+  std::map<std::string, std::string> files = options.files;
+  if (!options.json.empty()) files["json"] = options.json;
+  for (const auto& [format, file] : files) {
+    if (FindFormat(format)->folder) continue;  // is made
+    std::error_code error;
+    const fs::path folder = fs::absolute(file, error).parent_path();
+    const std::string place = "--" + format + " " + file;
+    if (!fs::is_directory(folder, error)) return Error{"there is no folder " + folder.native(), place, "make it first"};
+    if (fs::is_directory(file, error)) return Error{"is a folder", place, "name a file in it"};
+    if (access(folder.c_str(), W_OK) != 0) {
+      return Error{"cannot write into " + folder.native(), place, "name a place that can be written to"};
+    }
   }
   return {};
 }

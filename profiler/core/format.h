@@ -23,7 +23,8 @@ struct Output {
 };
 
 struct Format {
-  std::string_view id;  // "text", "json"
+  std::string_view id;       // "text", "json"
+  std::string_view purpose;  // "a page that works offline"
   Result<void> (*write)(const Report&, Output&);
   bool folder = false;  // it is several files
 };

@@ -167,3 +167,26 @@ def test_prepare_that_fails(loopscope):
     done = loopscope("prove", "--prepare", "echo no licence; exit 1", "--", "true")
     assert done.code == 4
     assert "--prepare" in done.message() and "no licence" in done.message()
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_report_that_cannot_be_written_is_said_before_anything_starts(loopscope, script, option):
+    (loopscope.folder / "folder").mkdir()
+    for place, says in [("no/such/report", "there is no folder"), ("folder", "is a folder")]:
+        done = loopscope("run", option, place, "--", script("touch started\n"))
+        assert done.code == 2 and says in done.message() and f"{option} {place}" in done.message()
+        assert not (loopscope.folder / "started").exists()
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["run", "--json"], "--json needs a value"),
+        (["rules", "a", "b"], "too many words"),
+        (["prove", "train.py"], "unexpected `train.py`"),
+        (["report"], "a trace of torch.profiler"),
+    ],
+)
+def test_a_command_line_that_is_not_understood(loopscope, words, says):
+    done = loopscope(*words)
+    assert done.code == 2 and says in done.message()

@@ -7,15 +7,42 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 README = (ROOT / "README.md").read_text()
+COMMANDS = re.findall(r'^    \{"(\w[\w-]*)", "', (ROOT / "profiler/commands/command_table.cpp").read_text(), re.MULTILINE)
 
 
-def refresh_readme():
-    spec = importlib.util.spec_from_file_location("refresh_readme", ROOT / "docs" / "refresh_readme.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def refresh_readme():
+    return script("refresh_readme")
+
+
+def test_every_command_has_its_page():
+    assert "run" in COMMANDS
+    index = (ROOT / "docs/commands/README.md").read_text()
+    for command in COMMANDS:
+        page = ROOT / "docs" / "commands" / f"{command}.md"
+        assert page.exists() and f"({page.name})" in index, f"docs/commands/{page.name} is missing, or its line in README.md there"
+        assert f"<!-- output of: loopscope {command} --help -->" in page.read_text(), page
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_outputs_are_those_of_now(loopscope, document):
+    """So every option of a command stands in its page."""
+    text = document.read_text()
+    assert script("refresh_outputs").refreshed(text, loopscope.program.parent) == text, "run docs/refresh_outputs.py"
+
+
+def test_samples_hold_no_place_of_the_machine_that_took_them():
+    for document in DOCUMENTS:
+        for kind, _, _, output in script("refresh_outputs").BLOCK.findall(document.read_text()):
+            assert "```\n" in output and not re.search(r"/(?:root|home|work)/", output), document
 
 
 def test_first_line_says_what_a_bare_machine_needs():
