@@ -31,7 +31,10 @@ def output(build, arguments, lines):
     )
     if done.returncode != 0:
         raise ValueError(f"loopscope {arguments}: exit {done.returncode}\n{done.stderr}")
-    printed = [line.rstrip() for line in done.stdout.splitlines()]
+    # Paths of this repository from its root on; of a run only the report, not what the program printed before.
+    printed = [line.rstrip() for line in done.stdout.replace(f"{ROOT}/", "").splitlines()]
+    reports = [index for index, line in enumerate(printed) if line.startswith("Loopscope  ")]
+    printed = printed[reports[0] if reports else 0 :]
     if lines and len(printed) > lines:
         printed = [*printed[:lines], "…"]
     return "\n".join(printed).strip("\n")

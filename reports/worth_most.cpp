@@ -59,8 +59,9 @@ std::vector<const Finding*> Costly(const std::vector<Finding>& findings) {
 }
 
 std::string CostLine(const Finding& finding, const Report& report) {
-  return fmt::format("up to {} of a step ({}): {}{}", HumanMs(finding.cost_ms_per_step), HumanPct(finding.cost_pct),
-                     Printable(finding.title, 160), BehindComma(finding, report));
+  return fmt::format("up to {} of a step{}: {}{}", HumanPct(finding.cost_pct),
+                     finding.per_epoch ? ", at epoch boundaries" : "", Printable(finding.title, 160),
+                     BehindComma(finding, report));
 }
 
 }  // namespace
