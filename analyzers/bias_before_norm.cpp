@@ -132,7 +132,7 @@ Upkeep MeasureUpkeep(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.detail_steps() == 0) {
-    return {Finding::CannotTell("no timed step lies in the detail window, so the layers' inputs are not known")};
+    return {Finding::CannotTell(WhyNoDetail(timeline) + ", so the layers' inputs are not known")};
   }
   const Matches matches = Search(timeline).Find();
   if (!matches.norm) return {Finding::NotApplicable("no batch norm in training mode was seen")};

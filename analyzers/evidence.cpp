@@ -115,4 +115,15 @@ std::string Counted(std::uint64_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
+std::string WhyNoDetail(const Timeline& timeline) {
+  const Trace& trace = timeline.trace();
+  if (trace.details.empty() && trace.run.source == "kineto") {
+    return "the trace holds no shapes (torch.profiler records them with record_shapes=True)";
+  }
+  if (trace.details.empty() && trace.run.source == "nsys") {
+    return "the export holds no shapes (only emit_nvtx(record_shapes=True) records them)";
+  }
+  return "no timed step lies in the detail window";
+}
+
 }  // namespace loopscope

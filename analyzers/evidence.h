@@ -74,6 +74,9 @@ inline double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
+// Why no steady step has details (inputs, call stacks), and what to do about it: the begin of a sentence.
+std::string WhyNoDetail(const Timeline& timeline);
+
 // `total` over all steady steps, by step. There is at least one: Judge() sees to it.
 inline double PerStep(const Timeline& timeline, double total) {
   return total / static_cast<double>(timeline.steady().size());

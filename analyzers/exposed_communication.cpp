@@ -42,6 +42,11 @@ Communication OnDevices(const Timeline& timeline) {
   return found;
 }
 
+// Without the types that a kernel is called with: "ncclDevKernel_AllReduce_Sum_f32_RING_LL".
+std::string_view ShortName(std::string_view kernel) {
+  return kernel.substr(0, std::min<std::size_t>(kernel.find('('), 60));
+}
+
 // The longest by name, with what they moved.
 Evidence Longest(const Timeline& timeline) {
   std::map<StringId, std::pair<double, std::uint64_t>> by_name;
@@ -54,7 +59,7 @@ Evidence Longest(const Timeline& timeline) {
     if (ms > most.first) most = {ms, event.name};
   });
   const auto& [ms, count] = by_name[most.second];
-  return {fmt::format("{}: {} per step in {:.3g} calls", timeline.trace().text(most.second).substr(0, 60),
+  return {fmt::format("{}: {} per step in {:.3g} calls", ShortName(timeline.trace().text(most.second)),
                       MsText(PerStep(timeline, ms)), PerStep(timeline, static_cast<double>(count))),
           count,
           {}};

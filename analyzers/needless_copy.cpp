@@ -220,7 +220,7 @@ std::vector<Finding> WhyUnsure(const Timeline& timeline, const Found& found) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.detail_steps() == 0) {
-    return {Finding::CannotTell("no timed step lies in the detail window, so the sizes of copies are not known")};
+    return {Finding::CannotTell(WhyNoDetail(timeline) + ", so the sizes of copies are not known")};
   }
   const StepCopies copies(timeline);
   const NameSet layers(timeline.trace(), IsFirstLayer);

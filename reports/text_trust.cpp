@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "reports/printable.h"
 #include "reports/text_sections.h"
@@ -23,6 +26,26 @@ void WriteRulesWith(Verdict verdict, std::string_view label, const Report& repor
   }
   if (ids.empty()) return;
   page.Entry(2, {""}, {fmt::format("{}: {}", label, fmt::join(ids, ", ")), Style::kDim});
+}
+
+// What all of several rules lack is said once.
+void WriteUndecided(const Report& report, Page& page) {
+  constexpr std::size_t kFewRules = 2;
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
+  for (const RuleRow& rule : report.rules) {
+    if (rule.verdict != Verdict::kCannotTell) continue;
+    const std::string reason = Printable(rule.reason);
+    auto known = std::ranges::find(by_reason, reason, [](const auto& one) { return one.first; });
+    if (known == by_reason.end()) known = by_reason.insert(known, {reason, {}});
+    known->second.push_back(Printable(rule.id, 40));
+  }
+  for (const auto& [reason, ids] : by_reason) {
+    if (ids.size() > kFewRules) {
+      page.Entry(2, {""}, {fmt::format("Cannot tell ({}): {}", reason, fmt::join(ids, ", "))});
+      continue;
+    }
+    for (const std::string& id : ids) page.Entry(kRuleColumn, {"  " + id}, {"cannot tell: " + reason});
+  }
 }
 
 // Broken between arguments as a shell continues a line, so that it can be pasted.
@@ -55,10 +78,7 @@ void WriteTrust(const Report& report, Page& page) {
     page.Entry(4, {"  !", Style::kYellow}, {warning, Style::kYellow});
     ++shown;
   }
-  for (const RuleRow& rule : report.rules) {
-    if (rule.verdict != Verdict::kCannotTell) continue;
-    page.Entry(kRuleColumn, {"  " + rule.id}, {"cannot tell: " + Printable(rule.reason)});
-  }
+  WriteUndecided(report, page);
   WriteRulesWith(Verdict::kClear, "Looked for and not found", report, page);
   WriteRulesWith(Verdict::kNotApplicable, "Not applicable here", report, page);
 }

@@ -217,13 +217,16 @@ const CodeExample* ExampleFor(const Finding& finding, const RunInfo& run) {
 NextStep NextOf(const Report& report) {
   if (!report.trials.empty()) return NextAfterTrials(report);
   const auto treatable = [](const Finding& finding) { return !finding.treatment_id.empty(); };
-  if (!report.run.command.empty() && std::ranges::any_of(report.findings, treatable)) {
+  const bool own = report.run.source == "capture";
+  // Another tool's recording without a step tells too little of its command to rerun it.
+  const bool can_rerun = !report.run.command.empty() && (own || report.steps.mean_ms);
+  if (can_rerun && std::ranges::any_of(report.findings, treatable)) {
     return Loopscope("reruns it with each fix and measures what each brings", {"prove"}, report.run.command);
   }
   if (!report.findings.empty()) {
     return Loopscope("explains the first finding", {"rules", report.findings.front().rule});
   }
-  if (!report.steps.mean_ms) return Loopscope("says what works on this machine", {"doctor"});
+  if (own && !report.steps.mean_ms) return Loopscope("says what works on this machine", {"doctor"});
   return {};
 }
 

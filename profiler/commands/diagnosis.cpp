@@ -46,8 +46,7 @@ bool IsReportJson(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(in.gcount()));
-  if (head.find(kReportSchemaPrefix) != head.npos) return true;
-  return in.gcount() > 0 && std::ranges::none_of(AllImporters(), [&](const Importer* one) { return one->sniff(head); });
+  return head.find(kReportSchemaPrefix) != head.npos;
 }
 
 Report Placed(Report report, const fs::path& input) {

@@ -39,13 +39,11 @@ bool HoldsCaptures(const fs::path& folder) {
   return std::ranges::any_of(EntriesOf(folder), [](const fs::path& one) { return one.extension() == ".cap"; });
 }
 
-// By its name and its first bytes: a report and a run.json are JSON too.
+// By its first bytes: a report and a run.json are JSON too, and as long as a trace's head.
 bool MayBeTrace(const fs::path& file) {
   std::error_code error;
   const std::string name = file.filename();
-  const bool ours =
-      name == kRunJsonName || name == "journal.jsonl" || name == "output.txt" || name.ends_with(".part");
-  if (ours || !fs::is_regular_file(file, error)) return false;
+  if (name == kRunJsonName || name.ends_with(".part") || !fs::is_regular_file(file, error)) return false;
   std::string head(4096, '\0');
   std::ifstream in(file, std::ios::binary);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -93,6 +91,12 @@ std::optional<double> MedianStart(const std::vector<RankSummary>& all, const Run
   return starts[(starts.size() - 1) / 2];
 }
 
+std::string SpanText(double seconds) {
+  if (seconds <= 2 * 3600) return fmt::format("{:.0f} minutes", seconds / 60);
+  if (seconds < 2 * 86400) return fmt::format("{:.0f} hours", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
 // Why `one` is of another run than the most; empty when it is not.
 std::string WhyForeign(const RankSummary& one, const RunKey& run, const std::optional<double>& median_start) {
   const RunKey key = KeyOf(one);
@@ -100,8 +104,8 @@ std::string WhyForeign(const RankSummary& one, const RunKey& run, const std::opt
   if (key.ranks != run.ranks) return fmt::format("its run has {} ranks, not {}", one.run.ranks, run.ranks);
   const auto start = StartOf(one.run);
   if (!start || !median_start || std::abs(*start - *median_start) <= kSameStartSeconds) return "";
-  const double minutes = (*start - *median_start) / 60;
-  return fmt::format("it started {:.0f} minutes {} the others", std::abs(minutes), minutes < 0 ? "before" : "after");
+  const double apart = *start - *median_start;
+  return fmt::format("it started {} {} the others", SpanText(std::abs(apart)), apart < 0 ? "before" : "after");
 }
 
 void DropForeign(std::vector<RankSummary>& all, std::vector<std::string>& warnings) {

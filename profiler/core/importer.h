@@ -17,9 +17,11 @@ struct Input {
 };
 
 struct Importer {
-  std::string_view id;                   // "capture"
-  bool (*sniff)(std::string_view head);  // the first bytes (up to 4 KiB) of the file; of a folder: "dir:" + its file names
+  std::string_view id;  // "capture"
+  bool (*sniff)(
+      std::string_view head);  // the first bytes (up to 4 KiB) of the file; of a folder: "dir:" + its file names
   Result<Trace> (*read)(const Input&);
+  std::string_view what;  // it reads, for people: "a trace of torch.profiler (.json, .json.gz)"
 };
 
 }  // namespace loopscope

@@ -1,5 +1,7 @@
 #include "profiler/core/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -61,7 +63,10 @@ Report ReportOf(std::shared_ptr<const Timeline> timeline) {
   report.steps = StepFactsOf(*timeline);
   if (timeline->steady().empty()) {
     const std::string& why = timeline->why_no_steps();
-    report.quality.warnings.push_back("no step could be measured" + (why.empty() ? "" : ": " + why));
+    const std::string_view advice =
+        report.run.source == "kineto" ? " (call profiler.step() after each training step, and record ten of them)" : "";
+    report.quality.warnings.push_back(
+        fmt::format("no step could be measured{}{}", why.empty() ? "" : ": " + why, advice));
   } else {
     for (int part = 0; part < kParts; ++part) report.breakdown_ms[part] = timeline->part_ms(static_cast<Part>(part));
     if (!timeline->loader_known()) report.breakdown_ms[static_cast<int>(Part::kLoaderWait)].reset();

@@ -295,6 +295,6 @@ bool SniffCapture(std::string_view head) {
 }  // namespace
 
 extern const Importer kCapture;
-const Importer kCapture{"capture", SniffCapture, ReadCapture};
+const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one"};
 
 }  // namespace loopscope

@@ -31,7 +31,7 @@ Result<std::string> HeadOf(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     const std::string reason = errno ? std::strerror(errno) : "no such file";
-    return Error{"cannot be read: " + reason, path.string(), "pass a run folder or a .cap file"};
+    return Error{"cannot be read: " + reason, path.string(), "check its name and its permissions"};
   }
   head.resize(kHeadBytes);
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -68,12 +68,12 @@ Result<Trace> ReadAnyTrace(const fs::path& path, std::uint32_t process) {
   std::string known;
   for (const Importer* one : AllImporters()) {
     if (one->sniff(*head)) return one->read({path, process});
-    known += (known.empty() ? "" : ", ") + std::string(one->id);
+    known += (known.empty() ? "" : ", ") + std::string(one->what);
   }
   return Error{head->starts_with("dir:") ? "holds no trace"
                : head->empty()           ? "is empty"
                                          : "is no trace that is known",
-               path.string(), "formats that are read: " + known + " (a run folder, or a .cap file in one)"};
+               path.string(), "pass one of: " + known};
 }
 
 }  // namespace loopscope

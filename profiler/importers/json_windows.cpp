@@ -90,6 +90,7 @@ Result<void> JsonWindows::Start() {
     first = Peek();
   }
   if (!first) return first.error();
+  if (*first < 0) return Error{"is empty", "", ""};
   if (*first != '{' && *first != '[') return Error{"holds no JSON object", "", ""};
   top_is_array_ = *first == '[';
   array_seen_ = top_is_array_;

@@ -36,6 +36,7 @@ class JsonWindows {
   // The other members of the top-level object, as raw JSON text; complete after the last window.
   const std::vector<std::pair<std::string, std::string>>& members() const { return members_; }
   bool array_seen() const { return array_seen_; }
+  bool any_element() const { return next_index_ > 0 || oversized_ > 0 || torn_bytes_ > 0; }
   bool complete() const { return complete_; }               // the text ended where its brackets close
   std::uint64_t torn_bytes() const { return torn_bytes_; }  // behind the last whole element of a text that did not
   std::uint64_t oversized() const { return oversized_; }    // elements left out for their size

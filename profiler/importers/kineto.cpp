@@ -16,6 +16,7 @@
 #include "profiler/importers/kineto_events.h"
 #include "profiler/importers/kineto_merge.h"
 #include "profiler/importers/kineto_metadata.h"
+#include "profiler/importers/kineto_sniff.h"
 #include "profiler/importers/kineto_steps.h"
 
 namespace loopscope {
@@ -131,11 +132,15 @@ Result<Trace> ReadKineto(const Input& input) {
   JsonWindows windows(std::move(*source), "traceEvents");
   const auto readers = static_cast<unsigned>(std::min<std::uint64_t>(cores, 1 + windows_of_file));
   Result<std::vector<std::unique_ptr<KinetoShard>>> shards = Readers(windows).Run(readers);
-  if (!shards && shards.error().where.empty()) return NotATrace(input, shards.error().what);
+  if (!shards && shards.error().where.empty()) {
+    const std::string_view damage = windows.source().damage();
+    return NotATrace(input, damage.empty() ? shards.error().what : damage);
+  }
   if (!shards) return shards.error();
   if (!windows.array_seen()) return NotATrace(input, "holds no \"traceEvents\": it is no trace of PyTorch's profiler");
   Quality quality;
   JudgeQuality(*shards, windows, quality);
+  if (!windows.any_element()) return NotATrace(input, "holds no events: nothing was recorded");
   if (quality.events == 0) return NotATrace(input, "holds no event that PyTorch's profiler writes");
   Trace trace = KinetoMerge(std::move(*shards), KinetoBaseNs(windows.members())).Run();
   trace.quality = std::move(quality);
@@ -149,18 +154,15 @@ Result<Trace> ReadKineto(const Input& input) {
 
 bool SniffKineto(std::string_view head) {
   if (head.starts_with("dir:")) return false;
-  std::string text = ExpandedHead(head);
-  // A block of zstd may be longer than the head.
-  if (text.empty() && CompressionOf(head) == Compression::kZstd) return true;
-  std::string_view rest = text;
-  if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
-  const std::size_t first = rest.find_first_not_of(" \t\r\n");
-  return first != rest.npos && (rest[first] == '{' || rest[first] == '[');
+  // A compressed file may hold nothing, be damaged, or begin with a block that is longer than the head.
+  if (CompressionOf(head) == Compression::kPlain) return MayBeKineto(head);
+  const std::string text = ExpandedHead(head);
+  return text.empty() || MayBeKineto(text);
 }
 
 }  // namespace
 
 extern const Importer kKineto;
-const Importer kKineto{"kineto", SniffKineto, ReadKineto};
+const Importer kKineto{"kineto", SniffKineto, ReadKineto, "a trace of torch.profiler (.json, .json.gz, .zst)"};
 
 }  // namespace loopscope

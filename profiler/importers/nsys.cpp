@@ -154,6 +154,6 @@ std::optional<Error> NsysReportFile(const fs::path& path) {
 }
 
 extern const Importer kNsys;
-const Importer kNsys{"nsys", SniffNsys, ReadNsys};
+const Importer kNsys{"nsys", SniffNsys, ReadNsys, "an SQLite export of Nsight Systems (.sqlite)"};
 
 }  // namespace loopscope

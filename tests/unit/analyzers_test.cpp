@@ -324,5 +324,14 @@ TEST(Mismatch, NoticesEachBound) {
   }
 }
 
+TEST(Evidence, OfATraceWithoutShapesSaysHowToRecordThem) {
+  for (const auto& [source, hint] :
+       {std::pair{"kineto", "record_shapes=True"}, {"nsys", "emit_nvtx(record_shapes"}, {"capture", "detail window"}}) {
+    Trace trace;
+    trace.run.source = source;
+    EXPECT_THAT(WhyNoDetail(Timeline::Build(std::move(trace))), HasSubstr(hint));
+  }
+}
+
 }  // namespace
 }  // namespace loopscope

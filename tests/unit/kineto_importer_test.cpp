@@ -12,6 +12,7 @@
 
 #include "profiler/core/timeline.h"
 #include "profiler/importers/importers.h"
+#include "profiler/importers/kineto_sniff.h"
 
 namespace loopscope {
 namespace {
@@ -319,12 +320,44 @@ TEST_F(KinetoImporter, DamagedElementsAreLeftOutAndSaid) {
 }
 
 TEST_F(KinetoImporter, WhatIsNoTraceIsRefused) {
-  EXPECT_EQ(Refusal("{\"command\": [\"python\"]}"), "holds no \"traceEvents\": it is no trace of PyTorch's profiler");
-  EXPECT_EQ(Refusal("{\"traceEvents\": []}"), "holds no event that PyTorch's profiler writes");
+  const std::string unknown = "is no trace that is known";
+  EXPECT_EQ(Refusal("{\"command\": [\"python\"]}"), unknown);
+  EXPECT_EQ(Refusal("[2026-01-01 10:00:00] epoch 1\n{loss: 2}\n"), unknown);
+  EXPECT_EQ(Refusal("{\"step\": 1}\n{\"step\": 2}\n"), unknown);
+  EXPECT_EQ(Refusal("[{\"step\": 1}, {\"step\": 2}]"), unknown);
+  EXPECT_EQ(Refusal("# not JSON"), unknown);
+  EXPECT_EQ(Refusal("{\"text\": \"" + std::string(5000, 'x') + "\"}"),
+            "holds no \"traceEvents\": it is no trace of PyTorch's profiler");
+  EXPECT_EQ(Refusal("{\"traceEvents\": []}"), "holds no events: nothing was recorded");
   EXPECT_EQ(Refusal("{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"v8\", \"ts\": 1}]}"),
             "holds no event that PyTorch's profiler writes");
-  EXPECT_EQ(Refusal("# not JSON"), "is no trace that is known");
   EXPECT_EQ(Refusal(""), "is empty");
+  EXPECT_EQ(Refusal(PackedByZstd("")), "is empty");
+  EXPECT_EQ(Refusal("\x1f\x8b garbage"), "the compressed data is damaged");
+}
+
+TEST(KinetoSniff, LooksForWhatTracesHold) {
+  for (const char* trace :
+       {"{\"traceEvents\": [", " \n{ \"schemaVersion\" : 1, \"deviceProperties\": [",
+        "\xef\xbb\xbf{\"traceEvents\":[]}", "[{\"name\": \"a\", \"ph\": \"X\"}]", "[{\"args\": {\"a\": [1"}) {
+    EXPECT_TRUE(MayBeKineto(trace)) << trace;
+  }
+  for (const char* other :
+       {"", "x", "{}", "[]", "[1, 2]", "{'a': 1}", "{\"a\" 1}", "{\"a\": }", "{\"a\": 1} {\"ph\": 2}",
+        "[[{\"ph\": 1}]]", "[{\"a\": {\"ph\": 1}}]", "{\"a\": {\"traceEvents\": []}}"}) {
+    EXPECT_FALSE(MayBeKineto(other)) << other;
+  }
+}
+
+// Wherever a trace's head ends, it is still taken for one.
+TEST(KinetoSniff, AnyHeadOfATraceMayBeOne) {
+  for (const std::string trace :
+       {"{\"schemaVersion\": 1, \"note\": \"a\\\"b\", \"x\": [{\"y\": 1.5}], \"traceEvents\": []}",
+        "[ {\"name\": \"a\", \"dur\": -1e3, \"ph\": \"X\"}]"}) {
+    for (std::size_t size = 1; size <= trace.size(); ++size) {
+      EXPECT_TRUE(MayBeKineto(trace.substr(0, size))) << trace.substr(0, size);
+    }
+  }
 }
 
 TEST_F(KinetoImporter, ABombIsRefused) {

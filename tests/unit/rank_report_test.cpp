@@ -216,6 +216,23 @@ TEST_F(RankFolder, WhatCannotBeReadIsNamedAndTheRestIsUsed) {
   EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("rank3.nsys-rep: is a report of Nsight Systems")));
 }
 
+TEST_F(RankFolder, FilesThatAreNoTracesArePassedOver) {
+  AddNsys("rank0.sqlite", 12);
+  AddNsys("rank1.sqlite", 12);
+  std::ofstream(folder_ / "settings.json") << R"({"lr": 0.1, "traces": ["a", "b"]})";
+  std::ofstream(folder_ / "metrics.jsonl") << "{\"step\": 1}\n{\"step\": 2}\n";
+  std::ofstream(folder_ / "train.log") << "[INFO] step 1\n";
+  EXPECT_THAT(Read().quality.warnings, testing::Not(Contains(HasSubstr(folder_.filename().string()))));
+}
+
+TEST_F(RankFolder, WithoutATraceIsSaidOfTheFolder) {
+  std::ofstream(folder_ / "settings.json") << R"({"lr": 0.1})";
+  const Result<Report> report = ReportFrom(folder_);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().what, "holds no trace");
+  EXPECT_EQ(report.error().where, folder_.string());
+}
+
 TEST_F(RankFolder, NothingReadableIsAnError) {
   std::ofstream(folder_ / "a.nsys-rep") << "report";
   std::ofstream(folder_ / "b.nsys-rep") << "report";

@@ -79,5 +79,12 @@ TEST(Report, WithoutStepsEverythingIsUnknownAndSaid) {
   EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("no step could be measured")));
 }
 
+TEST(Report, OfATraceWithoutStepsSaysHowToRecordThem) {
+  Trace trace = TraceOf({}, 0);
+  trace.run.source = "kineto";
+  const Report report = ReportOf(std::make_shared<const Timeline>(Timeline::Build(std::move(trace))));
+  EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("profiler.step()")));
+}
+
 }  // namespace
 }  // namespace loopscope

@@ -77,6 +77,28 @@ TEST(TextReport, WithoutStepsSaysSo) {
   EXPECT_THAT(text, HasSubstr("loopscope doctor"));
 }
 
+TEST(TextReport, AnotherToolsRecordingWithoutStepsIsNotRerun) {
+  Report report = test::SampleReport();
+  report.trials.clear();
+  report.combined.reset();
+  report.run.source = "nsys";
+  EXPECT_THAT(Text(report), HasSubstr("loopscope prove"));
+  report.steps.mean_ms.reset();
+  EXPECT_THAT(Text(report), Not(HasSubstr("loopscope prove")));
+  report.findings.clear();
+  EXPECT_THAT(Text(report), Not(HasSubstr("loopscope doctor"))) << "it tells of this machine, not of that one";
+}
+
+TEST(TextReport, WhatSeveralRulesLackIsSaidOnce) {
+  Report report;
+  for (const char* id : {"a-rule", "b-rule", "c-rule"})
+    report.rules.push_back({id, Verdict::kCannotTell, "it is dark"});
+  report.rules.push_back({"d-rule", Verdict::kCannotTell, "it rains"});
+  const std::string text = Text(report);
+  EXPECT_THAT(text, HasSubstr("  Cannot tell (it is dark): a-rule, b-rule, c-rule\n"));
+  EXPECT_THAT(text, HasSubstr("  d-rule                   cannot tell: it rains\n"));
+}
+
 TEST(TextReport, WithoutFindingsNamesTheLargestPart) {
   Report report = test::SampleReport();
   report.findings.clear();
