@@ -4,8 +4,8 @@
     <!-- output of: loopscope run --help -->
     <!-- end -->
 
-`output of` is the same on every machine, and a test holds the pages to it. `sample of` shows one machine and one run: it
-is taken anew with --samples only. "(first 9 lines)" behind a command cuts it.
+`output of` is the same on every machine, and a test holds the pages to it. `sample of` shows one machine and one run:
+it is taken anew with --samples only. "(first 9 lines)" behind a command cuts it.
 
     docs/refresh_outputs.py [--samples]
 """
@@ -18,7 +18,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"<!-- (output|sample) of: loopscope ([^\n]*?)(?: \(first (\d+) lines\))? -->\n(.*?)<!-- end -->", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (output|sample) of: loopscope ([^\n]*?)(?: \(first (\d+) lines\))? -->\n(.*?)<!-- end -->", re.DOTALL
+)
 
 
 def pages():
@@ -26,9 +28,8 @@ def pages():
 
 
 def output(build, arguments, lines):
-    done = subprocess.run(
-        [build / "loopscope", *shlex.split(arguments)], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    command = [build / "loopscope", *shlex.split(arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise ValueError(f"loopscope {arguments}: exit {done.returncode}\n{done.stderr}")
     # Paths of this repository from its root on; of a run only the report, not what the program printed before.
@@ -44,7 +45,7 @@ def refreshed(text, build, samples=False):
     """`text` with each block filled anew; of the samples only when wanted."""
 
     def fill(found):
-        kind, arguments, lines, old = found.groups()
+        kind, arguments, lines, _ = found.groups()
         head = found[0][: found[0].index("\n") + 1]
         if kind == "sample" and not samples:
             return found[0]

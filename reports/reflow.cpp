@@ -47,7 +47,8 @@ class Reflow {
   void Flush() {
     if (gathered_.empty()) return;
     std::string lead = first_;
-    for (const std::string& line : Wrap(Printable(gathered_, gathered_.size()), columns_ - first_.size())) {
+    const std::size_t room = columns_ - std::min(first_.size(), columns_);
+    for (const std::string& line : Wrap(Printable(gathered_, gathered_.size()), room)) {
       out_ += lead + line + "\n";
       lead.assign(first_.size(), ' ');
     }

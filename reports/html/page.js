@@ -1,11 +1,12 @@
 // Puts the page together.
 const page = { lanes: null };
 
+// Id, heading, what the way to it is called, what makes it.
 const sections = [
-  ["summary", "Summary", summarySection], ["compare", "What changed", compareSection], ["fixes", "What each fix was measured to bring", fixesSection],
-  ["findings", "What slows it", findingsSection], ["step", "A training step", stepSection],
-  ["time", "Timeline of a step", timelineSection], ["trust", "How far to trust this", trustSection],
-  ["environment", "Environment", environmentSection],
+  ["summary", "Summary", "", summarySection], ["compare", "What changed", "Changes", compareSection],
+  ["fixes", "What each fix was measured to bring", "Fixes", fixesSection], ["findings", "What slows it", "Findings", findingsSection],
+  ["step", "A training step", "Step", stepSection], ["time", "Timeline of a step", "Timeline", timelineSection],
+  ["trust", "How far to trust this", "Trust", trustSection], ["environment", "Environment", "Environment", environmentSection],
 ];
 
 function setTheme(theme) {
@@ -17,12 +18,12 @@ function setTheme(theme) {
 
 function build() {
   const main = document.getElementById("main"), nav = document.getElementById("sections");
-  for (const [id, title, make] of sections) {
+  for (const [id, title, short, make] of sections) {
     const parts = make();
     if (!parts) continue;
     const heading = id === "summary" ? null : element("h2", { id: `${id}-title` }, title);
     main.append(element("section", { id, ...(heading ? { "aria-labelledby": `${id}-title` } : { "aria-label": title }) }, heading, ...parts.flat(2)));
-    if (heading) nav.append(element("a", { href: `#${id}` }, title));
+    if (heading) nav.append(element("a", { href: `#${id}` }, short));
   }
   document.getElementById("footer").append("Made by Loopscope. Charts: Chart.js, MIT License.");
 }

@@ -9,7 +9,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 README = (ROOT / "README.md").read_text()
-COMMANDS = re.findall(r'^    \{"(\w[\w-]*)", "', (ROOT / "profiler/commands/command_table.cpp").read_text(), re.MULTILINE)
+TABLE = (ROOT / "profiler/commands/command_table.cpp").read_text()
+COMMANDS = re.findall(r'^    \{"(\w[\w-]*)", "', TABLE, re.MULTILINE)
 
 
 def script(name):
@@ -28,7 +29,8 @@ def test_every_command_has_its_page():
     index = (ROOT / "docs/commands/README.md").read_text()
     for command in COMMANDS:
         page = ROOT / "docs" / "commands" / f"{command}.md"
-        assert page.exists() and f"({page.name})" in index, f"docs/commands/{page.name} is missing, or its line in README.md there"
+        assert page.exists(), f"docs/commands/{page.name} is missing"
+        assert f"({page.name})" in index, f"docs/commands/README.md has no line for {command}"
         assert f"<!-- output of: loopscope {command} --help -->" in page.read_text(), page
 
 

@@ -54,7 +54,8 @@ def test_sarif_is_understood_by_another_program(samples):
     sarif = pytest.importorskip("sarif_pydantic").Sarif
     for name, text in samples("sarif").items():
         results = sarif.model_validate_json(text).runs[0].results
-        assert [one.rule_id for one in results] == [one["ruleId"] for one in json.loads(text)["runs"][0]["results"]], name
+        written = json.loads(text)["runs"][0]["results"]
+        assert [one.rule_id for one in results] == [one["ruleId"] for one in written], name
     with pytest.raises(ValueError, match="level"):
         sarif.model_validate_json(samples("sarif")["sample"].replace('"level": "error"', '"level": "severe"'))
 
@@ -98,7 +99,8 @@ def test_junit_is_what_jenkins_takes(samples):
     for name, text in samples("junit").items():
         errors = [f"{error.path}: {error.reason}" for error in schema.iter_errors(tree.fromstring(text.encode()))]
         assert errors == [], name
-    for right, wrong in [("<testcase classname=", "<testcase class="), ("<failure type=", "<failure kind="), ('" time="0"', '" time="x"')]:
+    spoils = {"<testcase classname": "<testcase class", "<failure type": "<failure kind", ' time="0"': ' time="x"'}
+    for right, wrong in spoils.items():
         assert right in samples("junit")["sample"]
         spoilt = samples("junit")["sample"].replace(right, wrong, 1)
         assert not schema.is_valid(tree.fromstring(spoilt.encode())), wrong

@@ -1,4 +1,4 @@
-"""What a person at a terminal of 80 columns sees of each command, and that a log gets the same words without colours."""
+"""What a person at a terminal of 80 columns sees of each command; a log gets the same words without colours."""
 
 import errno
 import fcntl
@@ -31,9 +31,8 @@ def at_a_terminal(command, folder, columns=80, **env):
     """What the command writes to a terminal, both streams as they come; and its exit code."""
     own, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen(
-        [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, cwd=folder, env={**os.environ, **env}
-    )
+    streams = {"stdin": subprocess.DEVNULL, "stdout": terminal, "stderr": terminal}
+    process = subprocess.Popen([str(word) for word in command], cwd=folder, env={**os.environ, **env}, **streams)
     os.close(terminal)
     seen = b""
     try:
@@ -101,7 +100,16 @@ def test_an_experiment_fits(loopscope, shown, tiny_train):
 
 @pytest.mark.parametrize(
     "words",
-    [["run"], ["run", "--stepz", "9", "--", "x"], ["prove", "--budget", "soon", "--", "x"], ["report", "/no/such/folder/anywhere/to/be/found"], ["compare", "a"], ["rules", "host-synk"], ["flap"], []],
+    [
+        ["run"],
+        ["run", "--stepz", "9", "--", "x"],
+        ["prove", "--budget", "soon", "--", "x"],
+        ["report", "/no/such/folder/anywhere/to/be/found"],
+        ["compare", "a"],
+        ["rules", "host-synk"],
+        ["flap"],
+        [],
+    ],
     ids=" ".join,
 )
 def test_messages_fit_a_terminal_and_stay_whole_in_a_log(loopscope, shown, words):

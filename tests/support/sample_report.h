@@ -153,7 +153,10 @@ inline Report HostileReport(const std::string& text) {
   report.run.command = {text, text};
   report.run.cpu = report.run.started = report.run.working_directory = text;
   report.run.gpus = {text};
-  report.run.versions = {{text, text}};
+  report.run.versions = report.run.environment = {{text, text}};
+  RankRow rank;
+  rank.input = text;
+  report.per_rank.assign(2, rank);
   report.quality.warnings.assign(50, text);
   for (RuleRow& rule : report.rules) rule.id = rule.reason = text;
   for (Finding& finding : report.findings) {

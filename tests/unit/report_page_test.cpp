@@ -14,6 +14,8 @@
 #include "analyzers/rule_texts.h"
 #include "profiler/core/comparison.h"
 #include "profiler/core/report.h"
+#include "reports/formats.h"
+#include "reports/printable.h"
 #include "reports/source_quote.h"
 #include "reports/timeline_view.h"
 #include "tests/support/trace_builder.h"
@@ -170,6 +172,32 @@ TEST(StepView, DeviceStreamsAndCommunicationHaveLanes) {
   for (const Lane& lane : view.lanes) kinds.push_back(lane.kind);
   EXPECT_THAT(kinds, testing::ElementsAre("step", "training", "device", "communication"));
   EXPECT_EQ(view.lanes[2].title, "GPU 0 stream 7");
+}
+
+// Names of ops and threads reach the page and the trace for Perfetto by the timeline.
+TEST(StepView, HostileNamesAreInertInWhatIsWrittenOfATimeline) {
+  for (const std::string& hostile :
+       {std::string("</script><script>alert(1)</script>"), std::string("\x1b[31m\x1b]0;title\x07"),
+        std::string("\xff\xfe\xc0\xaf"), std::string("\xe2\x80\xae\0nul", 7), std::string(1 << 20, 'x')}) {
+    test::TraceBuilder builder;
+    const std::uint32_t training = builder.Thread(hostile);
+    for (int step = 0; step < 20; ++step) {
+      const std::int64_t end = builder.Add(training, Op(hostile, kMs, {Op(hostile, 1000)}), builder.now(), true);
+      builder.Advance(end - builder.now());
+      builder.Mark(MarkKind::kStepEnd, 32, hostile);
+    }
+    Report report;
+    report.timeline = std::make_shared<const Timeline>(Timeline::Build(builder.Take()));
+    ASSERT_FALSE(report.timeline->steady().empty());
+    for (const char* format : {"html", "perfetto"}) {
+      Output output;
+      ASSERT_TRUE(FindFormat(format)->write(report, output).ok());
+      EXPECT_LT(output.bytes.size(), 1'500'000u) << format;
+      EXPECT_EQ(output.bytes.find("<script>alert"), output.bytes.npos) << format;
+      EXPECT_EQ(output.bytes.find_first_of(std::string_view("\x1b\x07\0", 3)), output.bytes.npos) << format;
+      EXPECT_EQ(Printable(output.bytes, output.bytes.size() + 1).size(), output.bytes.size()) << format;
+    }
+  }
 }
 
 class Quotes : public testing::Test {
