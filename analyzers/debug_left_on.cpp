@@ -123,10 +123,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
     const AnomalyCost anomaly = MeasureAnomaly(timeline);
     cost_ms += anomaly.upper_ms();
     evidence.back().where = anomaly.backward;
-    evidence.back().text += fmt::format(
-        "; per step {} for {:.0f} NaN checks in the backward pass, and at most {} to note down where {:.0f} nodes are "
-        "made",
-        MsText(anomaly.checks_ms), anomaly.checks, MsText(anomaly.recording_ms), anomaly.nodes);
+    evidence.back().text += fmt::format("; per step {} for {:.0f} NaN checks in the backward pass",
+                                        MsText(anomaly.checks_ms), anomaly.checks);
+    if (anomaly.nodes >= 0.5) {
+      evidence.back().text += fmt::format(", and at most {} to note down where {:.0f} nodes are made",
+                                          MsText(anomaly.recording_ms), anomaly.nodes);
+    }
   }
   for (const Setting& setting : CostlySettings(timeline.trace().run)) {
     names += (names.empty() ? "" : " and ") + setting.text.substr(0, setting.text.find(':'));

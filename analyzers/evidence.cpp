@@ -105,7 +105,7 @@ std::string ShareText(const Timeline& timeline, double ms_per_step) {
 }
 
 std::string MsText(double ms) {
-  if (ms < 0.1) return fmt::format("{:.0f} us", ms * 1e3);
+  if (ms < 0.1) return fmt::format("{:.0f} µs", ms * 1e3);
   if (ms < 10) return fmt::format("{:.2f} ms", ms);
   if (ms < 1000) return fmt::format("{:.1f} ms", ms);
   return fmt::format("{:.2f} s", ms / 1e3);

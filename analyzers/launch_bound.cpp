@@ -37,13 +37,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
                             fmt::format("the GPU waits {} per step for the host to launch its small kernels ({})",
                                         MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back(
-      {fmt::format("{:.0f} kernels per step, of {:.3g} us in the median", kernels.per_step, kernels.median_us),
+      {fmt::format("{:.0f} kernels per step, of {:.3g} µs in the median", kernels.per_step, kernels.median_us),
        static_cast<std::uint64_t>(kernels.per_step),
        {}});
   const DeviceTimeline& device = timeline.devices().front();
   if (device.queue_depth() >= 0) {
     finding.evidence.push_back({fmt::format("at a launch {:.3g} pieces of work wait in the queue on average; work "
-                                            "begins {:.3g} us after its launch in the median",
+                                            "begins {:.3g} µs after its launch in the median",
                                             device.queue_depth(), device.launch_delay_us()),
                                 1,
                                 {}});
