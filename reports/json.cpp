@@ -5,6 +5,8 @@
 
 #include "profiler/core/format.h"
 #include "reports/json_compare.h"
+#include "reports/json_gate.h"
+#include "reports/json_launches.h"
 #include "reports/json_tree.h"
 #include "reports/report_json.h"
 
@@ -164,18 +166,6 @@ Json AppliedJson(const std::vector<Applied>& applied) {
   return {{"changed", changed}, {"places", std::move(places)}};
 }
 
-Json LaunchesJson(const std::vector<LaunchRow>& launches) {
-  Json rows = Json::array();
-  for (const LaunchRow& launch : launches) {
-    rows.push_back({{"block", launch.block},
-                    {"order", launch.order},
-                    {"arm", launch.arm},
-                    {"ms_per_step", Number(launch.ms_per_step)},
-                    {"status", launch.status}});
-  }
-  return rows;
-}
-
 Json LossJson(const LossFacts& loss) {
   return {{"verdict", loss.verdict},
           {"max_difference", Number(loss.max_difference)},
@@ -253,7 +243,8 @@ Json ReportTree(const Report& report) {
                    {"detectable_pct", Number(report.noise.detectable_pct)}};
   json["plan"] = report.plan;
   json["output_directory"] = TextOrNull(report.output_directory);
-  for (const char* later : {"gate", "sweep"}) json[later] = nullptr;
+  json["gate"] = GateJson(report.gate);
+  json["sweep"] = nullptr;
   json["compare"] = CompareJson(report.compare);
   json["per_rank"] = RanksJson(report.per_rank);
   return json;

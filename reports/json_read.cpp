@@ -1,4 +1,6 @@
 #include "reports/json_compare.h"
+#include "reports/json_gate.h"
+#include "reports/json_launches.h"
 #include "reports/json_members.h"
 #include "reports/report_json.h"
 
@@ -129,10 +131,7 @@ TrialRow ReadTrial(const json& object) {
   trial.peak_bytes_baseline = Number(Member(object, "peak_bytes"), "baseline");
   trial.peak_bytes_treated = Number(Member(object, "peak_bytes"), "treated");
   trial.one_time_cost_s = Number(object, "one_time_cost_s");
-  for (const json& item : Items(object, "launches")) {
-    trial.launches.push_back({Whole<int>(item, "block"), Whole<int>(item, "order"), Text(item, "arm"),
-                              Number(item, "ms_per_step"), Text(item, "status")});
-  }
+  trial.launches = ReadLaunches(object);
   return trial;
 }
 
@@ -176,6 +175,7 @@ Report ReadReport(const json& object) {
   report.plan = Texts(object, "plan");
   for (const json& item : Items(object, "per_rank")) report.per_rank.push_back(ReadRank(item));
   if (!Member(object, "compare").is_null()) report.compare = ReadCompare(Member(object, "compare"));
+  if (!Member(object, "gate").is_null()) report.gate = ReadGate(Member(object, "gate"));
   report.output_directory = Text(object, "output_directory");
   return report;
 }

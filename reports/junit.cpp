@@ -1,11 +1,14 @@
 // The report as JUnit's XML: a test case per rule and per trial, as CI systems list them. A rule that found something
-// with a cost is a failure, a rule that cannot tell is skipped; a trial fails only when its launches did.
+// with a cost is a failure, a rule that cannot tell is skipped; a trial fails only when its launches did. Of a gate, a
+// case for the time and one for the counters of each workload: they alone decide.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "profiler/core/format.h"
 #include "reports/escape.h"
+#include "reports/gate_wording.h"
 #include "reports/wording.h"
 
 namespace loopscope {
@@ -90,17 +93,60 @@ void AddTrial(const TrialRow& trial, const Report& report, Suite& suite) {
             element == "error" ? "failed" : "", verdict, text);
 }
 
-Result<void> WriteJunit(const Report& report, Output& output) {
+void AddGateTime(const GateRow& row, Suite& suite) {
+  const std::string name = row.command + " time";
+  if (!row.error.empty()) return suite.Add("loopscope.gate", name, "error", "failed", row.reason, XmlText(row.error));
+  if (!row.time) return suite.Add("loopscope.gate", name, "skipped", "", row.why_no_time, "");
+  const bool fails = row.time->verdict == GateVerdict::kFail, passes = row.time->verdict == GateVerdict::kPass;
+  suite.Add("loopscope.gate", name,
+            fails    ? "failure"
+            : passes ? ""
+                     : "skipped",
+            fails ? "slower" : "", row.time->reason, XmlText(row.time->reason + "; " + GateTimeText(row)));
+}
+
+void AddGateCounters(const GateRow& row, Suite& suite) {
+  const std::string name = row.command + " counters";
+  if (!row.why_no_counters.empty()) return suite.Add("loopscope.gate", name, "skipped", "", row.why_no_counters, "");
+  std::string text = XmlText(GateCountersText(row));
+  const CounterRow* failing = nullptr;
+  for (const CounterRow& counter : row.counters) {
+    if (counter.fails && failing == nullptr) failing = &counter;
+    text += "\n  " + XmlText(CounterText(counter));
+    for (const CounterPlace& place : counter.places) text += "\n    " + XmlText(CounterPlaceText(place));
+  }
+  suite.Add("loopscope.gate", name, failing ? "failure" : "", failing ? CounterKindName(failing->kind) : "",
+            failing ? CounterText(*failing) : "", text);
+}
+
+std::vector<Suite> SuitesOf(const Report& report) {
+  if (report.gate) {
+    Suite gate{.name = "loopscope gate"};
+    for (const GateRow& row : report.gate->workloads) {
+      AddGateTime(row, gate);
+      AddGateCounters(row, gate);
+    }
+    return {gate};
+  }
   Suite rules{.name = "loopscope rules"}, trials{.name = "loopscope trials"};
   for (const RuleRow& rule : report.rules) AddRule(rule, report, rules);
   for (const TrialRow& trial : report.trials) AddTrial(trial, report, trials);
+  return {rules, trials};
+}
+
+Result<void> WriteJunit(const Report& report, Output& output) {
+  int tests = 0, failures = 0, errors = 0;
+  std::string xml;
+  for (const Suite& suite : SuitesOf(report)) {
+    tests += suite.tests;
+    failures += suite.failures;
+    errors += suite.errors;
+    if (suite.tests > 0) xml += suite.Xml();
+  }
   output.bytes += fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuites name=\"loopscope\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"0\">\n",
-      rules.tests + trials.tests, rules.failures + trials.failures, rules.errors + trials.errors);
-  if (rules.tests > 0) output.bytes += rules.Xml();
-  if (trials.tests > 0) output.bytes += trials.Xml();
-  output.bytes += "</testsuites>\n";
+      "<testsuites name=\"loopscope\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"0\">\n{}</testsuites>\n",
+      tests, failures, errors, xml);
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include "profiler/core/format.h"
 #include "reports/escape.h"
+#include "reports/gate_wording.h"
 #include "reports/printable.h"
 #include "reports/units.h"
 #include "reports/wording.h"
@@ -112,6 +113,41 @@ void WriteComparison(const Comparison& compare, Comment& comment) {
   comment.Add("\n");
 }
 
+void WriteCounters(const GateRow& row, Comment& comment) {
+  if (row.counters.empty()) return;
+  comment.Add("\n| | counter | where |\n|---|---|---|\n");
+  comment.AddEach(row.counters, "counters", [](const CounterRow& counter) {
+    std::string places;
+    for (std::size_t i = 0; i < counter.places.size() && i < kMostPlaces; ++i) {
+      places += (i > 0 ? "<br>" : "") + MarkdownText(CounterPlaceText(counter.places[i]), 200);
+    }
+    return fmt::format("| {} | {} | {} |\n", counter.fails ? "❌" : "", MarkdownText(CounterText(counter), 300),
+                       places.empty() ? "–" : places);
+  });
+}
+
+std::string_view VerdictSign(GateVerdict verdict) {
+  return verdict == GateVerdict::kPass ? "✅" : verdict == GateVerdict::kFail ? "❌" : "⚠️";
+}
+
+// All that a gate's comment says.
+void WriteGate(const Report& report, Comment& comment) {
+  const GateFacts& gate = *report.gate;
+  comment.Add(fmt::format("## {} Loopscope gate: {}\n", VerdictSign(DecidingRow(gate).verdict),
+                          MarkdownText(GateHeadline(gate))));
+  for (const GateRow& row : gate.workloads) {
+    comment.Add("\n<code>" + MarkdownText(row.command, 240) + "</code> against <code>" +
+                MarkdownText(row.against, 240) + "</code>\n\n");
+    if (gate.workloads.size() > 1) {
+      comment.Add(fmt::format("- {} {}\n", VerdictSign(row.verdict), MarkdownText(GateText(row))));
+    }
+    comment.Add("- time: " + MarkdownText(GateTimeText(row)) + "\n");
+    comment.Add("- counters: " + MarkdownText(GateCountersText(row)) + "\n");
+    comment.AddEach(row.notes, "notes", [](const std::string& note) { return "- " + MarkdownText(note, 400) + "\n"; });
+    WriteCounters(row, comment);
+  }
+}
+
 void WriteSummary(const Report& report, Comment& comment) {
   const bool gained = report.combined && Known(report.combined->speedup);
   comment.Add(gained ? "## Loopscope: " + MarkdownText(GainText(*report.combined)) + "\n\n" : "## Loopscope\n\n");
@@ -184,6 +220,11 @@ void WriteNext(const Report& report, Comment& comment) {
 
 Result<void> WriteMarkdown(const Report& report, Output& output) {
   Comment comment(output.bytes);
+  if (report.gate) {
+    WriteGate(report, comment);
+    WriteTrust(report, comment);
+    return {};
+  }
   WriteSummary(report, comment);
   WriteNext(report, comment);
   WriteTrials(report, comment);

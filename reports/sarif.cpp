@@ -1,10 +1,12 @@
-// The findings as SARIF 2.1.0 (OASIS standard, 27 March 2020), so that code hosts show them at their lines.
+// The findings as SARIF 2.1.0 (OASIS standard, 27 March 2020), so that code hosts show them at their lines. Of a gate,
+// what made it fail.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "profiler/core/format.h"
 #include "reports/escape.h"
+#include "reports/gate_wording.h"
 #include "reports/printable.h"
 #include "reports/units.h"
 #include "reports/wording.h"
@@ -48,6 +50,21 @@ Json LocationJson(const Evidence& evidence, const std::string& directory) {
   return location;
 }
 
+// The first is the place to change; only that one is annotated.
+void AddPlaces(const std::vector<Evidence>& evidence, const std::string& directory, Json& result) {
+  Json places = Json::array();
+  for (const Evidence& one : evidence) {
+    if (one.where && !one.where->path.empty() && places.size() < kMostPlaces) {
+      places.push_back(LocationJson(one, directory));
+    }
+  }
+  if (places.empty()) return;
+  result["locations"] = Json::array({places.front()});
+  places.erase(places.begin());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i]["id"] = i + 1;
+  if (!places.empty()) result["relatedLocations"] = std::move(places);
+}
+
 std::string ResultText(const Finding& finding) {
   std::string text = Printable(finding.title, 400);
   if (finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step)) {
@@ -61,19 +78,7 @@ Json ResultJson(const Finding& finding, std::size_t rule_index, const std::strin
                  {"ruleIndex", rule_index},
                  {"level", LevelName(finding.severity)},
                  {"message", Message(ResultText(finding))}};
-  // The first is the place to change; only that one is annotated.
-  Json places = Json::array();
-  for (const Evidence& one : finding.evidence) {
-    if (one.where && !one.where->path.empty() && places.size() < kMostPlaces) {
-      places.push_back(LocationJson(one, directory));
-    }
-  }
-  if (!places.empty()) {
-    result["locations"] = Json::array({places.front()});
-    places.erase(places.begin());
-  }
-  for (std::size_t i = 0; i < places.size(); ++i) places[i]["id"] = i + 1;
-  if (!places.empty()) result["relatedLocations"] = std::move(places);
+  AddPlaces(finding.evidence, directory, result);
   if (!finding.id.empty()) result["partialFingerprints"] = {{"loopscopeFinding/v1", Printable(finding.id, 80)}};
   Json cost = {{"severity", SeverityName(finding.severity)}};
   if (std::isfinite(finding.cost_ms_per_step)) cost["costMsPerStep"] = finding.cost_ms_per_step;
@@ -98,6 +103,13 @@ Json NotificationsJson(const Report& report) {
   for (const std::string& warning : report.quality.warnings) {
     if (notifications.size() < kMostPlaces) notifications.push_back(NotificationJson("warning", warning));
   }
+  if (report.gate) {
+    for (const GateRow& row : report.gate->workloads) {
+      if (row.verdict == GateVerdict::kInconclusive) {
+        notifications.push_back(NotificationJson("warning", row.command + ": " + GateText(row)));
+      }
+    }
+  }
   for (const RuleRow& rule : report.rules) {
     if (rule.verdict != Verdict::kCannotTell) continue;
     notifications.push_back(NotificationJson("note", Printable(rule.id, 80) + " cannot tell: " + rule.reason));
@@ -105,26 +117,66 @@ Json NotificationsJson(const Report& report) {
   return notifications;
 }
 
-Json RunJson(const Report& report) {
+struct Results {
   std::map<std::string, std::size_t> index_of;
   Json rules = Json::array(), results = Json::array();
-  const auto add_rule = [&](const std::string& id, const Finding* found) {
+
+  std::size_t AddRule(const std::string& id, const Finding* found) {
     const auto [at, added] = index_of.try_emplace(id, rules.size());
     if (added) rules.push_back(RuleJson(id, found));
     return at->second;
-  };
-  for (const Finding& finding : report.findings) {
-    const std::size_t index = add_rule(finding.rule, &finding);
-    if (results.size() < kMostResults) results.push_back(ResultJson(finding, index, report.run.working_directory));
   }
-  for (const RuleRow& rule : report.rules) add_rule(rule.id, nullptr);
-  Json invocation = {{"executionSuccessful", Known(report.steps.mean_ms)},
+  void Add(Json result) {
+    if (results.size() < kMostResults) results.push_back(std::move(result));
+  }
+};
+
+void AddFindings(const Report& report, Results& to) {
+  for (const Finding& finding : report.findings) {
+    to.Add(ResultJson(finding, to.AddRule(finding.rule, &finding), report.run.working_directory));
+  }
+  for (const RuleRow& rule : report.rules) to.AddRule(rule.id, nullptr);
+}
+
+void AddGate(const GateFacts& gate, Results& to) {
+  const auto failure = [&](const std::string& rule, const std::string& text) {
+    return Json{
+        {"ruleId", rule}, {"ruleIndex", to.AddRule(rule, nullptr)}, {"level", "error"}, {"message", Message(text)}};
+  };
+  for (const GateRow& row : gate.workloads) {
+    if (row.time && row.time->verdict == GateVerdict::kFail) {
+      to.Add(failure("gate-time", row.command + ": " + row.time->reason));
+    }
+    for (const CounterRow& counter : row.counters) {
+      if (!counter.fails) continue;
+      Json result = failure("gate-" + std::string(CounterKindName(counter.kind)), CounterText(counter));
+      std::vector<Evidence> evidence;
+      for (const CounterPlace& place : counter.places) evidence.push_back({CounterPlaceText(place), 1, place.where});
+      AddPlaces(evidence, "", result);
+      to.Add(std::move(result));
+    }
+  }
+}
+
+// Whether the program could be looked at.
+bool Successful(const Report& report) {
+  return report.gate ? DecidingRow(*report.gate).error.empty() : Known(report.steps.mean_ms);
+}
+
+Json RunJson(const Report& report) {
+  Results all;
+  if (report.gate) {
+    AddGate(*report.gate, all);
+  } else {
+    AddFindings(report, all);
+  }
+  Json invocation = {{"executionSuccessful", Successful(report)},
                      {"toolExecutionNotifications", NotificationsJson(report)}};
   if (!report.run.command.empty()) invocation["commandLine"] = ShellQuoted(report.run.command);
-  Json run = {{"tool", {{"driver", {{"name", "Loopscope"}, {"rules", std::move(rules)}}}}},
+  Json run = {{"tool", {{"driver", {{"name", "Loopscope"}, {"rules", std::move(all.rules)}}}}},
               {"invocations", Json::array({std::move(invocation)})},
               {"columnKind", "unicodeCodePoints"},
-              {"results", std::move(results)}};
+              {"results", std::move(all.results)}};
   if (!report.run.working_directory.starts_with('/')) return run;
   run["originalUriBaseIds"][std::string(kRoot)] = {{"uri", "file://" + UriPath(report.run.working_directory) + "/"}};
   return run;

@@ -85,6 +85,10 @@ Result<void> WriteText(const Report& report, Output& output) {
     WriteComparison(*report.compare, page);
     return {};
   }
+  if (report.gate) {
+    WriteGate(report, page);
+    return {};
+  }
   WriteHeadline(report, page);
   WriteTrials(report, page);
   WriteFindings(report, page);

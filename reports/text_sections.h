@@ -7,6 +7,7 @@
 namespace loopscope {
 
 void WriteComparison(const Comparison& comparison, Page& page);  // alone, where a report compares
+void WriteGate(const Report& report, Page& page);        // alone, where a report is a gate's
 void WriteHeadline(const Report& report, Page& page);
 void WriteSteps(const Report& report, Page& page);     // the step and what it is made of
 void WriteGpu(const Report& report, Page& page);       // what the devices did; nothing without one

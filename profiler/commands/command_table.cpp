@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSummaryColumn = 14;
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
      "loopscope run -- ./train --epochs 3", true, true, true, false, true, 0, RunCommand},
     {"prove", "Rerun the program with each fix: each fix's measured speedup and its interval.",
@@ -19,6 +19,8 @@ constexpr std::array<Command, 8> kCommands = {{
      ProveCommand},
     {"ab", "Measure a change of your own: two commands, the same statistics.", "ab [options] 'CMD_A' -- CMD_B…",
      "loopscope ab './train --lr 0.1' -- ./train --lr 0.2", true, true, false, true, true, 1, AbCommand},
+    {"gate", "Fail on a real slowdown, and on nothing else: for CI.", "gate [options] --against 'CMD_A' -- CMD_B…",
+     "loopscope gate --against-dir ../base -- ./train", true, true, true, true, true, 0, GateCommand},
     {"report", "The report of runs that are there already.", "report [options] INPUT…",
      "loopscope report loopscope-out/20250131-093000", true, false, false, false, false, -1, ReportCommand},
     {"compare", "What changed per step from one run to another.", "compare [options] BEFORE AFTER",

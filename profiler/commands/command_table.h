@@ -28,6 +28,7 @@ std::string GeneralHelp();
 Result<int> RunCommand(const Options& options);
 Result<int> ProveCommand(const Options& options);
 Result<int> AbCommand(const Options& options);
+Result<int> GateCommand(const Options& options);
 Result<int> ReportCommand(const Options& options);
 Result<int> CompareCommand(const Options& options);
 Result<int> RulesCommand(const Options& options);

@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Options that are given once per item of a list; of the others a list is one value.
+const std::set<std::string> kRepeated = {"against", "against-env", "workload"};
+
 class ConfigReader {
  public:
   ConfigReader(const fs::path& file, const std::string& command, const OptionNames& names)
@@ -49,6 +52,12 @@ class ConfigReader {
   }
 
   Result<void> Add(const std::string& key, const toml::node& node) {
+    if (const auto* each = node.as_array(); each && kRepeated.contains(key)) {
+      for (const toml::node& one : *each) {
+        if (const auto added = Add(key, one); !added) return added;
+      }
+      return {};
+    }
     if (const auto* flag = node.as_boolean()) {
       if (flag->get()) arguments_.push_back("--" + key);
       return {};

@@ -2,24 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
 #include <vector>
 
 #include "profiler/commands/experiment_pairs.h"
 #include "profiler/commands/experiment_pilots.h"
 #include "profiler/commands/verdicts.h"
+#include "profiler/core/statistics.h"
 
 namespace loopscope {
 namespace {
 
 // Fewer differences have no one-sided 95 % bound.
 constexpr int kFewestPairs = 5;
+constexpr double kSurely = 0.01;  // p of the drift within launches
 
 class Gate {
  public:
   Gate(const PairsInput& input, const GateLimits& limits, PairPlan pairs, LaunchSeries& series)
       : input_(input), limits_(limits), pairs_(std::move(pairs)), series_(series) {}
 
-  GateDecision Run() {
+  GatedPairs Run() {
     const std::vector<double> first = Stage("pair", limits_.first_pairs, input_.options.seed);
     std::vector<double> second;
     const bool asked = ended_.empty() && AsksForSecondStage(first, limits_);
@@ -35,7 +39,11 @@ class Gate {
                                     100 * decision.slowdown, second.size(), limits_.second_pairs);
     }
     if (!ended_.empty() && decision.verdict == GateVerdict::kInconclusive) decision.reason += ": " + ended_;
-    return decision;
+    if (const std::string why = WhyUnsteady(); !why.empty() && decision.verdict == GateVerdict::kPass) {
+      decision.verdict = GateVerdict::kInconclusive;
+      decision.reason = why;
+    }
+    return {decision, std::move(launches_)};
   }
 
  private:
@@ -45,7 +53,37 @@ class Gate {
     if (observed.blocks < pairs) {
       ended_ = !observed.ended_early.empty() ? observed.ended_early : "a longer --budget allows more pairs";
     }
+    Note(observed);
     return observed.Differences(pairs_.plan.trials.front(), Metric::kStepTime);
+  }
+
+  void Note(const Observations& observed) {
+    for (const Observation& row : observed.rows) {
+      const LaunchResult& result = row.result;
+      launches_.push_back({.block = pairs_seen_ + row.block,
+                           .order = row.order,
+                           .arm = pairs_.plan.arms[row.arm].name,
+                           .ms_per_step = result.ok() ? std::optional(result.ms_per_step) : std::nullopt,
+                           .status = result.status});
+      if (result.ok()) drifts_[row.arm].push_back(result.step_drift);
+    }
+    pairs_seen_ += observed.blocks;
+  }
+
+  // A launch that is still warming up, or that leaks, has no step time to compare.
+  std::string WhyUnsteady() const {
+    for (std::size_t arm = 0; arm < drifts_.size(); ++arm) {
+      const double drift = HodgesLehmann(drifts_[arm]);
+      if (std::abs(std::expm1(drift)) < limits_.max_slowdown || SignedRankP(drifts_[arm], Tail::kTwoSided) > kSurely) {
+        continue;
+      }
+      return fmt::format(
+          "{} never reaches steady state: within each launch its steps get {:.0f} % {} from the first third to the "
+          "last "
+          "(try --warmup auto, or a longer --warmup)",
+          pairs_.plan.arms[arm].name, std::abs(100 * std::expm1(drift)), drift > 0 ? "longer" : "shorter");
+    }
+    return "";
   }
 
   const PairsInput& input_;
@@ -53,6 +91,9 @@ class Gate {
   PairPlan pairs_;
   LaunchSeries& series_;
   std::string ended_;  // why there were fewer pairs than planned
+  std::vector<LaunchRow> launches_;
+  std::array<std::vector<double>, 2> drifts_;  // of the launches of each side: LaunchResult::step_drift
+  int pairs_seen_ = 0;
 };
 
 std::string Identity(const PairsInput& input, const GateLimits& limits) {
@@ -62,8 +103,8 @@ std::string Identity(const PairsInput& input, const GateLimits& limits) {
 
 }  // namespace
 
-Result<GateDecision> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
-                             const ExperimentEvents& events, Report& report) {
+Result<GatedPairs> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
+                           const ExperimentEvents& events, Report& report) {
   Result<std::unique_ptr<Journal>> journal = OpenJournal(input.journal, Identity(input, limits), input.options);
   if (!journal) return journal.error();
   LaunchSeries series(launcher, events, std::move(*journal));
@@ -72,12 +113,12 @@ Result<GateDecision> RunGate(const PairsInput& input, const GateLimits& limits, 
   Result<PairPlan> pairs = PlanPairs(first, series);
   if (!pairs) return pairs.error();
   report.plan = pairs->plan.Describe(pairs->input.candidates, series.spent_s());
-  GateDecision decision = Gate(first, limits, std::move(*pairs), series).Run();
-  report.noise.pair_sd_pct = Percent(decision.pair_sd);
-  report.noise.detectable_pct = 100 * decision.detectable;
+  GatedPairs gated = Gate(first, limits, std::move(*pairs), series).Run();
+  report.noise.pair_sd_pct = Percent(gated.decision.pair_sd);
+  report.noise.detectable_pct = 100 * gated.decision.detectable;
   FinishSeries(series, report);
   if (series.stopped()) return Interrupted();
-  return decision;
+  return gated;
 }
 
 }  // namespace loopscope

@@ -6,9 +6,15 @@
 
 namespace loopscope {
 
+struct GatedPairs {
+  GateDecision decision;
+  std::vector<LaunchRow> launches;  // of the pairs, as in GateRow
+};
+
 // Side 0 of the launcher is what is gated against, side 1 the candidate. Stage 2 is only run when stage 1 asks for it.
-// A budget that ends before enough pairs makes the decision inconclusive, never a pass by accident. Errors as RunPairs.
-Result<GateDecision> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
-                             const ExperimentEvents& events, Report& report);
+// A budget that ends before enough pairs makes the decision inconclusive, never a pass by accident; so does a side
+// whose steps get longer or shorter all through its launches. Errors as RunPairs.
+Result<GatedPairs> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
+                           const ExperimentEvents& events, Report& report);
 
 }  // namespace loopscope

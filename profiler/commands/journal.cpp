@@ -44,6 +44,7 @@ Json ToJson(const LaunchResult& result) {
           {"epoch_ms", result.epoch_ms ? Json(*result.epoch_ms) : Json(nullptr)},
           {"startup_s", result.startup_s},
           {"settled_after", result.settled_after},
+          {"step_drift", result.step_drift},
           {"wall_s", result.wall_s},
           {"peak_bytes", result.peak_bytes},
           {"applied", applied},
@@ -65,6 +66,7 @@ LaunchResult FromJson(const Json& json) {
   if (!json.at("epoch_ms").is_null()) result.epoch_ms = json.at("epoch_ms").get<double>();
   result.startup_s = json.at("startup_s");
   result.settled_after = json.at("settled_after");
+  result.step_drift = json.at("step_drift");
   result.wall_s = json.at("wall_s");
   result.peak_bytes = json.at("peak_bytes");
   for (const Json& one : json.at("applied")) {

@@ -91,27 +91,39 @@ Result<fs::path> ProgramLauncher::MakeFolder(const LaunchSpec& spec) {
   return folder;
 }
 
+std::vector<std::string> Side::Resolved() const {
+  std::vector<std::string> resolved = command;
+  const bool relative =
+      !resolved.empty() && resolved.front().find('/') != std::string::npos && !resolved.front().starts_with('/');
+  if (!folder.empty() && relative) resolved.front() = (folder / resolved.front()).lexically_normal();
+  return resolved;
+}
+
 Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
+  const Side& side = setup_.sides[static_cast<std::size_t>(spec.side)];
+  const fs::path start = side.folder.empty() ? fs::current_path() : side.folder;
   const auto folder = MakeFolder(spec);
   if (!folder) return folder.error();
   std::optional<ContainedWorld> world;
   if (setup_.containment) {
-    auto made = ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder->filename(), *folder,
-                                     fs::current_path());
+    auto made =
+        ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder->filename(), *folder, start);
     if (!made) return made.error();
     world.emplace(std::move(*made));
   }
-  const Environment own = OwnEnvironment();
+  Environment own = OwnEnvironment();
+  for (const auto& [name, value] : side.environment) own[name] = value;
   Environment environment =
       LaunchEnvironment(own, spec, {*folder, *folder / "files", setup_.containment.has_value()}, setup_.probes);
   if (world) environment["PWD"] = world->working_directory();
-  RunInfo info = RunInfoOf(setup_.commands[spec.side], environment);
+  RunInfo info = RunInfoOf(side.command, environment);
+  info.working_directory = start;
   info.environment.erase("LD_PRELOAD");  // the user's own, if any, not ours
   if (const auto preload = own.find("LD_PRELOAD"); preload != own.end()) info.environment.insert(*preload);
   if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
 
   ProcessSpec process;
-  process.command = setup_.commands[spec.side];
+  process.command = side.command;
   process.environment = AsStrings(environment);
   process.world = world ? &*world : nullptr;
   process.prepare = setup_.prepare;
@@ -146,7 +158,7 @@ LaunchResult ProgramLauncher::Launch(const LaunchSpec& spec) {
     result.status = launched.error().Message();
     return result;
   }
-  LaunchResult result = ReadResult(*launched, setup_.commands[spec.side]);
+  LaunchResult result = ReadResult(*launched, setup_.sides[static_cast<std::size_t>(spec.side)].Resolved());
   const bool interrupted = launched->end.how == ProcessEnd::How::kInterrupted;
   result.directory = PutAway(launched->directory, !result.ok() && !interrupted);
   return result;

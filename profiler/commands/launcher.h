@@ -2,7 +2,6 @@
 // own.
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,9 +16,19 @@
 
 namespace loopscope {
 
+// One of the commands that are launched.
+struct Side {
+  std::vector<std::string> command;
+  std::filesystem::path folder = {};  // where it starts; empty: our own working folder
+  Environment environment = {};       // set over our own
+
+  // The command with its program as a path from our own working folder: what messages and look-ups need.
+  std::vector<std::string> Resolved() const;
+};
+
 // What all launches have in common.
 struct LaunchSetup {
-  std::array<std::vector<std::string>, 2> commands;  // by LaunchSpec::side
+  std::vector<Side> sides;  // by LaunchSpec::side
   ProbePaths probes;
   std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>
   std::filesystem::path kept;              // where launches are moved that failed, or all with `keep`

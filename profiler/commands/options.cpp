@@ -82,6 +82,8 @@ class Parser {
     if (command.launches) AddRunning();
     if (command.experiments) AddExperiment();
     if (command.id == "prove") AddProve();
+    if (command.id == "ab" || command.id == "gate") AddOtherSide();
+    if (command.id == "gate") AddGate();
     if (command.id == "report") {
       Last(app_.add_option("--definitions", options.definitions,
                            "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
@@ -149,11 +151,13 @@ class Parser {
 
   void AddExperiment() {
     const char* const time = "a time such as 90s or 15m";
-    Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
-        "blocks of launches at most (12); under 4 nothing is called");
+    if (command_.id != "gate") {
+      Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
+          "blocks of launches at most (12); under 4 nothing is called");
+      Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
+          "differences up to this count as none (2%)");
+    }
     Add("--budget", options_.budget_s, ParseSeconds, time, "T", "time for all launches (15m)");
-    Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
-        "differences up to this count as none (2%)");
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
         "a launch that takes longer is ended (10m)");
@@ -171,6 +175,45 @@ class Parser {
         "try these treatments alone, found or not");
     Add("--skip", options_.selection.skip, list, "a list", "KEY,...", "do not try these");
     Add("--alone", options_.alone, ParseCount, "a number", "N", "measure the N costliest fixes also by themselves (3)");
+  }
+
+  // An option that may be given several times, one value each.
+  CLI::Option* Each(const char* name, CLI::callback_t into, const char* shown, const char* text) {
+    return app_.add_option(name, std::move(into), text)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
+        ->type_name(shown);
+  }
+
+  void AddOtherSide() {
+    const char* const first = command_.id == "ab" ? "CMD_A" : "what is gated against";
+    Last(app_.add_option("--against-dir", options_.against_dir, fmt::format("folder in which {} starts", first)),
+         "DIR");
+    const auto into = [this](const CLI::results_t& given) {
+      for (const std::string& one : given) {
+        const auto variable = ParseVariable(one);
+        if (!variable) throw CLI::ValidationError("--against-env", "'" + one + "' is not NAME=VALUE");
+        options_.against_env.insert_or_assign(variable->first, variable->second);
+      }
+      return true;
+    };
+    Each("--against-env", into, "NAME=VALUE", "environment of that side; may be repeated");
+  }
+
+  void AddGate() {
+    GateOptions& gate = options_.gate;
+    const auto append = [](std::vector<std::string>& to) {
+      return [&to](const CLI::results_t& given) {
+        to.insert(to.end(), given.begin(), given.end());
+        return true;
+      };
+    };
+    Each("--against", append(gate.against), "CMD", "what is gated against: one per command, in the same order");
+    Each("--workload", append(gate.further), "CMD", "a further command to gate; may be repeated");
+    Add("--max-slowdown", gate.max_slowdown, ParseShare, "a share such as 5%", "P", "what still passes (5%)");
+    Add("--inconclusive", gate.undecided, ParseUndecided, "fail, pass or tell", "fail|pass|tell",
+        "how to end when nothing can be told: 1, 0 or 3 (tell)");
   }
 
   const Command& command_;
@@ -243,7 +286,9 @@ Result<void> Check(const Command& command, Options& options) {
     if (options.program_a.empty())
       return Wrong(command, "the first command is empty", "loopscope " + std::string(command.usage));
   }
-  if (command.program && command.id != "doctor" && options.program.empty()) {
+  if (command.id == "gate") {
+    if (const auto found = FindWorkloads(options); !found) return found;
+  } else if (command.program && command.id != "doctor" && options.program.empty()) {
     return Wrong(command, "no program to run: it goes behind `--`", "loopscope " + std::string(command.usage));
   }
   if (!command.program && !options.program.empty()) return Wrong(command, "takes no program behind `--`");

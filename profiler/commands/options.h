@@ -9,28 +9,32 @@
 #include <vector>
 
 #include "profiler/commands/experiment_candidates.h"
+#include "profiler/commands/gate_options.h"
 #include "profiler/core/result.h"
 
 namespace loopscope {
 
 struct Options {
-  std::string command;                 // "run", "prove" …
-  std::vector<std::string> program;    // what follows `--`
-  std::vector<std::string> program_a;  // `ab`: the first command
-  std::vector<std::string> inputs;     // report INPUT…, rules [ID], treatments [ID]
+  std::string command;                             // "run", "prove" …
+  std::vector<std::string> program;                // what follows `--`
+  std::vector<std::string> program_a;              // `ab`: the first command
+  std::filesystem::path against_dir;               // `ab` and `gate`: the other side's folder, as it was given
+  std::map<std::string, std::string> against_env;  // and what is set in its environment
+  std::vector<std::string> inputs;                 // report INPUT…, rules [ID], treatments [ID]
 
   std::filesystem::path output;              // -o
   std::string json;                          // file
   std::map<std::string, std::string> files;  // the other formats that go to a file: id → file
   std::string format = "text";               // an id in formats.def
   bool quiet = false, no_color = false;
-  std::string definitions = "loopscope";     // report: whose, for the figures of the GPU
+  std::string definitions = "loopscope";  // report: whose, for the figures of the GPU
 
   std::optional<int> warmup = 10;  // empty: auto
   std::optional<int> steps;        // run: 50, prove and ab: as many as the window needs
   double time_s = 120;
 
   Selection selection;  // --only, --skip
+  GateOptions gate;
   int alone = -1, blocks = 12;
   double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
   std::uint64_t seed = 1;

@@ -30,11 +30,11 @@ Error Exposed(const Containment& containment) {
 }
 
 // A run goes on unobserved, since it stands for the program; trials of what is not seen would measure nothing.
-Result<void> CheckReach(const Options& options, bool trials) {
-  for (const auto& program : {options.program_a, options.program}) {
-    const auto why = WhyUnreachable(program);
+Result<void> CheckReach(const std::vector<Side>& sides, bool trials) {
+  for (const Side& side : sides) {
+    const auto why = WhyUnreachable(side.command);
     if (!why) continue;
-    if (trials) return Error{"the program cannot be observed", Shown(program), *why, 3};
+    if (trials) return Error{"the program cannot be observed", Shown(side.command), *why, 3};
     Say("loopscope: this run is not observed: " + *why);
   }
   return {};
@@ -75,14 +75,44 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   return spec;
 }
 
+Result<std::vector<Side>> SidesOf(const Options& options) {
+  std::error_code error;
+  const fs::path folder = options.against_dir.empty() ? fs::path() : fs::canonical(options.against_dir, error);
+  if (error || (!folder.empty() && !fs::is_directory(folder, error))) {
+    return Error{"no such folder", options.against_dir, "check the path given with --against-dir"};
+  }
+  std::vector<Side> sides;
+  const auto other = [&](const std::vector<std::string>& command) {
+    sides.push_back({command, folder, Environment(options.against_env.begin(), options.against_env.end())});
+  };
+  if (options.command == "ab") other(options.program_a);
+  if (options.command != "gate") sides.push_back({options.program});
+  for (const Workload& workload : options.gate.workloads) {
+    // Gated against recorded counters alone, the candidate stands for both.
+    if (workload.against.empty()) {
+      sides.push_back({workload.command});
+    } else {
+      other(workload.against);
+    }
+    sides.push_back({workload.command});
+  }
+  return sides;
+}
+
 Session::Session(const Options& options, fs::path output, Scratch scratch)
     : options_(options),
       output_(std::move(output)),
       scratch_(std::move(scratch)),
       bar_(options.quiet, options.no_color) {}
 
-Result<std::optional<Containment>> Session::Contain() const {
-  const Containment containment = DetectContainment(scratch_.path(), fs::current_path());
+Result<std::optional<Containment>> Session::Contain(const std::vector<Side>& sides) const {
+  Containment containment = DetectContainment(scratch_.path(), fs::current_path());
+  // What works for one folder only holds for none.
+  for (const Side& side : sides) {
+    if (side.folder.empty() || containment.kind == ContainmentKind::kUncontained) continue;
+    Containment other = DetectContainment(scratch_.path(), side.folder);
+    if (other.kind > containment.kind) containment = std::move(other);
+  }
   const bool leaks = containment.kind == ContainmentKind::kUncontained || !containment.links_out.empty();
   if (leaks && !options_.allow_writes) return Exposed(containment);
   return std::optional(containment);
@@ -91,18 +121,16 @@ Result<std::optional<Containment>> Session::Contain() const {
 Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool trials) {
   auto probes = FindProbes(ExecutableFolder());
   if (!probes) return probes.error();
-  if (const auto reach = CheckReach(options, trials); !reach) return reach.error();
+  auto sides = SidesOf(options);
+  if (!sides) return sides.error();
+  if (const auto reach = CheckReach(*sides, trials); !reach) return reach.error();
   auto output = MakeOutputFolder(options.output, options.resume);
   if (!output) return output.error();
   auto scratch = Scratch::Make();
   if (!scratch) return scratch.error();
   std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
-  for (const auto* command : {&options.program_a, &options.program}) {
-    OfferProbe(*probes, *command, options.yes, session->signals_);
-  }
+  for (const Side& side : *sides) OfferProbe(*probes, side.Resolved(), options.yes, session->signals_);
   LaunchSetup setup;
-  setup.commands = {options.program, options.program};
-  if (options.command == "ab") setup.commands[0] = options.program_a;
   setup.probes = std::move(*probes);
   setup.scratch = session->scratch_.path();
   setup.kept = session->output_ / "launches";
@@ -110,12 +138,13 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   setup.keep = options.keep;
   setup.stdout_to_stderr = options.format != "text";
   if (trials) {
-    auto containment = session->Contain();
+    auto containment = session->Contain(*sides);
     if (!containment) return containment.error();
     setup.containment = std::move(*containment);
     session->bar_.Say(setup.containment->Describe());
     for (const std::string& note : setup.containment->notes) session->bar_.Say("  " + note);
   }
+  setup.sides = std::move(*sides);
   session->launcher_ = std::make_unique<ProgramLauncher>(std::move(setup), session->signals_);
   return session;
 }
@@ -123,7 +152,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
 Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::path& folder) {
   auto launched = launcher_->Start(spec);
   if (!launched) return launched.error();
-  const std::vector<std::string>& command = launcher_->setup().commands[spec.side];
+  const std::vector<std::string> command = launcher_->setup().sides[static_cast<std::size_t>(spec.side)].Resolved();
   auto trace = ReadAnyTrace(launched->directory);
   const Seen seen = SeenIn(trace, launched->directory);
   Diagnosed diagnosed{{}, *launched, DescribeOutcome(launched->end, command, seen)};

@@ -1,4 +1,4 @@
-// What `run`, `prove` and `ab` share: folders, probes and the launcher, set up before anything is started.
+// What `run`, `prove`, `ab` and `gate` share: folders, probes and the launcher, set up before anything is started.
 #pragma once
 
 #include <filesystem>
@@ -39,7 +39,7 @@ class Session {
 
  private:
   Session(const Options& options, std::filesystem::path output, Scratch scratch);
-  Result<std::optional<Containment>> Contain() const;
+  Result<std::optional<Containment>> Contain(const std::vector<Side>& sides) const;
 
   const Options& options_;
   std::filesystem::path output_;
@@ -48,6 +48,10 @@ class Session {
   ProgressBar bar_;
   std::unique_ptr<ProgramLauncher> launcher_;
 };
+
+// The commands that are launched, by LaunchSpec::side: of `ab` A and B; of `gate` those of its first workload (what it
+// is gated against, then the candidate), then of its second; else the one. Error (exit 2): --against-dir is no folder.
+Result<std::vector<Side>> SidesOf(const Options& options);
 
 LaunchSpec DiagnosisSpec(const Options& options, int default_steps);
 

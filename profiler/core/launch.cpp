@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "profiler/core/settling.h"
+#include "profiler/core/statistics.h"
 
 namespace loopscope {
 namespace {
@@ -107,17 +110,28 @@ struct StepSum {
   double mean_ms() const { return ns / kNsPerMs / steps; }
 };
 
+// From the first third to the last, as the logarithm of the ratio; 0 of fewer than six steps.
+double Drift(const std::vector<double>& steps) {
+  const std::span<const double> lengths(steps);
+  const std::size_t third = lengths.size() / 3;
+  if (third < 2) return 0;
+  const double first = Mean(lengths.first(third)), last = Mean(lengths.last(third));
+  return first > 0 && last > 0 ? std::log(last / first) : 0;
+}
+
 // The steps partition the window: the last one ends where the window closes, after the device was waited for.
 void MeasureSteps(const LeadingProcess& trace, const Window& window, LaunchResult& result) {
   const std::vector<const Mark*> ends = StepEnds(trace, window);
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
   StepSum plain, boundary;
+  std::vector<double> plain_ns;
   std::int64_t start = window.begin_ns;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::int64_t end = i + 1 == ends.size() ? window.end_ns : ends[i]->time_ns;
     const auto next = std::ranges::upper_bound(boundaries, start);
     const bool at_boundary = next != boundaries.end() && *next <= end;
     (at_boundary ? boundary : plain).Add(static_cast<double>(end - start), ends[i]->value);
+    if (!at_boundary) plain_ns.push_back(static_cast<double>(end - start));
     start = end;
   }
   // A program whose every step is an epoch has no plain step: then the boundary is part of the step.
@@ -127,6 +141,7 @@ void MeasureSteps(const LeadingProcess& trace, const Window& window, LaunchResul
   result.clock = trace.text(ends.back()->name);
   result.ms_per_step = sum.mean_ms();
   if (sum.samples_known) result.ms_per_sample = sum.ns / kNsPerMs / static_cast<double>(sum.samples);
+  result.step_drift = Drift(plain_ns);
   if (plain.steps > 0 && boundary.steps > 0) result.epoch_ms = boundary.mean_ms() - plain.mean_ms();
 }
 

@@ -17,7 +17,7 @@ enum class LaunchMode { kTrace, kClock, kCheck };
 
 struct LaunchSpec {
   LaunchMode mode = LaunchMode::kClock;
-  int side = 0;                     // 0: the command; 1: the other command of `ab` and `gate`
+  int side = 0;                     // which of the launcher's commands: `ab` and `gate` have several
   std::vector<std::pair<std::string, std::string>> treatment;  // key, value
   int warmup = 10, steps = 50;      // steps 0 = to the program's own end
   double time_s = 0;                // trace mode: --time; else 0
@@ -38,6 +38,7 @@ struct LaunchResult {
   int steps = 0;                    // in the window, boundaries taken out
   std::optional<double> epoch_ms;   // mean length of the boundary steps in the window less a plain step; none in it: empty
   int settled_after = 0;            // steps from the start until their times settle (settling.h)
+  double step_drift = 0;            // ln(mean of the window's last third of plain steps / of its first third)
   double startup_s = 0;             // from exec to the end of warm-up
   double wall_s = 0;                // whole launch
   double peak_bytes = 0;            // 0 unknown

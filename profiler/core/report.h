@@ -10,6 +10,7 @@
 
 #include "profiler/core/comparison.h"
 #include "profiler/core/finding.h"
+#include "profiler/core/gate.h"
 #include "profiler/core/timeline.h"
 #include "profiler/core/trial.h"
 
@@ -66,6 +67,7 @@ struct Report {
   std::vector<std::string> plan;             // of an experiment, as it was printed before it began
   std::vector<RankRow> per_rank;             // by rank; empty when one rank was recorded
   std::optional<Comparison> compare;         // with the run before this one
+  std::optional<GateFacts> gate;             // of `gate`
   std::string output_directory;              // where captures and the report lie; may be empty
   std::shared_ptr<const Timeline> timeline;  // null when the report was read from JSON
 };

@@ -147,6 +147,39 @@ inline Comparison SampleComparison() {
   return compare;
 }
 
+// Of two workloads: one that fails by its time and its counters, one that passed.
+inline GateFacts SampleGate() {
+  GateRow fails;
+  fails.command = "build/train --preset small";
+  fails.against = "base/train --preset small";
+  fails.verdict = GateVerdict::kFail;
+  fails.reason = "slower by 8.0 % (at most 9.8 % with 95 % confidence), in two stages of 12 and 20 pairs";
+  fails.time = GateDecision{GateVerdict::kFail, fails.reason, 0.08, 0.098, 32, 0.0002, 0.0001, 0.023, 0.012};
+  fails.counters_compared = 41;
+  fails.counters = {
+      {"host reads",
+       CounterKind::kSync,
+       1,
+       2,
+       "more",
+       true,
+       "a new synchronising call",
+       {{Where{"loop.cpp", 131, "TrainEpoch"}, 0, 1}}},
+      {"anomaly mode", CounterKind::kDebug, {}, {}, "new", true, "a debugging switch is left on", {}},
+      {"op aten::add", CounterKind::kCount, 10, 11.5, "more", false, "", {}},
+      {"peak bytes on host", CounterKind::kCount, 1e9, 1.1e9, "ignored", false, "varies between runs", {}}};
+  fails.notes = {"step times are not compared with the recorded ones: another CPU"};
+  fails.launches = {{0, 0, "A", 100.5, "ok"}, {0, 1, "B", std::nullopt, "exit 1"}};
+  GateRow passes;
+  passes.command = "build/train --preset large";
+  passes.against = "base/train --preset large";
+  passes.verdict = GateVerdict::kPass;
+  passes.reason = "with 95 % confidence slower by at most 1.1 %, which is under the limit of 5.0 %";
+  passes.time = GateDecision{GateVerdict::kPass, passes.reason, 0.002, 0.011, 12, 0.4, {}, 0.02, 0.017};
+  passes.why_no_counters = "its launches under tracing ended early";
+  return {0.05, {passes, fails}};
+}
+
 // `text` in every place that comes from outside.
 inline Report HostileReport(const std::string& text) {
   Report report = SampleReport();
@@ -187,6 +220,23 @@ inline Report HostileComparison(const std::string& text) {
   report.compare->obstacles = report.compare->differences = {text, text};
   report.compare->why_no_ops = report.compare->ops[0].change = report.compare->ops[0].name = text;
   report.compare->new_findings = report.compare->gone_findings = {{text, text, text}};
+  return report;
+}
+
+// Likewise, of a gate.
+inline Report HostileGate(const std::string& text) {
+  Report report = HostileReport(text);
+  report.gate = SampleGate();
+  for (GateRow& row : report.gate->workloads) {
+    row.command = row.against = row.reason = row.error = row.why_no_time = text;
+    row.notes = {text, text};
+    if (row.time) row.time->reason = text;
+    for (CounterRow& counter : row.counters) {
+      counter.name = counter.change = counter.reason = text;
+      counter.places.assign(1, {Where{text, 2147483647, text}, 1e300, 1e300});
+    }
+    for (LaunchRow& launch : row.launches) launch.arm = launch.status = text;
+  }
   return report;
 }
 

@@ -23,12 +23,14 @@ PairsInput Input(double budget_s = 1e6) {
 
 struct Gated {
   Report report;
-  Result<GateDecision> decision;
+  Result<GatedPairs> pairs;
+
+  const GateDecision& decision() const { return pairs->decision; }
 };
 
 Gated RunIt(ScriptedProgram& program, const PairsInput& input, const GateLimits& limits = {}) {
-  Gated gated{.report = {}, .decision = GateDecision{}};
-  gated.decision = RunGate(input, limits, std::ref(program), {}, gated.report);
+  Gated gated{.report = {}, .pairs = GatedPairs{}};
+  gated.pairs = RunGate(input, limits, std::ref(program), {}, gated.report);
   return gated;
 }
 
@@ -41,9 +43,9 @@ TEST(GateProcedure, AnUnchangedProgramPassesAfterOneStage) {
   ScriptedProgram program(1);
   program.noise = 0.01;
   const Gated gated = RunIt(program, Input());
-  ASSERT_TRUE(gated.decision);
-  EXPECT_EQ(gated.decision->verdict, GateVerdict::kPass);
-  EXPECT_EQ(gated.decision->pairs, 12);
+  ASSERT_TRUE(gated.pairs);
+  EXPECT_EQ(gated.decision().verdict, GateVerdict::kPass);
+  EXPECT_EQ(gated.decision().pairs, 12);
   EXPECT_EQ(Labelled(program, "pair"), 24);
   EXPECT_EQ(Labelled(program, "fresh pair"), 0);
   EXPECT_TRUE(gated.report.noise.pair_sd_pct);
@@ -54,11 +56,11 @@ TEST(GateProcedure, ASlowdownFailsOnFreshPairs) {
   program.noise = 0.02;
   program.other_side_factor = 1.08;
   const Gated gated = RunIt(program, Input());
-  ASSERT_TRUE(gated.decision);
-  EXPECT_EQ(gated.decision->verdict, GateVerdict::kFail);
-  EXPECT_EQ(gated.decision->pairs, 32);
+  ASSERT_TRUE(gated.pairs);
+  EXPECT_EQ(gated.decision().verdict, GateVerdict::kFail);
+  EXPECT_EQ(gated.decision().pairs, 32);
   EXPECT_EQ(Labelled(program, "fresh pair"), 40);
-  EXPECT_NEAR(gated.decision->slowdown, 0.08, 0.03);
+  EXPECT_NEAR(gated.decision().slowdown, 0.08, 0.03);
 }
 
 TEST(GateProcedure, TheOrderWithinPairsIsRandom) {
@@ -81,27 +83,65 @@ TEST(GateProcedure, ABudgetTooSmallIsNeverAPass) {
   ScriptedProgram program(4);
   program.noise = 0.001;
   const Gated gated = RunIt(program, Input(40));
-  ASSERT_TRUE(gated.decision);
-  EXPECT_EQ(gated.decision->verdict, GateVerdict::kInconclusive);
-  EXPECT_LT(gated.decision->pairs, 5);
-  EXPECT_THAT(gated.decision->reason, HasSubstr("fewer than 5 decide nothing"));
+  ASSERT_TRUE(gated.pairs);
+  EXPECT_EQ(gated.decision().verdict, GateVerdict::kInconclusive);
+  EXPECT_LT(gated.decision().pairs, 5);
+  EXPECT_THAT(gated.decision().reason, HasSubstr("fewer than 5 decide nothing"));
 }
 
 TEST(GateProcedure, ACandidateThatFailsIsTheCommandsFailure) {
   ScriptedProgram program(5);
   program.dies = [](const LaunchSpec& spec, int) { return spec.side == 1; };
   const Gated gated = RunIt(program, Input());
-  ASSERT_FALSE(gated.decision);
-  EXPECT_EQ(gated.decision.error().exit_code, 4);
-  EXPECT_THAT(gated.decision.error().Message(), HasSubstr("candidate"));
+  ASSERT_FALSE(gated.pairs);
+  EXPECT_EQ(gated.pairs.error().exit_code, 4);
+  EXPECT_THAT(gated.pairs.error().Message(), HasSubstr("candidate"));
+}
+
+TEST(GateProcedure, EveryLaunchOfThePairsIsKept) {
+  ScriptedProgram program(7);
+  program.other_side_factor = 1.3;
+  const Gated gated = RunIt(program, Input());
+  ASSERT_TRUE(gated.pairs);
+  ASSERT_EQ(gated.pairs->launches.size(), 64u);
+  EXPECT_EQ(gated.pairs->launches.back().block, 31);
+  EXPECT_EQ(std::ranges::count(gated.pairs->launches, "A", &LaunchRow::arm), 32);
+}
+
+TEST(GateProcedure, ALaunchThatNeverSettlesIsNoPass) {
+  for (const int side : {0, 1}) {
+    ScriptedProgram program(8);
+    program.noise = 0.01;
+    const auto drifting = [&](const LaunchSpec& spec) {
+      LaunchResult result = program(spec);
+      if (spec.side == side) result.step_drift = 0.2 + 0.01 * static_cast<double>(program.log.size() % 5);
+      return result;
+    };
+    Report report;
+    const auto pairs = RunGate(Input(), {}, drifting, {}, report);
+    ASSERT_TRUE(pairs);
+    EXPECT_EQ(pairs->decision.verdict, GateVerdict::kInconclusive);
+    EXPECT_THAT(pairs->decision.reason,
+                HasSubstr(side ? "B never reaches steady state" : "A never reaches steady state"));
+    EXPECT_THAT(pairs->decision.reason, HasSubstr("longer from the first third"));
+  }
+}
+
+TEST(GateProcedure, OtherWorkPerStepIsNotCompared) {
+  ScriptedProgram program(9);
+  program.other_side_clock = "mark";
+  const Gated gated = RunIt(program, Input());
+  ASSERT_FALSE(gated.pairs);
+  EXPECT_EQ(gated.pairs.error().exit_code, 3);
+  EXPECT_THAT(gated.pairs.error().Message(), HasSubstr("does other work per step"));
 }
 
 TEST(GateProcedure, ACandidateThatDiesInMidGateDecidesNothing) {
   ScriptedProgram program(6);
   program.dies = [](const LaunchSpec& spec, int launch) { return spec.side == 1 && launch > 8; };
   const Gated gated = RunIt(program, Input());
-  ASSERT_TRUE(gated.decision);
-  EXPECT_EQ(gated.decision->verdict, GateVerdict::kInconclusive);
+  ASSERT_TRUE(gated.pairs);
+  EXPECT_EQ(gated.decision().verdict, GateVerdict::kInconclusive);
 }
 
 }  // namespace

@@ -39,6 +39,39 @@ TEST(Options, EverythingBehindTheFirstDashesIsTheProgram) {
   EXPECT_EQ(options.json, "");
 }
 
+TEST(Options, AGatePairsItsCommandsInOrder) {
+  const Options options = Parsed({"gate", "--against", "base/a --x 'one two'", "--workload", "./b", "--against",
+                                  "base/b", "--max-slowdown", "3%", "--inconclusive", "fail", "--", "./a"});
+  ASSERT_EQ(options.gate.workloads.size(), 2u);
+  EXPECT_THAT(options.gate.workloads[0].command, ElementsAre("./a"));
+  EXPECT_THAT(options.gate.workloads[0].against, ElementsAre("base/a", "--x", "one two"));
+  EXPECT_THAT(options.gate.workloads[1].command, ElementsAre("./b"));
+  EXPECT_THAT(options.gate.workloads[1].against, ElementsAre("base/b"));
+  EXPECT_DOUBLE_EQ(options.gate.max_slowdown, 0.03);
+  EXPECT_EQ(options.gate.undecided, Undecided::kFail);
+}
+
+TEST(Options, AGateInAnotherFolderOrEnvironmentRunsTheSameCommand) {
+  const Options options =
+      Parsed({"gate", "--against-dir", "../base", "--against-env", "A=1", "--against-env", "B=x=y", "--", "./a", "1"});
+  EXPECT_THAT(options.gate.workloads[0].against, ElementsAre("./a", "1"));
+  EXPECT_EQ(options.against_dir, "../base");
+  EXPECT_EQ(options.against_env.at("A"), "1");
+  EXPECT_EQ(options.against_env.at("B"), "x=y");
+}
+
+TEST(Options, AGateNeedsSomethingToGateAgainst) {
+  EXPECT_THAT(Refused({"gate", "--", "./a"}), HasSubstr("nothing to gate against"));
+  EXPECT_THAT(Refused({"gate", "--against", "./a"}), HasSubstr("no program to run"));
+  EXPECT_THAT(Refused({"gate", "--against", "./a", "--workload", "./b", "--", "./c"}),
+              HasSubstr("2 commands, but 1 to gate against"));
+  EXPECT_THAT(Refused({"gate", "--against", "''", "--", "./c"}), HasSubstr("empty"));
+  EXPECT_THAT(Refused({"gate", "--against", "./a", "--against-env", "A", "--", "./c"}), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(Refused({"gate", "--against", "./a", "--inconclusive", "maybe", "--", "./c"}),
+              HasSubstr("fail, pass or tell"));
+  EXPECT_THAT(Refused({"gate", "--against", "./a", "--blocks", "3", "--", "./c"}), HasSubstr("unknown option"));
+}
+
 TEST(Options, ReadsWhatProveTakes) {
   const Options options = Parsed({"prove",
                                   "-o",

@@ -96,7 +96,8 @@ TEST_P(EveryFormat, NumbersThatAreNotFiniteAreNotWritten) {
 TEST_P(EveryFormat, HostileTextIsInert) {
   for (const auto& [name, hostile] : HostileTexts()) {
     const std::string text = Written(GetParam()->id, test::HostileReport(hostile)) +
-                             Written(GetParam()->id, test::HostileComparison(hostile));
+                             Written(GetParam()->id, test::HostileComparison(hostile)) +
+                             Written(GetParam()->id, test::HostileGate(hostile));
     EXPECT_EQ(Controls(text), "") << name;
     if (GetParam()->id == "json") continue;  // carries texts as they are
     EXPECT_EQ(Unprintable(text), 0) << name;
@@ -147,6 +148,47 @@ TEST(TextReport, OfTwoRunsTellsWhatChanged) {
   EXPECT_THAT(text, HasSubstr("loopscope ab"));
 }
 
+Report OfAGate() {
+  Report report = test::SampleReport();
+  report.gate = test::SampleGate();
+  return report;
+}
+
+TEST(TextReport, OfAGateTellsTheVerdictAndWhy) {
+  const std::string text = Written("text", OfAGate());
+  EXPECT_THAT(text, HasSubstr("FAIL: slower by 8.0 %"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 workloads"));
+  EXPECT_THAT(text, HasSubstr("32 pairs, 2.3 % noise: a slowdown of 1.2 % would have shown"));
+  EXPECT_THAT(text, HasSubstr("x host reads: 1 -> 2 per step: a new synchronising call"));
+  EXPECT_THAT(text, HasSubstr("loop.cpp:131 in TrainEpoch: 0 -> 1 per step"));
+  EXPECT_THAT(text, HasSubstr("not compared: its launches under tracing ended early"));
+  EXPECT_THAT(text, Not(HasSubstr("What slows it")));
+}
+
+TEST(MarkdownReport, OfAGateIsAComment) {
+  const std::string text = Written("markdown", OfAGate());
+  EXPECT_THAT(text, testing::StartsWith("## ❌ Loopscope gate: FAIL&#58; slower by 8"));
+  EXPECT_THAT(text, HasSubstr("| ❌ | host reads&#58; 1 -&gt; 2 per step"));
+  EXPECT_THAT(text, HasSubstr("loop.cpp"));
+}
+
+TEST(JunitReport, OfAGateHasItsCasesAlone) {
+  const std::string text = Written("junit", OfAGate());
+  EXPECT_THAT(text, HasSubstr("<testsuites name=\"loopscope\" tests=\"4\" failures=\"2\" errors=\"0\""));
+  EXPECT_THAT(text, HasSubstr("<failure type=\"slower\""));
+  EXPECT_THAT(text, HasSubstr("<failure type=\"sync\" message=\"host reads"));
+  EXPECT_THAT(text, Not(HasSubstr("loopscope.rules")));
+}
+
+TEST(SarifReport, OfAGateHoldsWhatMadeItFail) {
+  const std::string text = Written("sarif", OfAGate());
+  EXPECT_THAT(text, HasSubstr("\"ruleId\": \"gate-time\""));
+  EXPECT_THAT(text, HasSubstr("\"ruleId\": \"gate-sync\""));
+  EXPECT_THAT(text, HasSubstr("\"startLine\": 131"));
+  EXPECT_THAT(text, Not(HasSubstr("op aten::add")));
+  EXPECT_THAT(text, Not(HasSubstr("\"startLine\": 120"))) << "findings that were there before are no news";
+}
+
 TEST(SarifReport, PointsAtTheLineInsideTheProject) {
   const std::string text = Written("sarif", test::SampleReport());
   EXPECT_THAT(text, HasSubstr("\"uri\": \"loop.cpp\""));
@@ -188,7 +230,10 @@ TEST(Formats, WritesSamples) {
   std::map<std::string, Report> reports = {{"sample", test::SampleReport()}, {"empty", Report()}};
   reports["comparison"] = test::SampleReport();
   reports["comparison"].compare = test::SampleComparison();
+  reports["gate"] = test::SampleReport();
+  reports["gate"].gate = test::SampleGate();
   for (const auto& [name, hostile] : HostileTexts()) {
+    reports["hostile_gate_" + name] = test::HostileGate(hostile);
     reports["hostile_" + name] = test::HostileReport(hostile);
     reports["hostile_comparison_" + name] = test::HostileComparison(hostile);
   }

@@ -70,6 +70,21 @@ TEST(ReportJson, AComparisonSurvivesARoundTrip) {
               HasSubstr("/compare/ops/0/name"));
 }
 
+TEST(ReportJson, AGateSurvivesARoundTrip) {
+  Report report = test::SampleReport();
+  report.gate = test::SampleGate();
+  const std::string first = Written(report);
+  const Result<Report> read = ReadReportJson(first);
+  ASSERT_TRUE(read.ok()) << read.error().Message();
+  EXPECT_EQ(Written(*read), first);
+  EXPECT_EQ(DecidingRow(*read->gate).verdict, GateVerdict::kFail);
+  EXPECT_EQ(DecidingRow(*read->gate).counters[0].places[0].where.line, 131);
+  EXPECT_EQ(DecidingRow(*read->gate).launches[1].ms_per_step, std::nullopt);
+  EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "gate": {"workloads": [{"command": 3}]}})"),
+              HasSubstr("/gate/workloads/0/command"));
+  EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "gate": {}})"), HasSubstr("without a workload"));
+}
+
 TEST(ReportJson, KeepsUnknownNumbersUnknown) {
   const std::string text = Written(EmptyReport());
   EXPECT_THAT(text, HasSubstr("\"mean_ms\": null"));
@@ -163,6 +178,9 @@ TEST(ReportJson, WritesSamples) {
   Report comparison = test::SampleReport();
   comparison.compare = test::SampleComparison();
   write("comparison.json", comparison);
+  Report gate = test::SampleReport();
+  gate.gate = test::SampleGate();
+  write("gate.json", gate);
   write("empty.json", EmptyReport());
   write("not_finite.json", NotFiniteReport());
 }

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "profiler/commands/command_table.h"
+#include "profiler/commands/gate_procedure.h"
+#include "profiler/commands/report_output.h"
+#include "profiler/commands/run_info.h"
+#include "profiler/commands/session.h"
+
+namespace loopscope {
+namespace {
+
+constexpr int kWarmup = 10, kFailed = 1, kInconclusive = 3;
+
+// Finished launches are recognised by their labels, so each workload has a list of its own.
+std::filesystem::path JournalOf(const Session& session, std::size_t workload) {
+  const std::string name = workload == 0 ? "journal.jsonl" : fmt::format("journal-{}.jsonl", workload + 1);
+  return session.output() / name;
+}
+
+class GateRun {
+ public:
+  GateRun(Session& session, const Options& options) : session_(session), options_(options) {}
+
+  Report Run() {
+    Report report;
+    report.run = RunInfoOf(options_.gate.workloads.front().command, OwnEnvironment());
+    report.output_directory = session_.output();
+    GateFacts facts;
+    facts.max_slowdown = options_.gate.max_slowdown;
+    for (std::size_t w = 0; w < options_.gate.workloads.size() && !session_.signals().interrupted(); ++w) {
+      facts.workloads.push_back(Judge(w, report));
+    }
+    report.gate = std::move(facts);
+    return report;
+  }
+
+  // Of what could not be judged; 0 when all could.
+  int error_code() const { return error_code_; }
+
+ private:
+  GateRow Judge(std::size_t w, Report& report) {
+    const Workload& workload = options_.gate.workloads[w];
+    GateRow row;
+    row.command = Shown(workload.command);
+    row.against = AgainstText(workload);
+    if (options_.gate.workloads.size() > 1) session_.bar().Say(fmt::format("workload {}: {}", w + 1, row.command));
+    JudgeTime(w, row, report);
+    return row;
+  }
+
+  std::string AgainstText(const Workload& workload) const {
+    std::string text = Shown(workload.against);
+    for (const auto& [name, value] : options_.against_env) text = name + "=" + value + " " + text;
+    return options_.against_dir.empty() ? text : text + " (in " + options_.against_dir.native() + ")";
+  }
+
+  void JudgeTime(std::size_t w, GateRow& row, Report& report) {
+    PairsInput input;
+    input.command_a = options_.gate.workloads[w].against;
+    input.command_b = options_.gate.workloads[w].command;
+    input.options = session_.Experiment(kWarmup);
+    input.options.budget_s = BudgetLeft(w);
+    input.journal = JournalOf(session_, w);
+    const GateLimits limits = LimitsFor(static_cast<int>(options_.gate.workloads.size()), options_.gate.max_slowdown);
+    double spent_s = 0;
+    const auto launch = [&](LaunchSpec spec) {
+      spec.side += static_cast<int>(2 * w);
+      LaunchResult result = session_.launcher().Launch(spec);
+      spent_s += result.wall_s;
+      return result;
+    };
+    Report one;
+    auto gated = RunGate(input, limits, launch, session_.Events(), one);
+    spent_s_ += spent_s;
+    report.plan.insert(report.plan.end(), one.plan.begin(), one.plan.end());
+    report.quality.warnings.insert(report.quality.warnings.end(), one.quality.warnings.begin(),
+                                   one.quality.warnings.end());
+    if (!gated) return Fault(gated.error(), row);
+    if (w == 0) report.noise = one.noise;
+    row.verdict = gated->decision.verdict;
+    row.reason = gated->decision.reason;
+    row.launches = std::move(gated->launches);
+    row.time = std::move(gated->decision);
+  }
+
+  // Shared evenly by the workloads that are left.
+  double BudgetLeft(std::size_t w) const {
+    const auto left = static_cast<double>(options_.gate.workloads.size() - w);
+    return std::max(0.0, options_.budget_s - spent_s_) / left;
+  }
+
+  void Fault(const Error& error, GateRow& row) {
+    row.verdict = GateVerdict::kInconclusive;
+    row.error = error.Message();
+    row.reason = error.what;
+    row.why_no_time = error.what;
+    error_code_ = std::max(error_code_, error.exit_code);
+  }
+
+  Session& session_;
+  const Options& options_;
+  double spent_s_ = 0;
+  int error_code_ = 0;
+};
+
+int ExitCode(GateVerdict verdict, int error_code, Undecided undecided) {
+  if (verdict == GateVerdict::kFail) return kFailed;
+  if (error_code != 0) return error_code;
+  if (verdict == GateVerdict::kPass || undecided == Undecided::kPass) return 0;
+  return undecided == Undecided::kFail ? kFailed : kInconclusive;
+}
+
+}  // namespace
+
+Result<int> GateCommand(const Options& options) {
+  auto opened = Session::Open(options, true);
+  if (!opened) return opened.error();
+  Session& session = **opened;
+  GateRun gate(session, options);
+  const Report report = gate.Run();
+  session.bar().Clear();
+  const auto written = WriteReport(report, options, session.output());
+  if (!written) return written.error();
+  for (const GateRow& row : report.gate->workloads) {
+    if (!row.error.empty()) fmt::print(stderr, "loopscope: {}\n", row.error);
+  }
+  if (session.signals().interrupted()) return kInconclusive;
+  return ExitCode(DecidingRow(*report.gate).verdict, gate.error_code(), options.gate.undecided);
+}
+
+}  // namespace loopscope

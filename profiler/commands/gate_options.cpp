@@ -1,0 +1,78 @@
+#include "profiler/commands/gate_options.h"
+
+#include <fmt/format.h>
+
+#include "profiler/commands/option_values.h"
+#include "profiler/commands/options.h"
+
+namespace loopscope {
+namespace {
+
+constexpr char kUsage[] = "loopscope gate --against 'CMD_A' -- CMD_B";
+
+Error Wrong(std::string what, std::string next = kUsage) {
+  return {std::move(what), "gate", std::move(next)};
+}
+
+Result<std::vector<std::vector<std::string>>> Commands(const std::vector<std::string>& texts) {
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& text : texts) {
+    auto words = SplitWords(text);
+    if (!words) return words.error();
+    if (words->empty() || words->front().empty()) return Wrong("a command is empty");
+    commands.push_back(std::move(*words));
+  }
+  return commands;
+}
+
+Result<void> CheckReference(const Options& options, std::size_t workloads) {
+  const GateOptions& gate = options.gate;
+  const bool other_side = !options.against_dir.empty() || !options.against_env.empty();
+  if (gate.accept && gate.baseline.empty())
+    return Wrong("--accept records counters, but no file", "add --baseline FILE");
+  if (gate.accept && (other_side || !gate.against.empty())) {
+    return Wrong("--accept records counters of the command itself", "leave out --against");
+  }
+  if (gate.against.empty() && !other_side && gate.baseline.empty()) return Wrong("nothing to gate against");
+  if (!gate.against.empty() && gate.against.size() != workloads) {
+    return Wrong(fmt::format("{} commands, but {} to gate against", workloads, gate.against.size()),
+                 "give one --against per command, in the same order, or none with --against-dir");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Undecided> ParseUndecided(std::string_view text) {
+  if (text == "tell") return Undecided::kTell;
+  if (text == "fail") return Undecided::kFail;
+  if (text == "pass") return Undecided::kPass;
+  return std::nullopt;
+}
+
+std::optional<std::pair<std::string, std::string>> ParseVariable(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos) return std::nullopt;
+  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+Result<void> FindWorkloads(Options& options) {
+  GateOptions& gate = options.gate;
+  auto commands = Commands(gate.further);
+  if (!commands) return commands.error();
+  if (!options.program.empty()) commands->insert(commands->begin(), options.program);
+  if (commands->empty()) return Wrong("no program to run: it goes behind `--`");
+  auto against = Commands(gate.against);
+  if (!against) return against.error();
+  if (const auto checked = CheckReference(options, commands->size()); !checked) return checked;
+  // The same command elsewhere, unless another is named.
+  const bool other_side = !options.against_dir.empty() || !options.against_env.empty();
+  if (against->empty() && other_side) *against = *commands;
+  against->resize(commands->size());
+  for (std::size_t i = 0; i < commands->size(); ++i) {
+    gate.workloads.push_back({std::move((*commands)[i]), std::move((*against)[i])});
+  }
+  return {};
+}
+
+}  // namespace loopscope

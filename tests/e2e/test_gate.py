@@ -1,0 +1,120 @@
+"""`gate` on a real training program: what it says, in which format, and how it ends."""
+
+import json
+import shutil
+import xml.etree.ElementTree as tree
+
+import jsonschema
+import pytest
+
+from conftest import ROOT
+
+SHORT = ["--budget", "90s", "--min-window", "50ms", "--warmup", "3", "--time", "2s"]
+ENDLESS = ["--epochs", "100000000", "--shallow"]
+
+
+@pytest.fixture
+def gate(loopscope, tiny_train):
+    """Runs `gate` of the small program with `candidate` added, against the program with `base` added."""
+
+    def run(*options, base=(), candidate=(), **more):
+        command = [*tiny_train, *ENDLESS]
+        against = " ".join([*command, *base])
+        done, report = loopscope.report("gate", *SHORT, "--against", against, *options, "--", *command, *candidate,
+                                        timeout=850, **more)
+        jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
+        return done, report["gate"]
+
+    return run
+
+
+def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
+    files = {name: loopscope.folder / name for name in ("junit", "sarif", "markdown")}
+    formats = [word for name, file in files.items() for word in (f"--{name}", file)]
+    done, verdict = gate("--budget", "12m", *formats, candidate=["--anomaly"])
+    assert done.code == 1, done.err
+    assert verdict["verdict"] == "fail" and verdict["pairs"] == 32 and verdict["slowdown"] > 0.2
+    assert verdict["upper95"] >= verdict["slowdown"]
+    time = verdict["workloads"][0]["time"]
+    assert time["p_first"] <= 0.1 and time["p_second"] <= 0.1 and time["detectable"] > 0
+    assert len(verdict["workloads"][0]["launches"]) == 64
+    assert "FAIL: slower by" in done.out and "32 pairs" in done.out
+    suites = tree.parse(files["junit"]).getroot()
+    assert suites.get("failures") == "1" and suites.find(".//failure").get("type") == "slower"
+    results = json.loads(files["sarif"].read_text())["runs"][0]["results"]
+    assert [one["ruleId"] for one in results] == ["gate-time"] and results[0]["level"] == "error"
+    assert files["markdown"].read_text().startswith("## ❌ Loopscope gate: FAIL")
+
+
+def test_a_program_against_itself_does_not_fail(gate):
+    done, verdict = gate("--budget", "12m", "--max-slowdown", "90%")
+    assert done.code == 0 and verdict["verdict"] == "pass", done.err
+    assert verdict["pairs"] in (12, 32) and verdict["upper95"] < 0.9
+
+
+def test_a_budget_too_small_for_any_verdict(gate):
+    done, verdict = gate("--budget", "1s")
+    assert done.code == 3 and verdict["verdict"] == "inconclusive"
+    assert "fewer than 5 decide nothing" in verdict["reason"] and "INCONCLUSIVE" in done.out
+    assert gate("--budget", "1s", "--inconclusive", "pass")[0].code == 0
+    assert gate("--budget", "1s", "--inconclusive", "fail")[0].code == 1
+
+
+def test_another_batch_size_is_not_compared(gate):
+    done, verdict = gate(base=["--samples", "1600"], candidate=["--samples", "1600", "--batch", "8"])
+    assert done.code == 3 and verdict["verdict"] == "inconclusive"
+    assert "does other work per step" in verdict["reason"]
+    assert "samples per step" in done.message()
+
+
+def test_a_candidate_that_crashes(gate, loopscope, tiny_train, script):
+    crashing = script("exit 7\n")
+    done, report = loopscope.report("gate", *SHORT, "--against", " ".join([*tiny_train, *ENDLESS]), "--", crashing)
+    assert done.code == 4, done.err
+    row, = report["gate"]["workloads"]
+    assert row["verdict"] == "inconclusive" and "exit 7" in row["error"]
+    assert "the training command failed (exit 7)" in done.message()
+    # What may pass is what was measured.
+    again = loopscope("gate", *SHORT, "--inconclusive", "pass", "--against", " ".join([*tiny_train, *ENDLESS]), "--",
+                      crashing)
+    assert again.code == 4
+
+
+def test_too_few_steps(gate):
+    done, verdict = gate(base=["--epochs", "1", "--samples", "8"], candidate=["--epochs", "1", "--samples", "8"])
+    assert done.code == 4 and verdict["verdict"] == "inconclusive"
+    assert "never finished the steps" in done.message()
+
+
+def test_the_other_side_has_its_folder_and_environment(loopscope, tiny_train):
+    """The same words start another script on each side, and each asks for its own environment."""
+    for name, asks, more in [("base", '[ "$SIDE" = base ]', ""), ("here", '[ -z "$SIDE" ]', "--anomaly")]:
+        folder = loopscope.folder / name
+        folder.mkdir()
+        program = folder / "train.sh"
+        program.write_text(f"#!/bin/sh\n{asks} || exit 9\nexec {' '.join([*tiny_train, *ENDLESS])} {more}\n")
+        program.chmod(0o755)
+    file = loopscope.folder / "report.json"
+    done = loopscope("gate", *SHORT, "--budget", "1s", "--json", file, "--against-dir", "../base", "--against-env", "SIDE=base",
+                     "--", "./train.sh", cwd=loopscope.folder / "here")
+    gate = json.loads(file.read_text())["gate"]
+    assert done.code == 3 and "fewer than 5" in gate["reason"], done.err
+    assert gate["workloads"][0]["against"] == "SIDE=base ./train.sh (in ../base)"
+
+    (loopscope.folder / "base/train.sh").unlink()
+    gone = loopscope("gate", *SHORT, "--against-dir", "../base", "--", "./train.sh", cwd=loopscope.folder / "here")
+    assert gone.code == 4 and "no such command" in gone.message()
+    shutil.rmtree(loopscope.folder / "base")
+    nowhere = loopscope("gate", *SHORT, "--against-dir", "../base", "--", "./train.sh", cwd=loopscope.folder / "here")
+    assert nowhere.code == 2 and "--against-dir" in nowhere.message()
+
+
+def test_several_workloads_end_with_the_worst(loopscope, tiny_train):
+    good = " ".join([*tiny_train, *ENDLESS])
+    done, report = loopscope.report("gate", *SHORT, "--budget", "1s", "--against", good, "--against", "/no/such",
+                                    "--workload", good, "--", *tiny_train, *ENDLESS, timeout=600)
+    assert done.code == 4, done.err
+    gate = report["gate"]
+    assert [row["verdict"] for row in gate["workloads"]] == ["inconclusive", "inconclusive"]
+    assert gate["workloads"][0]["error"] == "" and "no such command" in gate["workloads"][1]["error"]
+    assert "no such command" in gate["reason"] and "0 of 2 workloads passed" in " ".join(done.out.split())
