@@ -7,6 +7,7 @@
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
+#include "profiler/commands/terminal.h"
 
 namespace loopscope {
 namespace {
@@ -124,7 +125,7 @@ Result<int> GateCommand(const Options& options) {
   const auto written = WriteReport(report, options, session.output());
   if (!written) return written.error();
   for (const GateRow& row : report.gate->workloads) {
-    if (!row.error.empty()) fmt::print(stderr, "loopscope: {}\n", row.error);
+    if (!row.error.empty()) Say("loopscope: " + row.error);
   }
   if (session.signals().interrupted()) return kInconclusive;
   return ExitCode(DecidingRow(*report.gate).verdict, gate.error_code(), options.gate.undecided);
