@@ -1,18 +1,32 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "profiler/commands/command_table.h"
+#include "profiler/commands/gate_counters.h"
 #include "profiler/commands/gate_procedure.h"
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
 #include "profiler/commands/terminal.h"
+#include "reports/gate_wording.h"
 
 namespace loopscope {
 namespace {
 
 constexpr int kWarmup = 10, kFailed = 1, kInconclusive = 3;
+
+// What a counter's failure says in one sentence.
+std::string FailureText(const GateRow& row) {
+  const CounterRow& first = row.counters.front();  // those that fail come first
+  std::string text = CounterText(first);
+  if (!first.places.empty()) text += ", at " + CounterPlaceText(first.places.front());
+  const auto failing = std::ranges::count(row.counters, true, &CounterRow::fails);
+  return failing > 1 ? text + fmt::format("; and {} more", failing - 1) : text;
+}
 
 // Finished launches are recognised by their labels, so each workload has a list of its own.
 std::filesystem::path JournalOf(const Session& session, std::size_t workload) {
@@ -22,17 +36,19 @@ std::filesystem::path JournalOf(const Session& session, std::size_t workload) {
 
 class GateRun {
  public:
-  GateRun(Session& session, const Options& options) : session_(session), options_(options) {}
+  // `recorded` may be null.
+  GateRun(Session& session, const Options& options, const CounterFile* recorded)
+      : session_(session), options_(options), recorded_(recorded) {}
 
   Report Run() {
     Report report;
     report.run = RunInfoOf(options_.gate.workloads.front().command, OwnEnvironment());
-    report.output_directory = session_.output();
     GateFacts facts;
     facts.max_slowdown = options_.gate.max_slowdown;
     for (std::size_t w = 0; w < options_.gate.workloads.size() && !session_.signals().interrupted(); ++w) {
       facts.workloads.push_back(Judge(w, report));
     }
+    report.output_directory = session_.output();
     report.gate = std::move(facts);
     return report;
   }
@@ -47,11 +63,43 @@ class GateRun {
     row.command = Shown(workload.command);
     row.against = AgainstText(workload);
     if (options_.gate.workloads.size() > 1) session_.bar().Say(fmt::format("workload {}: {}", w + 1, row.command));
-    JudgeTime(w, row, report);
+    const auto counted = JudgeCounters(w, row, report);
+    if (!counted) {
+      Fault(counted.error(), row);
+    } else if (std::ranges::any_of(row.counters, &CounterRow::fails)) {
+      row.verdict = GateVerdict::kFail;
+      row.reason = FailureText(row);
+      row.why_no_time = "the counters have failed already";
+    } else if (workload.against.empty()) {
+      row.why_no_time = "there is nothing to time it against (--against)";
+      Settle(row, "no counter changed that may not");
+    } else {
+      JudgeTime(w, row, report);
+      if (row.verdict == GateVerdict::kPass) Settle(row, row.reason);
+    }
     return row;
   }
 
+  // The candidate's diagnosis of the first workload is the report's.
+  Result<void> JudgeCounters(std::size_t w, GateRow& row, Report& report) {
+    const auto begin = std::chrono::steady_clock::now();
+    CounterGate counters(session_, options_, recorded_);
+    auto judged = counters.Judge(w, row);
+    spent_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (w == 0 && counters.diagnosis()) report = *counters.diagnosis();
+    return judged;
+  }
+
+  // A pass, unless counters were asked for and could not be compared.
+  void Settle(GateRow& row, const std::string& reason) const {
+    const bool needed = recorded_ || options_.gate.strict_counters;
+    const bool passes = row.why_no_counters.empty() || !needed;
+    row.verdict = passes ? GateVerdict::kPass : GateVerdict::kInconclusive;
+    row.reason = passes ? reason : "the counters could not be compared: " + row.why_no_counters;
+  }
+
   std::string AgainstText(const Workload& workload) const {
+    if (workload.against.empty()) return options_.gate.baseline.native();
     std::string text = Shown(workload.against);
     for (const auto& [name, value] : options_.against_env) text = name + "=" + value + " " + text;
     return options_.against_dir.empty() ? text : text + " (in " + options_.against_dir.native() + ")";
@@ -102,9 +150,32 @@ class GateRun {
 
   Session& session_;
   const Options& options_;
+  const CounterFile* recorded_;
   double spent_s_ = 0;
   int error_code_ = 0;
 };
+
+// Records what --baseline FILE is to hold from now on.
+Result<int> Accept(Session& session, const Options& options) {
+  CounterFile file;
+  CounterGate counters(session, options, nullptr);
+  std::size_t counts = 0;
+  for (std::size_t w = 0; w < options.gate.workloads.size(); ++w) {
+    auto recorded = counters.Record(w);
+    if (!recorded) return recorded.error();
+    if (session.signals().interrupted()) return kInconclusive;
+    counts += recorded->counts.size() - recorded->unstable.size();
+    file.workloads.emplace_back(Shown(options.gate.workloads[w].command), std::move(*recorded));
+  }
+  file.machine = FingerprintOf(counters.diagnosis()->run);
+  session.bar().Clear();
+  const auto written = WriteWhole(options.gate.baseline, CounterFileText(file));
+  if (!written) return written.error();
+  fmt::print("recorded {} counters of {} in {}\n", counts,
+             file.workloads.size() == 1 ? "one workload" : fmt::format("{} workloads", file.workloads.size()),
+             options.gate.baseline.native());
+  return 0;
+}
 
 int ExitCode(GateVerdict verdict, int error_code, Undecided undecided) {
   if (verdict == GateVerdict::kFail) return kFailed;
@@ -116,10 +187,17 @@ int ExitCode(GateVerdict verdict, int error_code, Undecided undecided) {
 }  // namespace
 
 Result<int> GateCommand(const Options& options) {
+  std::optional<CounterFile> recorded;
+  if (!options.gate.baseline.empty() && !options.gate.accept) {
+    auto read = ReadCounterFile(options.gate.baseline);
+    if (!read) return read.error();
+    recorded = std::move(*read);
+  }
   auto opened = Session::Open(options, true);
   if (!opened) return opened.error();
   Session& session = **opened;
-  GateRun gate(session, options);
+  if (options.gate.accept) return Accept(session, options);
+  GateRun gate(session, options, recorded ? &*recorded : nullptr);
   const Report report = gate.Run();
   session.bar().Clear();
   const auto written = WriteReport(report, options, session.output());

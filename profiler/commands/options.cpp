@@ -21,6 +21,8 @@ constexpr std::size_t kHelpColumn = 28;
 constexpr const char* kInputs =
     "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
 
+constexpr double kGateTraceSeconds = 30;  // a gate launches under tracing three times at least
+
 std::string FormatNames() {
   std::string names;
   for (const Format* format : AllFormats()) names += (names.empty() ? "" : ", ") + std::string(format->id);
@@ -145,7 +147,8 @@ class Parser {
     app_.add_flag("--yes", options_.yes, "build a probe for another torch without asking");
     if (command_.diagnoses) {
       Add("--time", options_.time_s, ParseSeconds, "a time such as 90s or 2m", "T",
-          "go on for this long at most to see an epoch end and an evaluation (120s)");
+          fmt::format("go on for this long at most to see an epoch end and an evaluation ({}s)", options_.time_s)
+              .c_str());
     }
   }
 
@@ -212,6 +215,11 @@ class Parser {
     Each("--against", append(gate.against), "CMD", "what is gated against: one per command, in the same order");
     Each("--workload", append(gate.further), "CMD", "a further command to gate; may be repeated");
     Add("--max-slowdown", gate.max_slowdown, ParseShare, "a share such as 5%", "P", "what still passes (5%)");
+    Add(
+        "--baseline", gate.baseline, [](std::string_view word) { return std::optional(std::filesystem::path(word)); },
+        "a file", "FILE", "compare counters with those recorded there");
+    app_.add_flag("--accept", gate.accept, "record the command's counters in --baseline FILE, and do nothing else");
+    app_.add_flag("--strict-counters", gate.strict_counters, "every change of a counter fails");
     Add("--inconclusive", gate.undecided, ParseUndecided, "fail, pass or tell", "fail|pass|tell",
         "how to end when nothing can be told: 1, 0 or 3 (tell)");
   }
@@ -324,6 +332,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   const Command* const command = FindCommand(word);
   if (!command) return UnknownCommand(word);
   options.command = word;
+  if (word == "gate") options.time_s = kGateTraceSeconds;
   // Everything behind the first `--` is the program's, whatever it looks like.
   const auto dashes = std::find(arguments.begin() + 1, arguments.end(), "--");
   if (dashes != arguments.end()) options.program.assign(dashes + 1, arguments.end());

@@ -31,10 +31,11 @@ def gate(loopscope, tiny_train):
 def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
     files = {name: loopscope.folder / name for name in ("junit", "sarif", "markdown")}
     formats = [word for name, file in files.items() for word in (f"--{name}", file)]
-    done, verdict = gate("--budget", "12m", *formats, candidate=["--anomaly"])
+    done, verdict = gate("--budget", "14m", *formats, candidate=["--sleep", "5000"])
     assert done.code == 1, done.err
     assert verdict["verdict"] == "fail" and verdict["pairs"] == 32 and verdict["slowdown"] > 0.2
     assert verdict["upper95"] >= verdict["slowdown"]
+    assert not any(row["fails"] for row in verdict["counters"]), "sleeping is no call that is counted"
     time = verdict["workloads"][0]["time"]
     assert time["p_first"] <= 0.1 and time["p_second"] <= 0.1 and time["detectable"] > 0
     assert len(verdict["workloads"][0]["launches"]) == 64
@@ -47,7 +48,7 @@ def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
 
 
 def test_a_program_against_itself_does_not_fail(gate):
-    done, verdict = gate("--budget", "12m", "--max-slowdown", "90%")
+    done, verdict = gate("--budget", "14m", "--max-slowdown", "90%")
     assert done.code == 0 and verdict["verdict"] == "pass", done.err
     assert verdict["pairs"] in (12, 32) and verdict["upper95"] < 0.9
 
@@ -78,6 +79,67 @@ def test_a_candidate_that_crashes(gate, loopscope, tiny_train, script):
     again = loopscope("gate", *SHORT, "--inconclusive", "pass", "--against", " ".join([*tiny_train, *ENDLESS]), "--",
                       crashing)
     assert again.code == 4
+
+
+def failing(verdict):
+    return {row["name"]: row for row in verdict["counters"] if row["fails"]}
+
+
+def test_a_new_host_read_fails_at_its_line_without_a_pair(gate, loopscope):
+    sarif = loopscope.folder / "sarif"
+    done, verdict = gate("--sarif", sarif, candidate=["--item"])
+    assert done.code == 1 and verdict["verdict"] == "fail" and verdict["pairs"] == 0, done.err
+    row = failing(verdict)["host reads"]
+    assert row["before"] == 0 and row["after"] == 1 and row["change"] == "new" and row["kind"] == "sync"
+    where = row["places"][0]["where"]
+    assert where["path"].endswith("tiny_train.cpp") and "Step" in where["function"], where
+    text = (ROOT / "tests/e2e/programs/tiny_train.cpp").read_text().splitlines()
+    assert ".item<double>()" in text[where["line"] - 1], where
+    assert "counters have failed already" in done.out and f"tiny_train.cpp:{where['line']}" in done.out
+    result, = [one for one in json.loads(sarif.read_text())["runs"][0]["results"] if one["ruleId"] == "gate-sync"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert region["startLine"] == where["line"]
+
+
+def test_a_debugging_switch_fails(gate):
+    done, verdict = gate(candidate=["--anomaly"])
+    assert done.code == 1 and "anomaly mode" in failing(verdict), done.err
+    assert failing(verdict)["anomaly mode"]["after"] == 1
+
+
+def test_recorded_counters(loopscope, tiny_train):
+    command = ["--baseline", "counters.json", "--", *tiny_train, *ENDLESS]
+    recorded = loopscope("gate", *SHORT, "--accept", *command)
+    assert recorded.code == 0 and "in counters.json" in recorded.out, recorded.err
+    file = loopscope.folder / "counters.json"
+    text = file.read_text()
+
+    done, report = loopscope.report("gate", *SHORT, "--strict-counters", *command)
+    assert done.code == 0 and report["gate"]["verdict"] == "pass", done.out
+    assert report["gate"]["workloads"][0]["counters_compared"] > 10 and "all the same" in done.out
+
+    copying, report = loopscope.report("gate", *SHORT, *command, "--clone")
+    row = next(row for row in report["gate"]["counters"] if row["name"] == "op aten::clone")
+    assert copying.code == 0 and row["before"] == 0 and row["after"] == 1 and not row["fails"], copying.out
+    assert row["places"][0]["where"]["path"].endswith("tiny_train.cpp")
+    assert loopscope("gate", *SHORT, "--strict-counters", *command, "--clone").code == 1
+
+    def edited(change):
+        counters = json.loads(text)
+        change(counters)
+        file.write_text(json.dumps(counters))
+        return loopscope("gate", *SHORT, *command)
+
+    elsewhere = edited(lambda counters: counters["machine"].update(cpu="Another CPU"))
+    assert elsewhere.code == 0 and "recorded on another machine" in " ".join(elsewhere.out.split())
+    older = edited(lambda counters: counters["machine"].update(torch="1.13.0"))
+    assert older.code == 3 and "record them anew" in " ".join(older.out.split())
+    batch = edited(lambda counters: counters["workloads"][0].update(samples_per_step=99))
+    assert batch.code == 3 and "samples per step" in batch.message()
+    newer = edited(lambda counters: counters.update(schema="loopscope.counters/2"))
+    assert newer.code == 2 and "loopscope.counters/2" in newer.message()
+    file.unlink()
+    assert loopscope("gate", *SHORT, *command).code == 2
 
 
 def test_too_few_steps(gate):

@@ -2,7 +2,7 @@
 // an evaluation per epoch. Knows nothing of Loopscope.
 //   tiny_train [--epochs N] [--samples N] [--batch N] [--workers N] [--item] [--anomaly] [--accumulate N]
 //              [--two-optimizers] [--adamw] [--no-optimizer-step] [--no-loader] [--throw] [--fork] [--child] [--losses]
-//              [--nvtx] [--shallow]
+//              [--nvtx] [--shallow] [--sleep MICROSECONDS] [--clone]
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
@@ -84,6 +84,8 @@ class Training {
     if (micro_ % accumulate == 0) main_->zero_grad();
     torch::Tensor loss = torch::nn::functional::cross_entropy(net_->forward(data), target);
     loss.backward();
+    if (Get(options_, "clone", 0)) copied_ = data.clone();
+    if (const long sleep_us = Get(options_, "sleep", 0)) usleep(static_cast<useconds_t>(sleep_us));
     if (Get(options_, "losses", 0)) std::printf("loss %.17g\n", loss.item<double>());
     if (Get(options_, "item", 0)) sum_ += loss.item<double>();
     if (++micro_ % accumulate != 0) return;
@@ -117,6 +119,7 @@ class Training {
   torch::Tensor scale_ = torch::ones({1}, torch::requires_grad());
   torch::optim::SGD other_{std::vector<torch::Tensor>{scale_}, torch::optim::SGDOptions(0.1)};
   std::unique_ptr<torch::optim::Optimizer> main_;
+  torch::Tensor copied_;
   double sum_ = 0;
   long micro_ = 0, correct_ = 0;
   int caught_ = 0;

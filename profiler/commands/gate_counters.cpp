@@ -1,0 +1,108 @@
+#include "profiler/commands/gate_counters.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace loopscope {
+namespace {
+
+constexpr int kSteps = 30, kFewestSteps = 3;
+
+Error OtherWorkError(const std::string& why, const std::string& command) {
+  return {"does other work per step: " + why, command,
+          "compare commands that train on the same batches and step as often", 3};
+}
+
+}  // namespace
+
+Result<Counters> CounterGate::Launch(std::size_t workload, bool candidate, const std::string& name) {
+  const int steps = options_.steps.value_or(0) > 0 ? *options_.steps : kSteps;
+  LaunchSpec spec = DiagnosisSpec(options_, steps);
+  spec.steps = steps;
+  spec.side = static_cast<int>(2 * workload) + (candidate ? 1 : 0);
+  spec.label = fmt::format("counters {}, {}", workload + 1, name);
+  session_.bar().Say(fmt::format("counters: one launch of {} under tracing", name));
+  auto diagnosed = session_.Diagnose(spec, session_.output() / "counters" / fmt::format("{}-{}", workload + 1, name));
+  if (!diagnosed) return diagnosed.error();
+  if (diagnosed->failure) return *diagnosed->failure;
+  if (!diagnosed->report.timeline) return Error{"left no steps to count", name, "see `loopscope run` with it", 3};
+  Counters counters = CountersOf(*diagnosed->report.timeline, diagnosed->report.findings, steps);
+  if (candidate) diagnosis_ = std::move(diagnosed->report);
+  return counters;
+}
+
+Result<Counters> CounterGate::Record(std::size_t workload) {
+  auto first = Launch(workload, true, "candidate");
+  if (!first) return first;
+  auto second = Launch(workload, true, "candidate-again");
+  if (!second) return second;
+  if (const std::string why = OtherWork(*first, *second); !why.empty()) {
+    return OtherWorkError("its second launch: " + why, "the command");
+  }
+  return Stable(std::move(*first), *second);
+}
+
+Result<Counters> CounterGate::Reference(std::size_t workload, const GateRow& row) {
+  if (recorded_) {
+    const Counters* const found = recorded_->Find(row.command, options_.gate.workloads.size() == 1);
+    if (found) return *found;
+    return Error{"has no recorded counters of this command", options_.gate.baseline,
+                 "record them: loopscope gate --baseline FILE --accept -- CMD"};
+  }
+  auto first = Launch(workload, false, "against");
+  if (!first) return first;
+  auto second = Launch(workload, false, "against-again");
+  if (!second) return second;
+  if (OtherWork(*first, *second).empty()) return Stable(std::move(*first), *second);
+  return OtherWorkError("of two launches of it one: " + OtherWork(*first, *second), row.against);
+}
+
+void CounterGate::Compare(const Counters& before, const Counters& after, const Fingerprint& here, GateRow& row) {
+  CounterRules rules{.strict = options_.gate.strict_counters};
+  if (recorded_) {
+    const auto differences = OtherMachine(recorded_->machine, here);
+    rules.same_machine = differences.empty();
+    row.notes.push_back(rules.same_machine
+                            ? "step times are not judged by recorded ones: give what to gate against with --against"
+                            : fmt::format("recorded on another machine, so that times and costs are not compared: {}",
+                                          fmt::join(differences, "; ")));
+  }
+  CounterComparison comparison = CompareCounters(before, after, rules);
+  row.counters_compared = comparison.compared;
+  row.counters = std::move(comparison.rows);
+}
+
+Result<void> CounterGate::Judge(std::size_t workload, GateRow& row) {
+  auto before = Reference(workload, row);
+  if (!before) return before.error();
+  auto after = Launch(workload, true, "candidate");
+  if (!after) return after.error();
+  const Fingerprint here = FingerprintOf(diagnosis_->run);
+  if (recorded_) {
+    if (const auto other = OtherOperators(recorded_->machine, here); !other.empty()) {
+      row.why_no_counters = fmt::format("they were recorded with other operators ({}): record them anew with --accept",
+                                        fmt::join(other, "; "));
+      return {};
+    }
+  }
+  if (before->steps < kFewestSteps || after->steps < kFewestSteps) {
+    row.why_no_counters =
+        fmt::format("{} steady steps were seen, which are too few", std::min(before->steps, after->steps));
+    return {};
+  }
+  if (const std::string why = OtherWork(*before, *after); !why.empty()) return OtherWorkError(why, row.command);
+  Compare(*before, *after, here, row);
+  if (std::ranges::none_of(row.counters, &CounterRow::fails)) return {};
+  const auto again = Launch(workload, true, "candidate-again");
+  if (!again) return again.error();
+  GateRow second;
+  Compare(*before, *again, here, second);
+  CounterComparison comparison{row.counters_compared, std::move(row.counters)};
+  Confirm({second.counters_compared, std::move(second.counters)}, comparison);
+  row.counters = std::move(comparison.rows);
+  return {};
+}
+
+}  // namespace loopscope
