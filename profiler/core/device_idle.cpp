@@ -1,5 +1,6 @@
 // Why a device stood still: the idle intervals between its work, cut at the calls that ended them.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "profiler/core/device_timeline_build.h"
@@ -123,37 +124,38 @@ DeviceTimelineBuilder::Gap DeviceTimelineBuilder::GapUntil(Interval idle, std::u
   return gap;
 }
 
-std::vector<DeviceTimelineBuilder::Gap> DeviceTimelineBuilder::FindGaps() const {
+void DeviceTimelineBuilder::ForEachGap(const std::function<void(const Gap&)>& visit) const {
   const std::vector<DeviceEvent>& events = trace_.devices[device_.index_].events;
-  std::vector<Gap> gaps;
-  if (device_.window_.intervals().empty()) return gaps;
+  if (device_.window_.intervals().empty()) return;
   const Interval span{device_.window_.intervals().front().start_ns, device_.window_.intervals().back().end_ns};
   std::uint32_t next = 0;
   std::int64_t from = span.start_ns;
   const auto add = [&](std::int64_t to) {
     if (to <= from) return;
     while (next < events.size() && (events[next].start_ns < to || events[next].kind == DeviceKind::kWait)) ++next;
-    gaps.push_back(GapUntil({from, to}, next));
+    visit(GapUntil({from, to}, next));
   };
   for (const Interval& busy : device_.busy_.intervals()) {
     if (busy.start_ns >= span.end_ns) {
       add(busy.start_ns);  // it ends behind the window, and what ends it tells its cause
-      return gaps;
+      return;
     }
     add(busy.start_ns);
     from = std::max(from, busy.end_ns);
   }
   add(span.end_ns);
-  return gaps;
 }
 
 void DeviceTimelineBuilder::FindCauses() {
   std::vector<Interval> drained_by_sync, drained_by_copy, launching, copying, queued, collective;
-  for (const Gap& gap : FindGaps()) {
-    (gap.drained_by_copy ? drained_by_copy : drained_by_sync).push_back(gap.drained);
-    (gap.copy ? copying : launching).push_back(gap.launching);
-    (gap.communication ? collective : queued).push_back(gap.queued);
-  }
+  const auto add = [](std::vector<Interval>& all, Interval one) {
+    if (one.length() > 0) all.push_back(one);
+  };
+  ForEachGap([&](const Gap& gap) {
+    add(gap.drained_by_copy ? drained_by_copy : drained_by_sync, gap.drained);
+    add(gap.copy ? copying : launching, gap.launching);
+    add(gap.communication ? collective : queued, gap.queued);
+  });
   IntervalSet left = device_.window_.Subtract(device_.busy_);
   const auto take = [&](IdleCause cause, const IntervalSet& all) {
     IntervalSet& idle = device_.idle_[static_cast<std::size_t>(cause)];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "profiler/core/device_links.h"
@@ -42,7 +43,7 @@ class DeviceTimelineBuilder {
   void FindWindow();
   void LinkLaunches();
   void MeasureQueue();
-  std::vector<Gap> FindGaps() const;
+  void ForEachGap(const std::function<void(const Gap&)>& visit) const;  // a trace has too many to keep
   Gap GapUntil(Interval idle, std::uint32_t next) const;
   void FindDrain(Gap& gap) const;
   void FindCauses();
