@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSummaryColumn = 14;
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
      "loopscope run -- ./train --epochs 3", true, true, true, false, true, 0, RunCommand},
     {"prove", "Rerun the program with each fix: each fix's measured speedup and its interval.",
@@ -21,6 +21,10 @@ constexpr std::array<Command, 9> kCommands = {{
      "loopscope ab './train --lr 0.1' -- ./train --lr 0.2", true, true, false, true, true, 1, AbCommand},
     {"gate", "Fail on a real slowdown, and on nothing else: for CI.", "gate [options] --against 'CMD_A' -- CMD_B…",
      "loopscope gate --against-dir ../base -- ./train", true, true, true, true, true, 0, GateCommand},
+    {"aa-check", "What this machine can detect: the program against itself.", "aa-check [options] -- CMD…",
+     "loopscope aa-check -- ./train", false, true, false, true, true, 0, AaCheckCommand},
+    {"history", "The gates of many days: step times, and where their level changed.", "history DIR",
+     "loopscope history loopscope-history", false, false, false, false, false, 1, HistoryCommand},
     {"report", "The report of runs that are there already.", "report [options] INPUT…",
      "loopscope report loopscope-out/20250131-093000", true, false, false, false, false, -1, ReportCommand},
     {"compare", "What changed per step from one run to another.", "compare [options] BEFORE AFTER",

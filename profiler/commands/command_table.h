@@ -29,6 +29,8 @@ Result<int> RunCommand(const Options& options);
 Result<int> ProveCommand(const Options& options);
 Result<int> AbCommand(const Options& options);
 Result<int> GateCommand(const Options& options);
+Result<int> AaCheckCommand(const Options& options);
+Result<int> HistoryCommand(const Options& options);
 Result<int> ReportCommand(const Options& options);
 Result<int> CompareCommand(const Options& options);
 Result<int> RulesCommand(const Options& options);

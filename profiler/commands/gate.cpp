@@ -8,6 +8,7 @@
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/gate_counters.h"
 #include "profiler/commands/gate_procedure.h"
+#include "profiler/commands/history_file.h"
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
@@ -202,6 +203,10 @@ Result<int> GateCommand(const Options& options) {
   session.bar().Clear();
   const auto written = WriteReport(report, options, session.output());
   if (!written) return written.error();
+  if (!options.gate.record.empty()) {
+    const auto recorded = AppendHistory(options.gate.record, HistoryOf(*report.gate, report.run));
+    if (!recorded) return recorded.error();
+  }
   for (const GateRow& row : report.gate->workloads) {
     if (!row.error.empty()) Say("loopscope: " + row.error);
   }

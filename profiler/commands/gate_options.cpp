@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "profiler/commands/option_parsers.h"
 #include "profiler/commands/option_values.h"
 #include "profiler/commands/options.h"
 
@@ -54,6 +55,45 @@ std::optional<std::pair<std::string, std::string>> ParseVariable(std::string_vie
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == text.npos) return std::nullopt;
   return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+void AddOtherSide(CLI::App& app, Options& options, const char* first) {
+  Last(app.add_option("--against-dir", options.against_dir, fmt::format("folder in which {} starts", first)), "DIR");
+  const auto into = [&options](const CLI::results_t& given) {
+    for (const std::string& one : given) {
+      const auto variable = ParseVariable(one);
+      if (!variable) throw CLI::ValidationError("--against-env", "'" + one + "' is not NAME=VALUE");
+      options.against_env.insert_or_assign(variable->first, variable->second);
+    }
+    return true;
+  };
+  Each(app, "--against-env", into, "NAME=VALUE", "environment of that side; may be repeated");
+}
+
+void AddSensitivity(CLI::App& app, Options& options, const char* text) {
+  AddParsed(app, "--max-slowdown", options.gate.max_slowdown, ParseShare, "a share such as 5%", "P", text);
+}
+
+void AddGate(CLI::App& app, Options& options) {
+  GateOptions& gate = options.gate;
+  const auto append = [](std::vector<std::string>& to) {
+    return [&to](const CLI::results_t& given) {
+      to.insert(to.end(), given.begin(), given.end());
+      return true;
+    };
+  };
+  const auto path = [](std::string_view word) { return std::optional(std::filesystem::path(word)); };
+  AddOtherSide(app, options, "what is gated against");
+  Each(app, "--against", append(gate.against), "CMD", "what is gated against: one per command, in the same order");
+  Each(app, "--workload", append(gate.further), "CMD", "a further command to gate; may be repeated");
+  AddSensitivity(app, options, "what still passes (5%)");
+  AddParsed(app, "--baseline", gate.baseline, path, "a file", "FILE", "compare counters with those recorded there");
+  app.add_flag("--accept", gate.accept, "record the command's counters in --baseline FILE, and do nothing else");
+  app.add_flag("--strict-counters", gate.strict_counters, "every change of a counter fails");
+  AddParsed(app, "--record", gate.record, path, "a folder", "DIR",
+            "add the result to the history in DIR, which `loopscope history` shows");
+  AddParsed(app, "--inconclusive", gate.undecided, ParseUndecided, "fail, pass or tell", "fail|pass|tell",
+            "how to end when nothing can be told: 1, 0 or 3 (tell)");
 }
 
 Result<void> FindWorkloads(Options& options) {

@@ -9,6 +9,10 @@
 #include "profiler/core/finding.h"
 #include "profiler/core/result.h"
 
+namespace CLI {
+class App;
+}
+
 namespace loopscope {
 
 struct Options;
@@ -34,6 +38,12 @@ std::optional<Undecided> ParseUndecided(std::string_view text);
 
 // "NAME=value"
 std::optional<std::pair<std::string, std::string>> ParseVariable(std::string_view text);
+
+// What `gate` takes besides the options that it shares with other experiments.
+void AddGate(CLI::App& app, Options& options);
+// --against-dir and --against-env, of `first`.
+void AddOtherSide(CLI::App& app, Options& options, const char* first);
+void AddSensitivity(CLI::App& app, Options& options, const char* text);  // --max-slowdown
 
 // Fills in options.gate.workloads. Error (exit 2): nothing to gate, nothing to gate against, or they do not pair up.
 Result<void> FindWorkloads(Options& options);

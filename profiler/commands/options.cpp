@@ -7,6 +7,7 @@
 
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/config.h"
+#include "profiler/commands/option_parsers.h"
 #include "profiler/commands/option_values.h"
 #include "profiler/commands/report_output.h"
 #include "reports/formats.h"
@@ -21,22 +22,13 @@ constexpr std::size_t kHelpColumn = 28;
 constexpr const char* kInputs =
     "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
 
+constexpr double kCheckSeconds = 60;
 constexpr double kGateTraceSeconds = 30;  // a gate launches under tracing three times at least
 
 std::string FormatNames() {
   std::string names;
   for (const Format* format : AllFormats()) names += (names.empty() ? "" : ", ") + std::string(format->id);
   return names;
-}
-
-template <class Parse, class Value>
-CLI::callback_t Into(Value& value, Parse parse, std::string name, std::string expected) {
-  return [&value, parse, name, expected](const CLI::results_t& given) {
-    const auto parsed = parse(given.back());
-    if (!parsed) throw CLI::ValidationError(name, "'" + given.back() + "' is not " + expected);
-    value = *parsed;
-    return true;
-  };
 }
 
 std::optional<int> ParseCount(std::string_view text) {
@@ -50,10 +42,6 @@ std::optional<std::optional<int>> ParseWarmup(std::string_view text) {
   if (text == "auto") return std::optional<int>();
   const auto count = ParseCount(text);
   return count ? std::optional(count) : std::nullopt;
-}
-
-CLI::Option* Last(CLI::Option* option, const char* shown) {
-  return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name(shown)->expected(1);
 }
 
 class Help : public CLI::Formatter {
@@ -84,8 +72,9 @@ class Parser {
     if (command.launches) AddRunning();
     if (command.experiments) AddExperiment();
     if (command.id == "prove") AddProve();
-    if (command.id == "ab" || command.id == "gate") AddOtherSide();
-    if (command.id == "gate") AddGate();
+    if (command.id == "ab") AddOtherSide(app_, options, "CMD_A");
+    if (command.id == "gate") AddGate(app_, options);
+    if (command.id == "aa-check") AddSensitivity(app_, options, "the slowdown that is to be told (5%)");
     if (command.id == "report") {
       Last(app_.add_option("--definitions", options.definitions,
                            "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
@@ -112,9 +101,7 @@ class Parser {
  private:
   template <class Value, class Parse>
   void Add(const char* names, Value& value, Parse parse, const char* expected, const char* shown, const char* text) {
-    Last(app_.add_option(names, Into(value, parse, std::string(names).substr(std::string(names).find("--")), expected),
-                         text),
-         shown);
+    AddParsed(app_, names, value, parse, expected, shown, text);
   }
 
   void AddReporting() {
@@ -154,13 +141,14 @@ class Parser {
 
   void AddExperiment() {
     const char* const time = "a time such as 90s or 15m";
-    if (command_.id != "gate") {
+    if (command_.id == "prove" || command_.id == "ab") {
       Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
           "blocks of launches at most (12); under 4 nothing is called");
       Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
           "differences up to this count as none (2%)");
     }
-    Add("--budget", options_.budget_s, ParseSeconds, time, "T", "time for all launches (15m)");
+    Add("--budget", options_.budget_s, ParseSeconds, time, "T",
+        command_.id == "aa-check" ? "time for all launches (1m)" : "time for all launches (15m)");
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
         "a launch that takes longer is ended (10m)");
@@ -178,50 +166,6 @@ class Parser {
         "try these treatments alone, found or not");
     Add("--skip", options_.selection.skip, list, "a list", "KEY,...", "do not try these");
     Add("--alone", options_.alone, ParseCount, "a number", "N", "measure the N costliest fixes also by themselves (3)");
-  }
-
-  // An option that may be given several times, one value each.
-  CLI::Option* Each(const char* name, CLI::callback_t into, const char* shown, const char* text) {
-    return app_.add_option(name, std::move(into), text)
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false)
-        ->type_name(shown);
-  }
-
-  void AddOtherSide() {
-    const char* const first = command_.id == "ab" ? "CMD_A" : "what is gated against";
-    Last(app_.add_option("--against-dir", options_.against_dir, fmt::format("folder in which {} starts", first)),
-         "DIR");
-    const auto into = [this](const CLI::results_t& given) {
-      for (const std::string& one : given) {
-        const auto variable = ParseVariable(one);
-        if (!variable) throw CLI::ValidationError("--against-env", "'" + one + "' is not NAME=VALUE");
-        options_.against_env.insert_or_assign(variable->first, variable->second);
-      }
-      return true;
-    };
-    Each("--against-env", into, "NAME=VALUE", "environment of that side; may be repeated");
-  }
-
-  void AddGate() {
-    GateOptions& gate = options_.gate;
-    const auto append = [](std::vector<std::string>& to) {
-      return [&to](const CLI::results_t& given) {
-        to.insert(to.end(), given.begin(), given.end());
-        return true;
-      };
-    };
-    Each("--against", append(gate.against), "CMD", "what is gated against: one per command, in the same order");
-    Each("--workload", append(gate.further), "CMD", "a further command to gate; may be repeated");
-    Add("--max-slowdown", gate.max_slowdown, ParseShare, "a share such as 5%", "P", "what still passes (5%)");
-    Add(
-        "--baseline", gate.baseline, [](std::string_view word) { return std::optional(std::filesystem::path(word)); },
-        "a file", "FILE", "compare counters with those recorded there");
-    app_.add_flag("--accept", gate.accept, "record the command's counters in --baseline FILE, and do nothing else");
-    app_.add_flag("--strict-counters", gate.strict_counters, "every change of a counter fails");
-    Add("--inconclusive", gate.undecided, ParseUndecided, "fail, pass or tell", "fail|pass|tell",
-        "how to end when nothing can be told: 1, 0 or 3 (tell)");
   }
 
   const Command& command_;
@@ -302,6 +246,8 @@ Result<void> Check(const Command& command, Options& options) {
   if (!command.program && !options.program.empty()) return Wrong(command, "takes no program behind `--`");
   if (command.id == "compare" && options.inputs.size() != 2)
     return Wrong(command, "takes two inputs", "name two run folders, traces or reports: the one before, the one after");
+  if (command.id == "history" && options.inputs.empty())
+    return Wrong(command, "no history named", "name the folder that `gate --record DIR` wrote to");
   if (command.id == "report" && options.inputs.empty())
     return Wrong(command, "nothing to report on", std::string("name ") + kInputs);
   if (!FindFormat(options.format))
@@ -333,6 +279,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   if (!command) return UnknownCommand(word);
   options.command = word;
   if (word == "gate") options.time_s = kGateTraceSeconds;
+  if (word == "aa-check") options.budget_s = kCheckSeconds;
   // Everything behind the first `--` is the program's, whatever it looks like.
   const auto dashes = std::find(arguments.begin() + 1, arguments.end(), "--");
   if (dashes != arguments.end()) options.program.assign(dashes + 1, arguments.end());

@@ -58,7 +58,7 @@ def test_doctor_looks_at_the_program(loopscope, program, says):
     assert says in " ".join(loopscope("doctor", "--", program).out.split())
 
 
-@pytest.mark.parametrize("command", ["run", "prove", "ab", "gate", "report", "rules", "treatments", "doctor"])
+@pytest.mark.parametrize("command", ["run", "prove", "ab", "gate", "aa-check", "history", "report", "rules", "treatments", "doctor"])
 def test_help_has_one_example(loopscope, command):
     done = loopscope(command, "--help")
     assert done.code == 0 and done.err == ""
