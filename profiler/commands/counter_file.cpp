@@ -8,10 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reports/json_members.h"
+
 namespace loopscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // as written
+using json_members::json, json_members::Named;
 
 constexpr char kSchema[] = "loopscope.counters/1", kSchemaPrefix[] = "loopscope.counters/";
 
@@ -26,21 +29,12 @@ Json SitesJson(const std::vector<CounterSite>& sites) {
   return rows;
 }
 
-std::vector<CounterSite> ReadSites(const Json& rows) {
+std::vector<CounterSite> ReadSites(const json& rows) {
   std::vector<CounterSite> sites;
-  for (const Json& row : rows) {
+  for (const json& row : rows) {
     sites.push_back({{row.at("path"), row.at("line"), row.at("function")}, row.at("per_step")});
   }
   return sites;
-}
-
-template <class Enum>
-Enum Named(const Json& object, const char* key, std::string_view (*name)(Enum), Enum last) {
-  const std::string text = object.at(key);
-  for (int value = 0; value <= static_cast<int>(last); ++value) {
-    if (name(static_cast<Enum>(value)) == text) return static_cast<Enum>(value);
-  }
-  throw nlohmann::json::other_error::create(501, "\"" + text + "\" is no " + key, &object);
 }
 
 Json WorkloadJson(const std::string& command, const Counters& counters) {
@@ -66,7 +60,7 @@ Json WorkloadJson(const std::string& command, const Counters& counters) {
           {"unstable", counters.unstable}};
 }
 
-Counters ReadWorkload(const Json& object) {
+Counters ReadWorkload(const json& object) {
   Counters counters;
   counters.steps = object.at("steps");
   counters.samples_per_step = object.at("samples_per_step");
@@ -76,7 +70,7 @@ Counters ReadWorkload(const Json& object) {
     counters.counts[name] = {Named(one, "kind", CounterKindName, CounterKind::kCount), one.at("per_step"),
                              ReadSites(one.at("sites"))};
   }
-  for (const Json& one : object.at("findings")) {
+  for (const json& one : object.at("findings")) {
     counters.findings.push_back({one.at("rule"), one.at("title"), Named(one, "severity", SeverityName, Severity::kHigh),
                                  one.at("cost_pct"), ReadSites(one.at("sites"))});
   }
@@ -135,7 +129,7 @@ const Counters* CounterFile::Find(const std::string& command, bool only) const {
 std::string CounterFileText(const CounterFile& file) {
   Json workloads = Json::array();
   for (const auto& [command, counters] : file.workloads) workloads.push_back(WorkloadJson(command, counters));
-  const Json json = {{"schema", kSchema},
+  const Json tree = {{"schema", kSchema},
                      {"machine",
                       {{"cpu", file.machine.cpu},
                        {"cores", file.machine.cores},
@@ -143,7 +137,7 @@ std::string CounterFileText(const CounterFile& file) {
                        {"driver", file.machine.driver},
                        {"torch", file.machine.torch}}},
                      {"workloads", std::move(workloads)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return tree.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<CounterFile> ReadCounterFile(const std::filesystem::path& path) {
@@ -152,17 +146,17 @@ Result<CounterFile> ReadCounterFile(const std::filesystem::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   try {
-    const Json json = Json::parse(text.str());
-    const std::string schema = json.is_object() ? json.value("schema", "") : "";
+    const json tree = json::parse(text.str());
+    const std::string schema = tree.is_object() ? tree.value("schema", "") : "";
     if (!schema.starts_with(kSchemaPrefix)) return Unreadable(path, "these are no recorded counters");
     if (schema != kSchema) {
       return Unreadable(path, "its schema " + schema.substr(0, 40) + " is not " + kSchema + ", which is read here");
     }
-    const Json& machine = json.at("machine");
+    const json& machine = tree.at("machine");
     CounterFile file;
     file.machine = {machine.at("cpu"), machine.at("torch"), machine.at("driver"), machine.at("cores"),
                     machine.at("gpus").get<std::vector<std::string>>()};
-    for (const Json& one : json.at("workloads")) file.workloads.emplace_back(one.at("command"), ReadWorkload(one));
+    for (const json& one : tree.at("workloads")) file.workloads.emplace_back(one.at("command"), ReadWorkload(one));
     return file;
   } catch (const nlohmann::json::exception& problem) {
     return Unreadable(path, std::string("these are no recorded counters, or they were cut short: ") + problem.what());

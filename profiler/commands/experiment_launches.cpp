@@ -18,7 +18,7 @@ std::string ClockWithoutClass(const std::string& clock) {
 
 LaunchResult InterruptedLaunch() {
   LaunchResult result;
-  result.status = kInterrupted;
+  result.status = kInterruptedStatus;
   return result;
 }
 
@@ -57,7 +57,7 @@ LaunchResult LaunchSeries::Run(const LaunchSpec& spec) {
 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
   LaunchResult result = Run(spec);
-  if (result.ok() || result.status == kInterrupted) return result;
+  if (result.ok() || result.status == kInterruptedStatus) return result;
   LaunchSpec again = spec;
   again.label += ", again";
   return Run(again);

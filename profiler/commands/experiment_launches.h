@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-inline constexpr char kInterrupted[] = "interrupted";  // the status of a launch that the user stopped
+inline constexpr char kInterruptedStatus[] = "interrupted";  // the status of a launch that the user stopped
 
 class LaunchSeries {
  public:

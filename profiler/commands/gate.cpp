@@ -204,8 +204,8 @@ Result<int> GateCommand(const Options& options) {
   const auto written = WriteReport(report, options, session.output());
   if (!written) return written.error();
   if (!options.gate.record.empty()) {
-    const auto recorded = AppendHistory(options.gate.record, HistoryOf(*report.gate, report.run));
-    if (!recorded) return recorded.error();
+    const auto appended = AppendHistory(options.gate.record, HistoryOf(*report.gate, report.run));
+    if (!appended) return appended.error();
   }
   for (const GateRow& row : report.gate->workloads) {
     if (!row.error.empty()) Say("loopscope: " + row.error);
