@@ -87,6 +87,7 @@ class Meter {
   Compute Measure() {
     timeline_.ForEachSteady([&](EventRef ref) { Visit(ref); });
     Close();
+    for (const auto& [name, ms] : ms_by_name_) Share(ms);
     return std::move(measured_);
   }
 
@@ -115,9 +116,18 @@ class Meter {
     if (autocast && type_ == Type::kFloat32) type_ = Type::kOther;
   }
 
+  // Probes take the shapes of some steps only: what is unknown is divided as what is known of the same operator.
+  void Share(const std::array<double, 4>& ms) {
+    const double unknown = ms[0], known = ms[1] + ms[2] + ms[3];
+    if (known == 0) measured_.ms[0] += unknown;
+    for (std::size_t type = 1; known > 0 && type < ms.size(); ++type) {
+      measured_.ms[type] += ms[type] * (1 + unknown / known);
+    }
+  }
+
   void Close() {
     if (!Exists(top_)) return;
-    measured_.ms[static_cast<std::size_t>(type_)] += ms_;
+    ms_by_name_[timeline_.event(top_).name][static_cast<std::size_t>(type_)] += ms_;
     const bool forward = !HasAncestor(timeline_, top_, [&](const Event& up) { return nodes_.Has(up); });
     const Where* where = timeline_.where(top_);
     if (type_ == Type::kFloat32 && forward && where) measured_.sites.Add(where, ms_);
@@ -130,6 +140,7 @@ class Meter {
   Types types_;
   double recording_ms_;
   Compute measured_;
+  std::map<StringId, std::array<double, 4>> ms_by_name_;  // by Type
   EventRef top_{kNone, kNone};
   double ms_ = 0;
   Type type_ = Type::kUnknown;

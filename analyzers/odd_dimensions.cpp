@@ -34,18 +34,42 @@ std::string OddShapes(std::string_view inputs) {
   return odd && matrices == 2 ? text : "";
 }
 
+// Of one operator. Probes take the shapes of some steps only.
 struct Products {
-  CallSites sites;
+  std::uint64_t seen = 0, known = 0;  // those with shapes
+  double ms = 0, known_ms = 0, odd_ms = 0;
+};
+
+struct Measured {
+  CallSites sites;  // of odd products
   std::map<std::optional<Where>, std::set<std::string>> shapes;
-  std::uint64_t seen = 0;  // with 16-bit inputs or without inputs
-  std::uint64_t unknown = 0;
+  std::map<StringId, Products> by_name;
+
+  std::uint64_t seen() const {
+    std::uint64_t total = 0;
+    for (const auto& [name, one] : by_name) total += one.seen;
+    return total;
+  }
+  std::uint64_t unknown() const {
+    std::uint64_t total = 0;
+    for (const auto& [name, one] : by_name) total += one.known == 0 ? one.seen : 0;
+    return total;
+  }
+  // In all steps: as much of the time without shapes is odd as of the same operator's with them.
+  double ms() const {
+    double total = 0;
+    for (const auto& [name, one] : by_name) {
+      if (one.known_ms > 0) total += one.odd_ms * one.ms / one.known_ms;
+    }
+    return total;
+  }
 };
 
 // The innermost matrix products: those tell the shapes that the kernel sees.
-Products Measure(const Timeline& timeline) {
+Measured Measure(const Timeline& timeline) {
   const NameSet products(timeline.trace(), ops::IsMatmul);
   const OpCost cost(timeline);
-  Products found;
+  Measured found;
   std::map<std::pair<StringId, std::uint32_t>, std::string> by_shape;  // what the detail window showed
   const auto visit = [&](EventRef ref, const auto& with) {
     const Event& event = timeline.event(ref);
@@ -68,12 +92,16 @@ Products Measure(const Timeline& timeline) {
       const auto known = by_shape.find({event.name, event.shape_hash});
       const bool by_hash = own.empty() && event.shape_hash != 0 && known != by_shape.end();
       const std::string_view inputs = by_hash ? std::string_view(known->second) : own;
-      ++found.seen;
-      found.unknown += inputs.empty();
+      const double ms = cost.Ms(one);
+      Products& alike = found.by_name[event.name];
+      ++alike.seen, alike.ms += ms;
+      if (inputs.empty()) return;
+      ++alike.known, alike.known_ms += ms;
       const std::string shapes = OddShapes(inputs);
       if (shapes.empty()) return;
+      alike.odd_ms += ms;
       const Where* where = timeline.where(one);
-      found.sites.Add(where, cost.Ms(one));
+      found.sites.Add(where, ms);
       found.shapes[where ? std::optional(*where) : std::nullopt].insert(shapes);
     });
   });
@@ -82,22 +110,23 @@ Products Measure(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotDevices(timeline)) return {*why_not};
-  const Products found = Measure(timeline);
-  if (found.seen == 0) return {Finding::NotApplicable("no matrix product was seen in the timed steps")};
-  if (2 * found.unknown > found.seen) {
+  const Measured found = Measure(timeline);
+  if (found.seen() == 0) return {Finding::NotApplicable("no matrix product was seen in the timed steps")};
+  if (2 * found.unknown() > found.seen()) {
     return {Finding::CannotTell("the shapes of most matrix products were not recorded")};
   }
-  const double ms = PerStep(timeline, found.sites.ms());
+  const double ms = PerStep(timeline, found.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       Costing(timeline, ms,
               fmt::format("16-bit matrix products whose sizes are no multiples of 8 take {} per step ({})", MsText(ms),
                           ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kLow);  // padding brings a part of it at most
+  const double steps = found.sites.ms() / ms;  // as many as the shapes were taken in
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     const auto shapes = found.shapes.find(site.where);
-    return fmt::format("{:.3g} products per step, {}, such as {}", PerStep(timeline, static_cast<double>(site.count)),
-                       MsText(PerStep(timeline, site.ms)),
+    return fmt::format("{:.3g} products per step, {}, such as {}", static_cast<double>(site.count) / steps,
+                       MsText(site.ms / steps),
                        shapes == found.shapes.end() ? "those above" : *shapes->second.begin());
   });
   return {finding};

@@ -63,7 +63,8 @@ class _Session:
         self._loaders.install(dataloader)
         self._optimizers.install(self._torch)
         facts.install(self._torch, self._probe)
-        Backward(self._probe, self._backward_begins).install(self._torch)
+        keep_losses = self._losses.keep if self._losses else None
+        Backward(self._probe, self._backward_begins, keep_losses).install(self._torch)
         if self._settings.seed is not None:
             self._torch.manual_seed(self._settings.seed)
 
@@ -81,13 +82,12 @@ class _Session:
         self._probe.set_finish(self._bounded_run_ends)
         atexit.register(self._program_ends)
 
-    def _backward_begins(self, roots):
-        self.start()
+    def _backward_begins(self):
+        if not self._pid:
+            self.start()
         self._loaders.describe_training()
         if self._forward:
             self._forward.backward_begins()
-        if self._losses:
-            self._losses.keep(roots)
 
     def _program_ends(self):
         if os.getpid() == self._pid:

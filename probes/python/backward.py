@@ -7,40 +7,49 @@ from .probe import now_ns
 class Backward:
     """Records each outermost backward; lets treatments and checks see its roots."""
 
-    def __init__(self, probe, on_begin):
+    def __init__(self, probe, on_begin, keep_losses=None):
         self._probe = probe
-        self._on_begin = on_begin  # f(roots): before it
+        self._on_begin = on_begin  # before it
+        self._keep_losses = keep_losses  # f(losses): before it; may be None
 
     def install(self, torch):
-        self._tensor = torch.Tensor
-        # Where a gradient edge can be a root too; it is a tuple itself.
-        self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
         wrapping.replace(torch.autograd, "backward", self._wrap)
+        if self._keep_losses or hooks.backward_begins or hooks.backward_ends:
+            self._tensor = torch.Tensor
+            # Where a gradient edge can be a root too; it is a tuple itself.
+            self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
+            wrapping.replace(torch.autograd, "backward", self._show_roots)
 
     def _wrap(self, original):
-        def backward(tensors, *positional, **named):
-            roots = (tensors,) if isinstance(tensors, self._root) else tuple(tensors)
-            losses = tuple(root for root in roots if isinstance(root, self._tensor))
-            self._on_begin(losses)
-            if len(losses) == len(roots):
-                for change in hooks.backward_begins:
-                    roots = losses = change(roots)
+        on_begin, probe = self._on_begin, self._probe
+
+        def backward(*positional, **named):
+            on_begin()
             begin_ns = now_ns()
-            self._probe.backward_begins()
+            probe.backward_begins()
             raised = 1
             try:
-                result = original(roots, *positional, **named)
+                result = original(*positional, **named)
                 raised = 0
+                return result
             finally:
-                if not raised:
-                    self._after(losses, positional, named)
-                self._probe.backward_ends(begin_ns, raised)
-            return result
+                probe.backward_ends(begin_ns, raised)
 
         return backward
 
-    @staticmethod
-    def _after(losses, positional, named):
-        keeps = bool(named.get("retain_graph") or named.get("create_graph") or any(positional[1:3]))
-        for function in hooks.backward_ends:
-            function(losses, keeps)
+    def _show_roots(self, original):
+        def backward(tensors, *positional, **named):
+            roots = (tensors,) if isinstance(tensors, self._root) else tuple(tensors)
+            losses = tuple(root for root in roots if isinstance(root, self._tensor))
+            if self._keep_losses:
+                self._keep_losses(losses)
+            if len(losses) == len(roots):
+                for change in hooks.backward_begins:
+                    roots = losses = change(roots)
+            result = original(roots, *positional, **named)
+            keeps = bool(named.get("retain_graph") or named.get("create_graph") or any(positional[1:3]))
+            for function in hooks.backward_ends:
+                function(losses, keeps)
+            return result
+
+        return backward

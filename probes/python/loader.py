@@ -127,6 +127,8 @@ class Loaders:
 class _Pass:
     """One pass over a loader, kept on its iterator."""
 
+    __slots__ = ("loader", "loader_id", "name", "drawn", "given", "batches")
+
     def __init__(self, loader, iterator):
         self.loader = weakref.ref(loader)
         self.loader_id = id(loader)

@@ -17,8 +17,8 @@ class Optimizers:
         self._traces = settings.mode == "trace"
         self._on_made = on_made  # called before the first parameters are taken
         self._described = 0
-        self._lineage = _Lineage()
-        self._open = threading.local()
+        self._numbers = _Numbers()
+        self._open = _Open()
 
     def install(self, torch):
         from torch.optim import optimizer as module
@@ -36,29 +36,24 @@ class Optimizers:
             self._on_made()
             original(optimizer, *positional, **named)
             optimizer.__dict__["_loopscope_place"] = frames.place()
-            self._lineage.made(optimizer)
             for function in hooks.optimizer_made:
                 function(optimizer)
 
         return __init__
 
-    def _steps_open(self):
-        if not hasattr(self._open, "steps"):
-            self._open.steps = []
-        return self._open.steps
-
     def _step_begins(self, optimizer, positional, named):
-        steps = self._steps_open()
-        if any(one.optimizer is optimizer for one in steps):
+        steps = self._open.steps
+        if steps and any(one.optimizer is optimizer for one in steps):
             self.forget_open()  # it raised last time: its end was never told
         for function in hooks.step_begins:
             function(optimizer)
-        steps.append(_Step(self._probe, optimizer))
-        closure = named.get("closure", positional[1] if len(positional) > 1 else None)
+        step = _Step(self._probe, optimizer)
+        steps.append(step)
+        closure = positional[1] if len(positional) > 1 else named.get("closure")
         if not callable(closure):
-            steps[-1].goes_on()
+            step.goes_on()
             return None
-        observed = self._without_closure(closure, steps[-1])
+        observed = self._without_closure(closure, step)
         if "closure" in named:
             return positional, {**named, "closure": observed}
         return (positional[0], observed, *positional[2:]), named
@@ -68,7 +63,7 @@ class Optimizers:
 
         @functools.wraps(closure)
         def observed(*positional, **named):
-            step.pauses(*self._describe(step.optimizer))
+            step.pauses(self._describe(step.optimizer))
             result = closure(*positional, **named)
             step.goes_on()
             return result
@@ -76,7 +71,7 @@ class Optimizers:
         return observed
 
     def _step_ends(self, optimizer, positional, named):
-        steps = self._steps_open()
+        steps = self._open.steps
         if not steps or steps[-1].optimizer is not optimizer:
             return
         step = steps.pop()
@@ -87,23 +82,23 @@ class Optimizers:
 
     def forget_open(self):
         """Steps that never ended, because they raised."""
-        steps = self._steps_open()
+        steps = self._open.steps
         while steps:
             step = steps.pop()
             if step.began:
                 self._tell_end(step, 1)
 
     def _tell_end(self, step, raised):
-        name, parameters = self._describe(step.optimizer)
-        number = self._lineage.number(step.optimizer, (name, parameters))
+        number, name, parameters = self._describe(step.optimizer)
         self._probe.optimizer_ends(number, name, parameters, step.begin_ns, raised)
 
     def _describe(self, optimizer):
-        """Its name and how many numbers it trains."""
+        """Its number, its name and how many numbers it trains."""
         known = optimizer.__dict__.get("_loopscope_known")
         if known is None:
             tensors = [one for group in optimizer.param_groups for one in group["params"]]
-            known = text(type(optimizer).__name__), sum(_numel(one) for one in tensors)
+            kind = text(type(optimizer).__name__), sum(_numel(one) for one in tensors)
+            known = self._numbers.of(optimizer, kind), *kind
             optimizer.__dict__["_loopscope_known"] = known
             self._described += 1
             prefix = "optimizer." if self._described == 1 else f"optimizer#{self._described}."
@@ -128,8 +123,17 @@ class Optimizers:
         return zero_grad
 
 
+class _Open(threading.local):
+    """A thread's steps that have not ended."""
+
+    def __init__(self):
+        self.steps = []
+
+
 class _Step:
     """One call of an optimizer's step that has not ended."""
+
+    __slots__ = ("optimizer", "began", "begin_ns", "_probe")
 
     def __init__(self, probe, optimizer):
         self.optimizer = optimizer
@@ -140,53 +144,33 @@ class _Step:
     def goes_on(self):
         if not self.began:
             self._probe.optimizer_begins()
-        self.began = True
-        self.begin_ns = self.begin_ns or now_ns()
+            self.began = True
+        if not self.begin_ns:
+            self.begin_ns = now_ns()
 
-    def pauses(self, name, parameters):
+    def pauses(self, known):
         if self.begin_ns:
+            _, name, parameters = known
             self._probe.range(OPTIMIZER, name, self.begin_ns, now_ns(), parameters)
         self.begin_ns = 0
 
 
-class _Lineage:
-    """Numbers optimizers. A function that trains and is called again builds its optimizer anew at the same line: that
-    one goes on under the number of the one before, unless both step in turn."""
+class _Numbers:
+    """Numbers optimizers. A function that trains and is called again builds its optimizer anew at the same line: where the
+    one before is gone, it goes on under that one's number. Where that is kept, the step clock finds out
+    (probes/preload/step_clock.h)."""
 
     def __init__(self):
-        self._steps = 0  # of all optimizers
-        self._made = weakref.WeakKeyDictionary()  # optimizer -> steps before it was built
-        self._numbers = weakref.WeakKeyDictionary()
-        self._last_steps = {}  # kind and line -> {number: steps when it last stepped}
+        self._holders = {}  # kind and line -> {number: weak reference to the optimizer that has it}
         self._count = 0
 
-    def made(self, optimizer):
-        self._made[optimizer] = self._steps
-
-    def number(self, optimizer, kind):
-        """Of an optimizer that has just stepped."""
-        self._steps += 1
-        alike = self._last_steps.setdefault((kind, optimizer.__dict__.get("_loopscope_place")), {})
-        number = self._numbers.get(optimizer)
+    def of(self, optimizer, kind):
+        holders = self._holders.setdefault((kind, optimizer.__dict__.get("_loopscope_place")), {})
+        number = next((number for number, holder in holders.items() if holder() is None), None)
         if number is None:
-            number = self._inherited(optimizer, alike)
-            self._numbers[optimizer] = number
-        alike[number] = self._steps
+            number = self._count = self._count + 1
+        holders[number] = weakref.ref(optimizer)
         return number
-
-    def _inherited(self, optimizer, alike):
-        before = self._made.get(optimizer, 0)
-        free = [number for number, last_step in alike.items() if last_step <= before]
-        if free:
-            self._forget(free[0])
-            return free[0]
-        self._count += 1
-        return self._count
-
-    def _forget(self, number):
-        for optimizer in [one for one, its in self._numbers.items() if its == number]:
-            del self._numbers[optimizer]
-            self._made[optimizer] = -1  # should it step again, it is one of its own
 
 
 def _numel(parameter):

@@ -78,7 +78,7 @@ const TorchHooks kHooks{
     .moment =
         [](Moment moment) {
           Guarded([&] {
-            if (api->tracing) AskForInputs();
+            if (api->tracing) ChooseCallbacks(moment);
             ApplyTreatments(moment);
             if (moment == Moment::kStepEnd) WriteFacts();
           });

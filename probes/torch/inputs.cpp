@@ -103,6 +103,7 @@ void AddInput(const c10::IValue& input, Text& text) {
 }  // namespace
 
 std::uint32_t ShapeHash(const at::RecordFunction& function) {
+  if (!function.needsInputs()) return 0;
   std::uint32_t hash = 2166136261u;
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ static_cast<std::uint32_t>(value)) * 16777619u; };
   for (const c10::IValue& input : function.inputs()) {

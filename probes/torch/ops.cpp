@@ -14,12 +14,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <string_view>
-#include <unordered_set>
 
 #include "probes/torch/api.h"
 #include "probes/torch/inputs.h"
+#include "probes/torch/traits.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -28,6 +29,8 @@ namespace {
 using wire::kNoSequence;
 
 constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between questions whether a profiler is on
+// Of so many steps one has shapes: handing inputs over costs every op more than all else that is recorded of it.
+constexpr std::uint32_t kShapesInterval = 32;
 
 // An op that has begun: its record as far as it is known.
 struct OpenOp {
@@ -38,9 +41,6 @@ struct OpenOp {
   bool tells_next_node;  // record.sequence is the number of the next graph node of the thread
   bool made_node;        // an op inside recorded a graph node
 };
-
-// What is recorded of an op beyond its time, by name.
-enum NameTrait : std::uint8_t { kHashShapes = 1, kHostRead = 2, kMayBeAsync = 4 };
 
 struct KnownName {
   const char* address = nullptr;
@@ -69,7 +69,6 @@ struct OpenOps {
 
 // Whether any op was seen whose shapes are hashed.
 std::atomic<bool> shapes_seen{false};
-at::CallbackHandle inputs_callback = at::INVALID_CALLBACK_HANDLE;
 
 // Read twice for every op: with this model that takes no call. A pointer finds room even in a library that is loaded
 // late.
@@ -89,19 +88,6 @@ constinit thread_local OpenOps* mine __attribute__((tls_model("initial-exec"))) 
   pthread_setspecific(key, made);
   mine = made;
   return made;
-}
-
-std::uint8_t TraitsOf(std::string_view name) {
-  static constexpr std::string_view kShaped[] = {
-      "aten::mm",     "aten::addmm",  "aten::bmm",   "aten::baddbmm", "aten::linear",
-      "aten::matmul", "aten::addbmm", "aten::addmv", "aten::mv",      "aten::scaled_dot_product_attention"};
-  static constexpr std::string_view kReads[] = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"};
-  std::uint8_t traits = 0;
-  for (const std::string_view shaped : kShaped) traits |= name == shaped ? kHashShapes : 0;
-  for (const std::string_view read : kReads) traits |= name == read ? kHostRead : 0;
-  if (name.starts_with("aten::") && name.find("conv") != name.npos) traits |= kHashShapes;
-  if (!name.starts_with("aten::") && !name.starts_with("autograd::")) traits |= kMayBeAsync;
-  return traits;
 }
 
 [[gnu::cold]] const KnownName& NewName(OpenOps& open, const at::RecordFunction& function, KnownName& slot) {
@@ -265,29 +251,49 @@ void OnEnd(const at::RecordFunction& function, at::ObserverContext*) {
   open->depth = at - 1;
 }
 
+// A callback that is switched on and off between ops.
+class Switch {
+ public:
+  explicit Switch(at::CallbackHandle callback) : callback_(callback) {}
+  void Set(bool on) {
+    if (on_.exchange(on) == on) return;
+    on ? at::reenableCallback(callback_) : at::disableCallback(callback_);
+  }
+
+ private:
+  at::CallbackHandle callback_;
+  std::atomic<bool> on_{true};
+};
+
+Switch* inputs = nullptr;    // has ops bring their inputs along
+Switch* backward = nullptr;  // records what autograd's nodes call
+
+bool ShapesAreDue(bool step_ended) {
+  static std::atomic<std::uint32_t> steps{0};
+  if (step_ended) steps.fetch_add(1, std::memory_order_relaxed);
+  const bool due = steps.load(std::memory_order_relaxed) % kShapesInterval == 0;
+  return due && shapes_seen.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void RecordOps() {
-  const std::unordered_set<at::RecordScope> scopes = {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-                                                      at::RecordScope::USER_SCOPE};
-  at::addGlobalCallback(at::RecordFunctionCallback(OnStart, OnEnd).scopes(scopes));
-  inputs_callback = at::addGlobalCallback(
-      at::RecordFunctionCallback(
-          [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; })
-          .needsInputs(true)
-          .scopes(scopes));
+  using at::RecordScope;
+  const auto add = [](at::RecordFunctionCallback callback, std::initializer_list<RecordScope> scopes) {
+    return at::addGlobalCallback(callback.scopes(scopes));
+  };
+  const auto nothing = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; };
+  add(at::RecordFunctionCallback(OnStart, OnEnd), {RecordScope::FUNCTION, RecordScope::USER_SCOPE});
+  at::RecordFunctionCallback nodes(OnStart, OnEnd), asking(nothing);
+  backward = new Switch(add(nodes.needsInputs(true), {RecordScope::BACKWARD_FUNCTION}));
+  inputs = new Switch(add(asking.needsInputs(true), {RecordScope::FUNCTION}));
 }
 
-void AskForInputs() {
-  static std::atomic<bool> asked{true};
+void ChooseCallbacks(Moment moment) {
   const bool detail = (api->gate->load(std::memory_order_relaxed) & kGateDetail) != 0;
-  const bool wanted = detail || shapes_seen.load(std::memory_order_relaxed);
-  if (asked.exchange(wanted) == wanted) return;
-  if (wanted) {
-    at::reenableCallback(inputs_callback);
-  } else {
-    at::disableCallback(inputs_callback);
-  }
+  const bool shapes = ShapesAreDue(moment == Moment::kStepEnd);
+  backward->Set(detail);
+  inputs->Set(detail || shapes);
 }
 
 }  // namespace loopscope

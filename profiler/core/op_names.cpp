@@ -73,7 +73,11 @@ constexpr auto kMatmuls = std::to_array<std::string_view>({"mm",
                                                            "_scaled_dot_product_flash_attention_backward",
                                                            "_scaled_dot_product_flash_attention_for_cpu_backward",
                                                            "_scaled_dot_product_efficient_attention_backward",
-                                                           "_scaled_dot_product_cudnn_attention_backward"});
+                                                           "_scaled_dot_product_cudnn_attention_backward",
+                                                           "mkldnn_rnn_layer",
+                                                           "mkldnn_rnn_layer_backward",
+                                                           "_cudnn_rnn",
+                                                           "_cudnn_rnn_backward"});
 
 constexpr auto kBatchNorms = std::to_array<std::string_view>({"batch_norm", "batch_norm_elemt"});
 

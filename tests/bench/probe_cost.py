@@ -5,7 +5,6 @@ Each block runs the loop plain, under the probe and under the profiler, each in 
 order; differences and ratios are taken within a block. Exits with 3 when something could not be measured.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from paired import CannotMeasure, blocks as run_blocks, interval
+from paired import CannotMeasure, blocks as run_blocks, interval, options, outcome
 
 ARMS = ("plain", "probe", "kineto")
 FILE_HEADER = struct.Struct("<8sHHIIIQQIIIIQQ")  # probes/wire.h, FileHeader
@@ -101,22 +100,13 @@ def report(blocks, clock):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
-    parser.add_argument("--blocks", type=int, default=12, help="at least 6, for an interval")
-    parser.add_argument("--ops", type=int, default=400_000)
-    clock_help = "cpu: processor time of the loop's thread, for a busy machine"
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help=clock_help)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    if options.blocks < 6:
-        parser.error("--blocks must be at least 6")
-    try:
-        report(measure(options.build.resolve(), options.blocks, options.ops, options.seed), options.clock)
-    except (CannotMeasure, subprocess.TimeoutExpired, OSError, ValueError) as error:
-        print(f"probe_cost: cannot measure: {error}", file=sys.stderr)
-        return 3
-    return 0
+    chosen = options(__doc__, "ops", 400_000, "wall")
+
+    def measured():
+        report(measure(chosen.build, chosen.blocks, chosen.ops, chosen.seed), chosen.clock)
+        return 0
+
+    return outcome("probe_cost", measured)
 
 
 if __name__ == "__main__":

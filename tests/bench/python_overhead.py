@@ -6,7 +6,6 @@ Each block runs the script plain and in each of these ways, every time in a proc
 Exits with 1 when a limit is exceeded beyond the interval, with 3 when something could not be measured.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from paired import CannotMeasure, blocks as run_blocks, interval
+from paired import CannotMeasure, blocks as run_blocks, interval, options, outcome
 
 ARMS = ("plain", "trace", "clock", "profiler")
 MOST_TRACE_PCT, MOST_OF_PROFILER, MOST_CLOCK_PCT = 5.0, 1 / 3, 0.5
@@ -73,28 +72,18 @@ def report(measured, clock):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
-    parser.add_argument("--blocks", type=int, default=12, help="at least 6, for an interval")
-    parser.add_argument("--steps", type=int, default=600)
-    clock_help = "cpu: processor time of the training thread, for a busy machine"
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="cpu", help=clock_help)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    if options.blocks < 6:
-        parser.error("--blocks must be at least 6")
-    build = options.build.resolve()
-    try:
-        if not (build / "probes" / "python" / "site" / "sitecustomize.py").exists():
-            raise CannotMeasure(f"{build}/probes is missing: run `make build`")
-        measured = run_blocks(ARMS, lambda arm: launch(build, arm, options.steps), options.blocks, options.seed)
-        exceeded = report(measured, options.clock)
-    except (CannotMeasure, subprocess.TimeoutExpired, OSError, ValueError) as error:
-        print(f"python_overhead: cannot measure: {error}", file=sys.stderr)
-        return 3
-    for one in exceeded:
-        print(f"exceeded        {one}")
-    return 1 if exceeded else 0
+    chosen = options(__doc__, "steps", 640, "cpu")
+
+    def measure():
+        if not (chosen.build / "probes" / "python" / "site" / "sitecustomize.py").exists():
+            raise CannotMeasure(f"{chosen.build}/probes is missing: run `make build`")
+        measured = run_blocks(ARMS, lambda arm: launch(chosen.build, arm, chosen.steps), chosen.blocks, chosen.seed)
+        exceeded = report(measured, chosen.clock)
+        for one in exceeded:
+            print(f"exceeded        {one}")
+        return 1 if exceeded else 0
+
+    return outcome("python_overhead", measure)
 
 
 if __name__ == "__main__":

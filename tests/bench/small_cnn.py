@@ -1,5 +1,5 @@
-"""A small CNN trained for some steps: what tests/bench/python_overhead.py times. Prints the microseconds of a step as the
-lower quartile over steps of wall time and of the training thread's processor time, and what torch.profiler saw.
+"""A small CNN trained for some steps: what tests/bench/python_overhead.py times. Prints the microseconds of a step, of wall
+time and of the training thread's processor time: the lower quartile of the means over stretches of steps.
 
 Usage: small_cnn.py plain|profiler [STEPS]"""
 
@@ -13,7 +13,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-WARMUP = 30
+WARMUP = 32
+STRETCH = 32  # steps: what a probe does once in several steps is in every stretch
 
 
 def convolution(inputs, outputs):
@@ -54,8 +55,9 @@ def main():
         ends = train(steps)
     result = {"steps": WARMUP + steps}
     for name, column in (("wall", 0), ("cpu", 1)):
-        durations = [(after[column] - before[column]) / 1e3 for before, after in zip(ends, ends[1:])]
-        result[name] = statistics.quantiles(durations, n=4)[0]
+        times = [end[column] for end in ends[::STRETCH]]
+        means = [(after - before) / 1e3 / STRETCH for before, after in zip(times, times[1:])]
+        result[name] = statistics.quantiles(means, n=4)[0]
     print(json.dumps(result))
 
 

@@ -10,6 +10,13 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", ROOT / "build"))
+# What check launches may say of "same training?", by the treatment's class.
+SAME_TRAINING = {
+    "exact": {"bit-identical"},
+    "exact-if": {"bit-identical"},
+    "resampled": {"bit-identical", "same samples"},
+    "numeric": {"bit-identical", "within rounding"},
+}
 QUICK = ["--budget", "120s", "--min-window", "100ms", "--warmup", "5", "--time", "5s"]
 
 

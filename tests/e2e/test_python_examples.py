@@ -10,7 +10,7 @@ import sys
 import jsonschema
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import BUILD, ROOT, SAME_TRAINING
 from test_python_scripts import needs
 
 EXAMPLES = ROOT / "workloads" / "python"
@@ -27,13 +27,6 @@ ENVIRONMENT = {
 IMAGES = ["--samples", "400", "--epochs", "100"]
 SENTENCES = ["--sentences", "300", "--epochs", "100"]
 TORCHRUN = ["torchrun", "--standalone", "--nproc_per_node=2"]
-# What the check launches may say, by the treatment's class.
-SAME_TRAINING = {
-    "exact": {"bit-identical"},
-    "exact-if": {"bit-identical"},
-    "resampled": {"bit-identical", "same samples"},
-    "numeric": {"bit-identical", "within rounding"},
-}
 rows = {}
 host = {}
 

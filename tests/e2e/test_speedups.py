@@ -6,7 +6,7 @@ import json
 import jsonschema
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import BUILD, ROOT, SAME_TRAINING
 
 TRAIN = str(BUILD / "workloads/train_image")
 TABLE = ROOT / "docs/speedups.md"
@@ -20,13 +20,6 @@ CURES = {
     "needless-copy": "loader.from_numpy",
     "grad-in-eval": "eval.no_grad",
     "graph-retained": "loss.detach",
-}
-# What the check launches must say, by the treatment's class.
-SAME_TRAINING = {
-    "exact": {"bit-identical"},
-    "exact-if": {"bit-identical"},
-    "resampled": {"bit-identical", "same samples"},
-    "numeric": {"bit-identical", "within rounding"},
 }
 rows = {}
 

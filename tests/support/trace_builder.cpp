@@ -112,7 +112,7 @@ void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int6
   event.flags = spec.flags;
   const bool op = spec.kind == EventSpec::Kind::kOp;
   if (op) {
-    if (ops::IsConvolution(spec.name) || ops::IsMatmul(spec.name)) {
+    if (!spec.inputs.empty() && (ops::IsConvolution(spec.name) || ops::IsMatmul(spec.name))) {
       event.shape_hash = static_cast<std::uint32_t>(std::hash<std::string>{}(spec.inputs)) | 1;
     }
     AddDetail(event, spec, detail);

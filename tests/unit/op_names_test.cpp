@@ -13,6 +13,7 @@ TEST(OpNames, EachListKnowsItsOwnAndNotItsNeighbours) {
   EXPECT_TRUE(IsMatmul("aten::addmm"));
   EXPECT_TRUE(IsMatmul("aten::mm"));
   EXPECT_TRUE(IsMatmul("aten::scaled_dot_product_attention"));
+  EXPECT_TRUE(IsMatmul("aten::mkldnn_rnn_layer")) << "a recurrent layer's products lie inside one op";
   EXPECT_FALSE(IsMatmul("aten::mul"));
   EXPECT_TRUE(IsBatchNorm("aten::batch_norm"));
   EXPECT_FALSE(IsBatchNorm("aten::native_batch_norm")) << "nested: it would be counted twice";
