@@ -76,7 +76,7 @@ class Search {
       const EventRef layer = LayerBefore(norm);
       if (!Exists(layer)) continue;
       matched += size;
-      matches.sites.Add(timeline_.where(layer));
+      matches.sites.Add(timeline_.where(layer), 0, ModuleOf(timeline_, layer));
     }
     matches.share_of_norms = elements > 0 ? matched / elements : 0;
     return matches;

@@ -23,12 +23,35 @@ bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<boo
   return Exists(Ancestor(timeline, ref, accepts));
 }
 
-void CallSites::Add(const Where* where, double ms) {
+std::string_view ModuleOf(const Timeline& timeline, EventRef ref) {
+  const EventRef range =
+      Ancestor(timeline, ref, [](const Event& up) { return up.is_range(RangeCategory::kModule); });
+  return Exists(range) ? timeline.name(range) : std::string_view();
+}
+
+namespace {
+
+constexpr std::size_t kMostModules = 4;  // named in one evidence
+
+// ", in layer1.0.conv1, layer1.0.conv2 and 3 more modules"; empty when none is known.
+std::string ModulesText(const std::vector<std::string>& modules) {
+  if (modules.empty()) return "";
+  const std::size_t named = std::min(modules.size(), kMostModules);
+  std::string text = fmt::format(", in {}", fmt::join(modules.begin(), modules.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (modules.size() > named) text += fmt::format(" and {}", Counted(modules.size() - named, "more module"));
+  return text;
+}
+
+}  // namespace
+
+void CallSites::Add(const Where* where, double ms, std::string_view module) {
   const std::optional<Where> key = where ? std::optional(*where) : std::nullopt;
   Site& site = sites_[key];
   site.where = key;
   ++site.count;
   site.ms += ms;
+  const bool known = std::ranges::find(site.modules, module) != site.modules.end();
+  if (!module.empty() && !known) site.modules.emplace_back(module);
 }
 
 void CallSites::DropRarerThan(double count) {
@@ -72,7 +95,7 @@ std::vector<Evidence> CallSites::Describe(const std::function<std::string(const 
   std::size_t left_out = 0;
   for (const Site& site : Ordered()) {
     if (evidence.size() < most) {
-      evidence.push_back({text(site), site.count, site.where});
+      evidence.push_back({text(site) + ModulesText(site.modules), site.count, site.where});
       continue;
     }
     ++left_out;

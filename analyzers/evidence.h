@@ -34,6 +34,9 @@ inline bool Exists(EventRef ref) {
   return ref.index != kNone;
 }
 
+// The module whose forward an op ran in, "layer1.0.conv1", where a shim told it in the detail window; else "".
+std::string_view ModuleOf(const Timeline& timeline, EventRef ref);
+
 // Counts and milliseconds by call site, in total over the steps looked at.
 class CallSites {
  public:
@@ -41,9 +44,10 @@ class CallSites {
     std::optional<Where> where;
     std::uint64_t count = 0;
     double ms = 0;
+    std::vector<std::string> modules;  // whose forward the ops ran in, each once
   };
 
-  void Add(const Where* where, double ms = 0);
+  void Add(const Where* where, double ms = 0, std::string_view module = {});
   void DropRarerThan(double count);
   // Probes take the stacks of ranges in some steps only: what has no place goes to the one place that is known, where
   // there is just one.
@@ -53,7 +57,7 @@ class CallSites {
   double ms() const;
   // The costliest first, then the most frequent; known places before unknown ones.
   std::vector<Site> Ordered() const;
-  // One evidence per site, at most `most`, the rest in one line.
+  // One evidence per site, with its modules, at most `most`, the rest in one line.
   std::vector<Evidence> Describe(const std::function<std::string(const Site&)>& text, std::size_t most = 8) const;
 
  private:

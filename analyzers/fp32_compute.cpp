@@ -130,7 +130,7 @@ class Meter {
     ms_by_name_[timeline_.event(top_).name][static_cast<std::size_t>(type_)] += ms_;
     const bool forward = !HasAncestor(timeline_, top_, [&](const Event& up) { return nodes_.Has(up); });
     const Where* where = timeline_.where(top_);
-    if (type_ == Type::kFloat32 && forward && where) measured_.sites.Add(where, ms_);
+    if (type_ == Type::kFloat32 && forward && where) measured_.sites.Add(where, ms_, ModuleOf(timeline_, top_));
     top_ = {kNone, kNone};
     type_ = Type::kUnknown;
   }

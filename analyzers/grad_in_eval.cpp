@@ -64,7 +64,8 @@ void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, con
   seen.graph_ns += graph_ns;
   for (const Layer& layer : layers) {
     if (layer.graph) {
-      seen.with_graph.Add(timeline.where(layer.outermost), Ms(timeline.event(layer.outermost).duration_ns()));
+      seen.with_graph.Add(timeline.where(layer.outermost), Ms(timeline.event(layer.outermost).duration_ns()),
+                          ModuleOf(timeline, layer.outermost));
     }
   }
 }

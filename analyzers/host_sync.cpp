@@ -41,7 +41,7 @@ Reads Collect(const Timeline& timeline) {
     if (BelongsToLibrary(timeline, ref, nodes)) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
     found.of_device += !inputs.empty() && !inputs[0].device.empty();
-    found.sites.Add(timeline.where(ref));
+    found.sites.Add(timeline.where(ref), 0, ModuleOf(timeline, ref));
   });
   return found;
 }

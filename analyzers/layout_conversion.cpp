@@ -27,7 +27,9 @@ Conversions Measure(const Timeline& timeline) {
     found.convolution |= kinds[event.name] != 0;
     if (kinds[event.name] != 1) return;
     const EventRef launch = device.launch(i);
-    found.sites.Add(launch.thread == kNone ? nullptr : timeline.where(launch), Ms(event.duration_ns()));
+    const bool known = launch.thread != kNone;
+    found.sites.Add(known ? timeline.where(launch) : nullptr, Ms(event.duration_ns()),
+                    known ? ModuleOf(timeline, launch) : std::string_view());
   });
   return found;
 }

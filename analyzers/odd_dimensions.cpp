@@ -101,7 +101,7 @@ Measured Measure(const Timeline& timeline) {
       if (shapes.empty()) return;
       alike.odd_ms += ms;
       const Where* where = timeline.where(one);
-      found.sites.Add(where, ms);
+      found.sites.Add(where, ms, ModuleOf(timeline, one));
       found.shapes[where ? std::optional(*where) : std::nullopt].insert(shapes);
     });
   });

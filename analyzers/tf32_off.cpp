@@ -46,7 +46,9 @@ Products Measure(const Timeline& timeline) {
     if (event.kind != DeviceKind::kKernel || event.name >= float32.size() || !float32[event.name]) return;
     if (!HasTf32(trace.devices[device.index()].name)) return;
     const EventRef launch = device.launch(i);
-    products.sites.Add(launch.thread == kNone ? nullptr : timeline.where(launch), Ms(event.duration_ns()));
+    const bool known = launch.thread != kNone;
+    products.sites.Add(known ? timeline.where(launch) : nullptr, Ms(event.duration_ns()),
+                       known ? ModuleOf(timeline, launch) : std::string_view());
     products.kernel = trace.text(event.name);
   });
   return products;

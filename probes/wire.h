@@ -140,6 +140,7 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
   kForward = 9,     // a module's outermost forward, where a shim can see it
   kWait = 10,       // the thread waits on a condition variable (loader queues)
   kDeviceCall = 11,  // a call of the device's runtime or driver ("cudaLaunchKernel"); value = correlation id
+  kModule = 12,      // a module's forward inside the detail window, nested; name "layer1.0.conv1", the root's is its class
 };
 
 struct RangeRecord {  // written when it ends

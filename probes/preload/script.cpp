@@ -87,6 +87,11 @@ LOOPSCOPE_EXPORT void loopscope_script_optimizer_ends(std::uint64_t optimizer, c
   loop::OptimizerEnds(Object(optimizer), Text(name), parameters, begin_ns, threw != 0);
 }
 
+LOOPSCOPE_EXPORT const std::uint32_t* loopscope_script_gate() {
+  static_assert(sizeof(loop::Gate()) == sizeof(std::uint32_t));
+  return reinterpret_cast<const std::uint32_t*>(&loop::Gate());
+}
+
 LOOPSCOPE_EXPORT void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns,
                                              std::uint64_t end_ns, std::uint64_t value) {
   loop::Range(static_cast<wire::RangeCategory>(category), Text(name), begin_ns, end_ns, value, false);

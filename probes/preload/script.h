@@ -33,6 +33,9 @@ void loopscope_script_optimizer_begins();
 void loopscope_script_optimizer_ends(std::uint64_t optimizer, const char* name, std::uint64_t parameters,
                                      std::uint64_t begin_ns, int threw);
 
+// The word whose bits say what is recorded just now (probe_api.h, GateBit); holds as long as the process.
+const std::uint32_t* loopscope_script_gate();
+
 // A range that has ended, without a call stack: it encloses much, and its line would stand for all of it.
 void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns, std::uint64_t end_ns,
                             std::uint64_t value);                             // wire.h, RangeCategory

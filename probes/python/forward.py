@@ -1,4 +1,4 @@
-"""Outermost calls of modules: forward passes, and which of them evaluate."""
+"""Outermost calls of modules: forward passes, and which of them evaluate. In the detail window all calls, by name."""
 
 import contextlib
 import functools
@@ -6,15 +6,17 @@ import threading
 import weakref
 
 from . import hooks
-from .probe import EVALUATION, FORWARD, now_ns
+from .probe import EVALUATION, FORWARD, MODULE, now_ns, text
 
-_OUTSIDE, _INSIDE = 0, 1
+_OUTSIDE, _INSIDE, _NAMING = 0, 1, 2
+_WRAPPERS = ("module.", "_orig_mod.")  # what parallel and compiled models put before a name
 
 
 class _Thread(threading.local):
-    """Where a thread is: outside of any module's call, or inside one."""
+    """Where a thread is: outside of any module's call, or inside one, whose inner calls are recorded by name or not."""
 
     place = _OUTSIDE
+    names = None  # of the modules inside the outermost one, by id
 
 
 class _Root:
@@ -22,9 +24,27 @@ class _Root:
 
     def __init__(self, module, forget):
         self.module = weakref.ref(module, forget)
-        self.name = type(module).__name__.encode()
+        self.name = text(type(module).__name__)
+        self._names = None
         self.ran = False  # in training mode, since the last backward
         self.trained = False  # a call in training mode was followed by a backward
+
+
+    def names(self, module):
+        """Of the modules inside, by id."""
+        if self._names is None:
+            self._names = {}
+            with contextlib.suppress(Exception):  # of a module that lists its parts in a way of its own
+                self._names.update((id(one), text(_without_wrappers(name))) for name, one in module.named_modules())
+            self._names[id(module)] = self.name
+        return self._names
+
+
+def _without_wrappers(name):
+    for wrapper in _WRAPPERS:
+        while name.startswith(wrapper):
+            name = name[len(wrapper):]
+    return name
 
 
 class Forward:
@@ -42,14 +62,16 @@ class Forward:
         module = self._torch.nn.Module
         original = module.__call__
         thread = self._thread
-        outermost = self._outermost
+        outermost, named_call = self._outermost, self._named_call
         is_compiling = self._torch.compiler.is_compiling
 
         @functools.wraps(original)
         def __call__(self_, *positional, **named):
             # First, since torch.compile traces this too: it must find nothing here that would break its graph.
-            if is_compiling() or thread.place:
+            if is_compiling() or thread.place == _INSIDE:
                 return original(self_, *positional, **named)
+            if thread.place == _NAMING:
+                return named_call(original, self_, positional, named)
             return outermost(original, self_, positional, named)
 
         module.__call__ = __call__
@@ -58,6 +80,10 @@ class Forward:
         thread = self._thread
         thread.place = _INSIDE
         begin_ns = now_ns()
+        if self._probe.in_detail():
+            thread.names = self._root(module).names(module)
+            thread.place = _NAMING
+            original = self._by_name(original)
         try:
             if hooks.forward_begins or hooks.forward_ends:
                 return self._treated(original, module, positional, named)
@@ -65,6 +91,17 @@ class Forward:
         finally:
             thread.place = _OUTSIDE
             self._note(module, begin_ns, now_ns())
+
+    def _by_name(self, original):
+        return lambda module, *positional, **named: self._named_call(original, module, positional, named)
+
+    def _named_call(self, original, module, positional, named):
+        begin_ns = now_ns()
+        try:
+            return original(module, *positional, **named)
+        finally:
+            name = self._thread.names.get(id(module)) or text(type(module).__name__)
+            self._probe.range(MODULE, name, begin_ns, now_ns(), 0)
 
     @staticmethod
     def _treated(original, module, positional, named):

@@ -6,7 +6,7 @@ import time
 
 now_ns = time.monotonic_ns  # CLOCK_MONOTONIC, the capture's clock
 
-BACKWARD, OPTIMIZER, ZERO_GRAD, EVALUATION, FORWARD = 2, 3, 4, 8, 9  # wire.h, RangeCategory
+BACKWARD, OPTIMIZER, ZERO_GRAD, EVALUATION, FORWARD, MODULE = 2, 3, 4, 8, 9, 12  # wire.h, RangeCategory
 PROBE_OFF, PROBE_ON = 10, 11  # wire.h, MarkKind
 NOT_APPLICABLE, LOST, FAILED = 1, 2, 4  # wire.h, AppliedFlag
 
@@ -32,6 +32,7 @@ _FUNCTIONS = {
     "fact": (None, [_TEXT, _TEXT]),
     "applied": (None, [_TEXT, _TEXT, _TEXT, _TEXT, ctypes.c_uint32]),
 }
+_DETAIL = 2  # probe_api.h, GateBit
 _FINISH = ctypes.PYFUNCTYPE(None)
 
 
@@ -54,8 +55,14 @@ class Probe:
         )
         for name, function in _builtins(library).items():
             setattr(self, name, function)
+        library.loopscope_script_gate.restype = ctypes.POINTER(ctypes.c_uint32)
+        self._gate = library.loopscope_script_gate().contents
         self._set_finish = library.loopscope_script_set_finish
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
+
+    def in_detail(self):
+        """Whether the detail window is open."""
+        return self._gate.value & _DETAIL
 
     def set_finish(self, finish):
         """`finish` is called before a bounded run ends; None: nothing is."""
