@@ -24,8 +24,7 @@ bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<boo
 }
 
 std::string_view ModuleOf(const Timeline& timeline, EventRef ref) {
-  const EventRef range =
-      Ancestor(timeline, ref, [](const Event& up) { return up.is_range(RangeCategory::kModule); });
+  const EventRef range = Ancestor(timeline, ref, [](const Event& up) { return up.is_range(RangeCategory::kModule); });
   return Exists(range) ? timeline.name(range) : std::string_view();
 }
 
@@ -37,7 +36,8 @@ constexpr std::size_t kMostModules = 4;  // named in one evidence
 std::string ModulesText(const std::vector<std::string>& modules) {
   if (modules.empty()) return "";
   const std::size_t named = std::min(modules.size(), kMostModules);
-  std::string text = fmt::format(", in {}", fmt::join(modules.begin(), modules.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  std::string text =
+      fmt::format(", in {}", fmt::join(modules.begin(), modules.begin() + static_cast<std::ptrdiff_t>(named), ", "));
   if (modules.size() > named) text += fmt::format(" and {}", Counted(modules.size() - named, "more module"));
   return text;
 }

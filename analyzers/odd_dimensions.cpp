@@ -122,12 +122,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
               fmt::format("16-bit matrix products whose sizes are no multiples of 8 take {} per step ({})", MsText(ms),
                           ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kLow);  // padding brings a part of it at most
-  const double steps = found.sites.ms() / ms;  // as many as the shapes were taken in
+  const double steps = found.sites.ms() / ms;                     // as many as the shapes were taken in
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     const auto shapes = found.shapes.find(site.where);
     return fmt::format("{:.3g} products per step, {}, such as {}", static_cast<double>(site.count) / steps,
-                       MsText(site.ms / steps),
-                       shapes == found.shapes.end() ? "those above" : *shapes->second.begin());
+                       MsText(site.ms / steps), shapes == found.shapes.end() ? "those above" : *shapes->second.begin());
   });
   return {finding};
 }

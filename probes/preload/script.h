@@ -8,8 +8,8 @@ extern "C" {
 
 // Opens the capture of this process. Returns null, or why there is none.
 const char* loopscope_script_start();
-// Loads a LibTorch probe into the process's torch: the one at `path`, or the one beside this library where that is null.
-// Returns null, or why it is off; the capture says so too.
+// Loads a LibTorch probe into the process's torch: the one at `path`, or the one beside this library where that is
+// null. Returns null, or why it is off; the capture says so too.
 const char* loopscope_script_load_torch(const char* path);
 // Code below these folders, one a line, is not the user's: no call stack shows it.
 void loopscope_script_foreign_code(const char* folders);

@@ -156,8 +156,8 @@ class _Step:
 
 
 class _Numbers:
-    """Numbers optimizers. A function that trains and is called again builds its optimizer anew at the same line: where the
-    one before is gone, it goes on under that one's number. Where that is kept, the step clock finds out
+    """Numbers optimizers. A function that trains and is called again builds its optimizer anew at the same line: where
+    the one before is gone, it goes on under that one's number. Where that is kept, the step clock finds out
     (probes/preload/step_clock.h)."""
 
     def __init__(self):

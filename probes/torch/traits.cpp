@@ -6,7 +6,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kAten = "aten::";
-constexpr std::string_view kProducts[] = {"mm",     "addmm", "bmm",   "baddbmm",    "addbmm", "mv",
+constexpr std::string_view kProducts[] = {"mm",     "addmm", "bmm",    "baddbmm",    "addbmm",     "mv",
                                           "linear", "addmv", "matmul", "_scaled_mm", "_grouped_mm"};
 constexpr std::string_view kFamilies[] = {"conv", "scaled_dot_product", "rnn_layer", "_cudnn_rnn"};
 constexpr std::string_view kReads[] = {"item", "_local_scalar_dense", "is_nonzero"};

@@ -1,5 +1,5 @@
-"""A small CNN trained for some steps: what tests/bench/python_overhead.py times. Prints the microseconds of a step, of wall
-time and of the training thread's processor time: the lower quartile of the means over stretches of steps.
+"""A small CNN trained for some steps: what tests/bench/python_overhead.py times. Prints the microseconds of a step, of
+wall time and of the training thread's processor time: the lower quartile of the means over stretches of steps.
 
 Usage: small_cnn.py plain|profiler [STEPS]"""
 
