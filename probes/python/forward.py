@@ -29,22 +29,22 @@ class _Root:
         self.ran = False  # in training mode, since the last backward
         self.trained = False  # a call in training mode was followed by a backward
 
-
     def names(self, module):
         """Of the modules inside, by id."""
         if self._names is None:
             self._names = {}
             with contextlib.suppress(Exception):  # of a module that lists its parts in a way of its own
-                self._names.update((id(one), text(_without_wrappers(name))) for name, one in module.named_modules())
-            self._names[id(module)] = self.name
+                self._names.update((id(one), text(_name(name, one))) for name, one in module.named_modules())
         return self._names
 
 
-def _without_wrappers(name):
+def _name(path, module):
+    """"layer1.0.conv1"; its class for the whole model, however wrapped."""
+    path += "."
     for wrapper in _WRAPPERS:
-        while name.startswith(wrapper):
-            name = name[len(wrapper):]
-    return name
+        while path.startswith(wrapper):
+            path = path[len(wrapper) :]
+    return path.strip(".") or type(module).__name__
 
 
 class Forward:

@@ -72,9 +72,6 @@ register_module_forward_pre_hook(lambda module, inputs: count("before"))
 register_module_forward_hook(lambda module, inputs, output: count("after"))
 
 class Fickle(nn.Module):
-    def named_modules(self, *positional, **named):
-        raise RuntimeError("its parts are a secret")
-
     def forward(self, images):
         if images is None:
             raise ValueError("no images")
