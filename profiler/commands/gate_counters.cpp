@@ -9,6 +9,8 @@ namespace loopscope {
 namespace {
 
 constexpr int kSteps = 30, kFewestSteps = 3;
+// Steps at epoch boundaries are not counted: there must be enough others whenever a launch ends.
+constexpr int kTracedPerCounted = 2;
 
 Error OtherWorkError(const std::string& why, const std::string& command) {
   return {"does other work per step: " + why, command,
@@ -20,11 +22,13 @@ Error OtherWorkError(const std::string& why, const std::string& command) {
 Result<Counters> CounterGate::Launch(std::size_t workload, bool candidate, const std::string& name) {
   const int steps = options_.steps.value_or(0) > 0 ? *options_.steps : kSteps;
   LaunchSpec spec = DiagnosisSpec(options_, steps);
-  spec.steps = steps;
+  spec.steps = kTracedPerCounted * steps;
   spec.side = static_cast<int>(2 * workload) + (candidate ? 1 : 0);
   spec.label = fmt::format("counters {}, {}", workload + 1, name);
   session_.bar().Say(fmt::format("counters: one launch of {} under tracing", name));
-  auto diagnosed = session_.Diagnose(spec, session_.output() / "counters" / fmt::format("{}-{}", workload + 1, name));
+  const std::filesystem::path folder = session_.output() / "counters" / fmt::format("{}-{}", workload + 1, name);
+  RemoveTree(folder);  // what an interrupted gate left there
+  auto diagnosed = session_.Diagnose(spec, folder);
   if (!diagnosed) return diagnosed.error();
   if (diagnosed->failure) return *diagnosed->failure;
   if (!diagnosed->report.timeline) return Error{"left no steps to count", name, "see `loopscope run` with it", 3};

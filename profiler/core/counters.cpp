@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "profiler/core/device_links.h"
-#include "profiler/core/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -26,6 +25,13 @@ struct Switch {
 constexpr Switch kSwitches[] = {
     {wire::kOpAnomaly, "anomaly mode"}, {wire::kOpProfiler, "torch profiler"}, {wire::kOpEmitNvtx, "emit_nvtx"}};
 
+// What aten::item and aten::is_nonzero come down to, once each.
+constexpr std::string_view kHostRead = "aten::_local_scalar_dense";
+
+bool Flagged(const Event& event) {
+  return event.kind == EventKind::kOp && (event.flags & wire::kOpOutermost);
+}
+
 bool Allocates(std::string_view name) {
   return name == "aten::empty" || name == "aten::empty_strided" || name == "aten::resize_";
 }
@@ -36,6 +42,9 @@ class Counting {
       : timeline_(timeline), copies_(timeline.trace()), directory_(timeline.trace().run.working_directory) {
     const auto steady = timeline.steady();
     steps_.assign(steady.begin(), steady.begin() + std::min<std::ptrdiff_t>(steps, std::ssize(steady)));
+    for (const Thread& thread : timeline.trace().threads) {
+      flagged_ |= std::ranges::any_of(thread.events, Flagged);
+    }
     for (const std::uint32_t index : steps_) detailed_ += timeline.steps()[index].detail;
   }
 
@@ -88,18 +97,12 @@ class Counting {
     const std::string_view name = timeline_.name(ref);
     Add("ops", ref, CounterKind::kCount, 1, false);
     if (Allocates(name)) Add("tensors allocated", ref);
-    if (timeline_.outermost_op(ref)) Add("op " + std::string(name), ref);
-    if (ops::IsHostRead(name) && !UnderHostRead(ref)) Add("host reads", ref, CounterKind::kSync, 1, true, true);
+    if (Outermost(ref)) Add("op " + std::string(name), ref);
+    if (name == kHostRead) Add("host reads", ref, CounterKind::kSync, 1, true, true);
   }
 
-  // aten::item calls aten::_local_scalar_dense: one read.
-  bool UnderHostRead(EventRef ref) const {
-    for (std::uint32_t up = timeline_.parent(ref); up != kNone; up = timeline_.parent({ref.thread, up})) {
-      const EventRef above{ref.thread, up};
-      if (timeline_.event(above).kind == EventKind::kOp && ops::IsHostRead(timeline_.name(above))) return true;
-    }
-    return false;
-  }
+  // The probe's own word, where it gives one: a short operator's end may be noted after that of the one around it.
+  bool Outermost(EventRef ref) const { return flagged_ ? Flagged(timeline_.event(ref)) : timeline_.outermost_op(ref); }
 
   void CountRange(EventRef ref, const Event& event, HostCallReader& calls) {
     if (event.is_range(RangeCategory::kBackward) && !backward_) {
@@ -172,6 +175,7 @@ class Counting {
   const std::string directory_;
   std::vector<std::uint32_t> steps_;  // indices of those that are counted, ascending
   int detailed_ = 0;
+  bool flagged_ = false;  // ops say whether they are outermost
   std::map<std::string, Tally> tallies_;
   std::map<std::string, std::set<std::uint32_t>> switched_on_;
   std::optional<Where> backward_;  // where the backward pass is begun

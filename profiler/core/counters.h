@@ -42,9 +42,9 @@ struct Counters {
   std::set<std::string> unstable;  // names of counts and rules that differed between two runs of the same program
 };
 
-// Over the first `steps` steady steps, on the training thread and the autograd engine's: synchronising calls ("host
-// reads", "waits for the device"), debugging switches, operators in all and outermost ones by name ("op aten::clone"),
-// tensors allocated, kernels, bytes each way, collectives and their bytes, peak memory of devices.
+// Over the first `steps` steady steps, on the training thread and the autograd engine's: synchronising calls
+// ("host reads", "waits for the device"), debugging switches, operators in all and outermost ones by name ("op
+// aten::clone"), tensors allocated, kernels, bytes each way, collectives and their bytes, peak memory of devices.
 Counters CountersOf(const Timeline& timeline, std::span<const Finding> findings, int steps);
 
 // Two runs of the same program under the same seed: the first one's, with what differs as unstable.

@@ -91,7 +91,10 @@ TEST(CompareCounters, TheSameProgramHasNoChange) {
 
 TEST(CompareCounters, ANewHostReadFailsWithItsLine) {
   const auto comparison = CompareCounters(
-      CountersOfText(Program()), CountersOfText(Program("    op aten::item 2us at=/src/train.cpp:47:Train\n")), {});
+      CountersOfText(Program()),
+      CountersOfText(
+          Program("    op aten::item 2us at=/src/train.cpp:47:Train\n      op aten::_local_scalar_dense 1us\n")),
+      {});
   const CounterRow* row = Find(comparison, "host reads");
   ASSERT_TRUE(row && row->fails);
   EXPECT_EQ(row->change, "more");
@@ -104,8 +107,10 @@ TEST(CompareCounters, ANewHostReadFailsWithItsLine) {
 }
 
 TEST(CompareCounters, AReadThatIsGoneIsReportedAndPasses) {
-  const auto comparison = CompareCounters(CountersOfText(Program("    op aten::item 2us at=/src/train.cpp:47:Train\n")),
-                                          CountersOfText(Program()), {});
+  const auto comparison = CompareCounters(
+      CountersOfText(
+          Program("    op aten::item 2us at=/src/train.cpp:47:Train\n      op aten::_local_scalar_dense 1us\n")),
+      CountersOfText(Program()), {});
   ASSERT_TRUE(Find(comparison, "host reads"));
   EXPECT_EQ(Find(comparison, "host reads")->change, "fewer");
   EXPECT_FALSE(comparison.fails());
@@ -132,11 +137,16 @@ TEST(CompareCounters, AnotherCopyIsReportedWithItsLineAndFailsWhenStrict) {
 }
 
 TEST(CompareCounters, WhatDiffersBetweenTwoRunsIsIgnoredByName) {
-  const Counters twice =
-      Stable(CountersOfText(Program()), CountersOfText(Program("    op aten::item 2us at=/src/train.cpp:47:Train\n")));
+  const Counters twice = Stable(
+      CountersOfText(Program()),
+      CountersOfText(
+          Program("    op aten::item 2us at=/src/train.cpp:47:Train\n      op aten::_local_scalar_dense 1us\n")));
   EXPECT_TRUE(twice.unstable.contains("host reads"));
-  const auto comparison =
-      CompareCounters(twice, CountersOfText(Program("    op aten::item x9 2us at=/src/train.cpp:47:Train\n")), {});
+  const auto comparison = CompareCounters(
+      twice,
+      CountersOfText(
+          Program("    op aten::item x9 2us at=/src/train.cpp:47:Train\n      op aten::_local_scalar_dense 1us\n")),
+      {});
   EXPECT_FALSE(comparison.fails());
   ASSERT_TRUE(Find(comparison, "host reads"));
   EXPECT_EQ(Find(comparison, "host reads")->change, "ignored");
@@ -165,7 +175,8 @@ TEST(CompareCounters, AFindingInAnotherFolderIsTheSame) {
 
 TEST(CompareCounters, AFailureIsConfirmedByASecondLaunch) {
   const Counters before = CountersOfText(Program());
-  const Counters once = CountersOfText(Program("    op aten::item 2us at=/src/train.cpp:47:Train\n"));
+  const Counters once = CountersOfText(
+      Program("    op aten::item 2us at=/src/train.cpp:47:Train\n      op aten::_local_scalar_dense 1us\n"));
   CounterComparison comparison = CompareCounters(before, once, {});
   Confirm(CompareCounters(before, once, {}), comparison);
   EXPECT_TRUE(comparison.fails());
