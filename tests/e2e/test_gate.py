@@ -31,7 +31,7 @@ def gate(loopscope, tiny_train):
 def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
     files = {name: loopscope.folder / name for name in ("junit", "sarif", "markdown")}
     formats = [word for name, file in files.items() for word in (f"--{name}", file)]
-    done, verdict = gate("--budget", "14m", *formats, candidate=["--sleep", "5000"])
+    done, verdict = gate("--budget", "14m", *formats, candidate=["--sleep", "600"])
     assert done.code == 1, done.err
     assert verdict["verdict"] == "fail" and verdict["pairs"] == 32 and verdict["slowdown"] > 0.2
     assert verdict["upper95"] >= verdict["slowdown"]
