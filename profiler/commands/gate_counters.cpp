@@ -67,8 +67,8 @@ void CounterGate::Compare(const Counters& before, const Counters& after, const F
   CounterRules rules{.strict = options_.gate.strict_counters};
   if (recorded_) {
     const auto differences = OtherMachine(recorded_->machine, here);
-    rules.same_machine = differences.empty();
-    row.notes.push_back(rules.same_machine
+    rules.same_machine = false;  // nor at the same time: no recorded cost is judged
+    row.notes.push_back(differences.empty()
                             ? "step times are not judged by recorded ones: give what to gate against with --against"
                             : fmt::format("recorded on another machine, so that times and costs are not compared: {}",
                                           fmt::join(differences, "; ")));

@@ -132,7 +132,8 @@ class Comparing {
     row.kind = CounterKind::kFinding;
     row.change = change;
     row.reason = finding.title;
-    row.fails = change == "new" && (Weighs(finding) || rules_.strict);
+    row.fails =
+        change == "new" && (Weighs(finding) || (rules_.strict && (rules_.same_machine || finding.cost_pct <= 0)));
     if (change == "new") {
       for (const CounterSite& site : finding.sites) {
         if (row.places.size() < kMostPlaces) row.places.push_back({site.where, 0, 1});

@@ -116,7 +116,7 @@ def test_recorded_counters(loopscope, tiny_train):
 
     done, report = loopscope.report("gate", *SHORT, "--strict-counters", *command)
     assert done.code == 0 and report["gate"]["verdict"] == "pass", done.out
-    assert report["gate"]["workloads"][0]["counters_compared"] > 10 and "all the same" in done.out
+    assert report["gate"]["workloads"][0]["counters_compared"] > 10
 
     copying, report = loopscope.report("gate", *SHORT, *command, "--clone")
     row = next(row for row in report["gate"]["counters"] if row["name"] == "op aten::clone")
