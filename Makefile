@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build parquet fuzz test long bench setup setup-test clean
+.PHONY: demo build parquet fuzz test long gpu-test bench setup setup-test clean
 
 demo: build
 	cmake/demo.sh
@@ -21,6 +21,9 @@ long: setup setup-test
 
 fuzz: setup setup-test
 	.venv/bin/python tests/run_presets.py fuzz
+
+gpu-test: setup setup-test
+	.venv/bin/python tests/run_presets.py gpu
 
 bench: setup setup-test build
 	tests/bench/run.sh

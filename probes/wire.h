@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 1;
+inline constexpr std::uint16_t kMinor = 2;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -66,6 +66,8 @@ enum class RecordKind : std::uint8_t {
   kModule = 7,
   kApplied = 8,
   kFact = 9,
+  kDevice = 10,      // since version 1.2
+  kDeviceCall = 11,  // since version 1.2
 };
 
 struct RecordHead {
@@ -202,6 +204,48 @@ struct ModuleRecord {
   std::uint32_t reserved;
 };
 static_assert(sizeof(ModuleRecord) == 40);
+
+enum class DeviceWork : std::uint8_t {  // RecordHead::sub of DeviceRecord
+  kKernel = 0,  // name is the kernel's, as the linker writes it (mangled)
+  kCopy = 1,
+  kMemset = 2,
+  kGraph = 3,  // all of a CUDA graph's launch
+  kWait = 4,   // a stream, an event or a whole context was waited for, by the host or by another stream
+};
+enum class CopyWay : std::uint8_t { kNone, kHostToDevice, kDeviceToHost, kDeviceToDevice, kHostToHost, kPeer };
+enum DeviceWorkFlag : std::uint8_t {
+  kWorkPageable = 1,  // copies: the host's side is pageable memory
+  kWorkPinned = 2,    // copies: … is pinned
+  kWorkAsync = 4,     // copies: asked for by an asynchronous call
+};
+
+// What a device did, told once it is done, by whichever thread was told: the chunk's thread means nothing. `device` is
+// the process's number of it; the facts "device.N.name" … say more.
+struct DeviceRecord {
+  RecordHead head;
+  std::uint32_t name;  // 0 for what is no kernel
+  std::uint64_t start_ns;
+  std::uint64_t duration_ns;
+  std::uint64_t bytes;  // copies and memsets
+  std::uint32_t device, stream;
+  std::uint32_t correlation;  // of the call that launched it; 0 unknown
+  CopyWay way;
+  std::uint8_t flags;  // DeviceWorkFlag
+  std::uint16_t reserved;
+};
+static_assert(sizeof(DeviceRecord) == 48);
+
+// A call of the device's runtime or driver that thread `tid` made, told later by another thread. The name is the
+// library's own with its version ("cudaLaunchKernel_v7000").
+struct DeviceCallRecord {
+  RecordHead head;
+  std::uint32_t name;
+  std::uint64_t start_ns;
+  std::uint64_t duration_ns;
+  std::uint32_t correlation;
+  std::uint32_t tid;
+};
+static_assert(sizeof(DeviceCallRecord) == 32);
 
 enum AppliedFlag : std::uint32_t {
   kAppliedNotApplicable = 1,  // nothing was changed; `now` is the reason

@@ -263,9 +263,11 @@ Chunk TakeChunk() noexcept {
     if (const std::uint32_t spare = file.spare.exchange(0)) return Opened(spare - 1);
   }
   if (!file.helper_runs.load(std::memory_order_relaxed)) {
-    // A forked child's first record: the chunks and the thread that were ready are its parent's.
-    file.ready.SetTarget(2);
+    // A forked child's first record: the chunks and the thread that were ready are its parent's. The recording thread
+    // makes the one that it needs; the helper makes the next.
+    file.ready.SetTarget(1);
     if (!file.exhausted.load()) FillReady();
+    file.ready.SetTarget(2);
     StartHelper();
   }
   const bool last = file.exhausted.load(std::memory_order_acquire);

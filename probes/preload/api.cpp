@@ -6,6 +6,7 @@
 
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
+#include "probes/preload/ending.h"
 #include "probes/preload/loop.h"
 
 namespace loopscope::loop {
@@ -72,6 +73,7 @@ const ProbeApi* Api() noexcept {
       .thread_window = [] { return &capture::ThreadWindow(); },
       .file_generation = &capture::FileGeneration(),
       .set_torch_hooks = SetTorchHooks,
+      .set_device_hooks = SetDeviceHooks,
   };
   return Active() ? &api : nullptr;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::uint64_t kChildGraceNs = 500'000'000;
 constexpr unsigned kFlushSeconds = 10;
+
+std::atomic<const DeviceHooks*> device_hooks{nullptr};
 
 void Pause() noexcept {
   usleep(2000);
@@ -132,10 +135,19 @@ void AnnounceRank(const Settings& settings) noexcept {
   capture::WriteFact("ranks", number);
 }
 
+void SetDeviceHooks(const DeviceHooks* hooks) noexcept {
+  device_hooks.store(hooks, std::memory_order_release);
+}
+
+void FinishDevices() noexcept {
+  if (const DeviceHooks* hooks = device_hooks.load(std::memory_order_acquire)) hooks->finish();
+}
+
 void EndProgram(const Settings& settings) noexcept {
   StartWatchdog(settings);
   MeetRanks(settings);
   SynchroniseDevice();
+  FinishDevices();
   std::cout.flush();
   std::cerr.flush();
   std::fflush(nullptr);

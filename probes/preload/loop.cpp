@@ -177,6 +177,7 @@ void ProgramEnds(int status) noexcept {
     if (window.measuring()) WriteMark(MarkKind::kMeasureEnd, {}, window.measured());
   }
   WriteTotals(status);
+  FinishDevices();
   capture::Close(true);
 }
 

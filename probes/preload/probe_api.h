@@ -35,6 +35,11 @@ struct TorchHooks {
   void (*finish)();                                    // read treatments back, write what is still held
 };
 
+// Implemented by the CUPTI probe.
+struct DeviceHooks {
+  void (*finish)();  // the program ends, its devices are done: write what is still held
+};
+
 inline constexpr std::uint32_t kProbeApiVersion = 1;
 
 struct ProbeApi {
@@ -55,6 +60,7 @@ struct ProbeApi {
   capture::Window* (*thread_window)();  // this thread's; the address holds as long as it
   const std::atomic<std::uint32_t>* file_generation;
   void (*set_torch_hooks)(const TorchHooks* hooks);
+  void (*set_device_hooks)(const DeviceHooks* hooks);
 };
 
 }  // namespace loopscope

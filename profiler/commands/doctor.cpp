@@ -100,8 +100,10 @@ void Gpu(const Host& host, Sheet& sheet) {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (host.gpus.empty() && !driver)
     return sheet.Line(State::kMissing, "GPU", "no driver: programs are seen on the CPU only");
-  sheet.Line(State::kLimited, "GPU", fmt::format("{}", fmt::join(host.gpus, ", ")),
-             "GPU facts are not recorded yet; the host side is");
+  const auto probes = FindProbes(ExecutableFolder());
+  const bool probe = probes && !probes->cupti.empty();
+  sheet.Line(probe ? State::kOk : State::kLimited, "GPU", fmt::format("{}", fmt::join(host.gpus, ", ")),
+             probe ? "" : "what it does is not recorded: build with the CUPTI headers of the CUDA wheels");
 }
 
 void ForProgram(const std::string& word, Sheet& sheet) {

@@ -102,6 +102,9 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
   if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
+  // A collector in a timed trial would be timed with it.
+  const bool traced = spec.mode == LaunchMode::kTrace;
+  if (traced && !probes.cupti.empty()) environment.emplace("CUDA_INJECTION64_PATH", probes.cupti);
   if (place.throw_away) SilenceTrackers(place, environment);
   for (const auto& [key, value] : spec.treatment) {
     if (key != "threads") continue;

@@ -8,9 +8,12 @@ Result<ProbePaths> FindProbes(const fs::path& executable_folder) {
   std::error_code error;
   for (const char* beside : {"probes", "../lib/loopscope"}) {
     const fs::path folder = fs::weakly_canonical(executable_folder / beside, error);
-    ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so", folder / "python" / "site"};
+    ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so",
+                      folder / "libloopscope_cupti.so", folder / "python" / "site"};
     if (!fs::exists(probes.preload, error)) continue;
-    if (!fs::exists(probes.nvtx, error)) probes.nvtx.clear();
+    for (fs::path* optional : {&probes.nvtx, &probes.cupti}) {
+      if (!fs::exists(*optional, error)) optional->clear();
+    }
     if (!fs::exists(probes.python / "sitecustomize.py", error)) probes.python.clear();
     if (probes.preload.native().find_first_of(" :") != std::string::npos) {
       return Error{"the path holds a blank or a colon, which LD_PRELOAD cannot carry", probes.preload,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/folder_copy.h"
@@ -48,6 +49,16 @@ void AddRanks(const fs::path& launch, const fs::path& folder, Report& report) {
   if (!all || !*all) return;
   report = std::move(**all);
   for (RankRow& row : report.per_rank) row.input = folder / fs::path(row.input).filename();
+}
+
+// An injection variable that another tool has set is not replaced.
+void WarnOfOtherTools(Report& report) {
+  for (const auto& [variable, what] : {std::pair("NVTX_INJECTION64_PATH", "NVTX ranges are not seen"),
+                                       std::pair("CUDA_INJECTION64_PATH", "what a GPU does is not recorded")}) {
+    const char* const other = std::getenv(variable);
+    if (other == nullptr || *other == '\0') continue;
+    report.quality.warnings.push_back(fmt::format("{}: {} is set to {} already", what, variable, other));
+  }
 }
 
 // Everything the launch left but the files it wrote for itself.
@@ -163,10 +174,7 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
     if (auto run = ReadRunJson(launched->directory / kRunJsonName)) diagnosed.report.run = std::move(*run);
     if (diagnosed.failure) diagnosed.report.quality.warnings.push_back(diagnosed.failure->what);
   }
-  if (const char* const other = std::getenv("NVTX_INJECTION64_PATH"); other && *other) {
-    diagnosed.report.quality.warnings.push_back(
-        fmt::format("NVTX ranges are not seen: NVTX_INJECTION64_PATH is set to {} already", other));
-  }
+  WarnOfOtherTools(diagnosed.report);
   if (launched->status_after_end != 0) {
     diagnosed.report.quality.warnings.push_back(fmt::format(
         "the process that trains was ended after its last measured step; the command took that for a failure (status "

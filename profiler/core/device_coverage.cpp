@@ -87,6 +87,16 @@ bool AnyDeviceInput(const Trace& trace) {
   return std::ranges::any_of(trace.strings, [](std::string_view text) { return text.find("]@cuda") != text.npos; });
 }
 
+// torch.profiler registers CUPTI's callbacks anew, and turns off when it stops what was on before it.
+bool ProfilerTookTheRecords(const Timeline& timeline) {
+  const auto profiled = [](const Event& event) {
+    return event.kind == EventKind::kOp && (event.flags & wire::kOpProfiler) != 0;
+  };
+  return timeline.trace().run.source == "capture" &&
+         std::ranges::any_of(timeline.trace().threads,
+                             [&](const Thread& thread) { return std::ranges::any_of(thread.events, profiled); });
+}
+
 }  // namespace
 
 DeviceCoverage CoverageOf(const Timeline& timeline) {
@@ -94,6 +104,9 @@ DeviceCoverage CoverageOf(const Timeline& timeline) {
   if (timeline.devices().empty()) {
     if (!AnyDeviceCall(trace) && !AnyDeviceInput(trace)) return {false, "the program used no GPU", ""};
     return {true, "the program ran on a GPU, but the trace holds no times of what the GPU did", ""};
+  }
+  if (ProfilerTookTheRecords(timeline)) {
+    return {true, "torch.profiler was active, which takes the GPU's records for itself: part of them is missing", ""};
   }
   const Launches launches = CountLaunches(timeline);
   if (launches.unrecorded_graphs > 0) {

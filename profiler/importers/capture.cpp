@@ -11,7 +11,9 @@
 
 #include "profiler/core/importer.h"
 #include "profiler/importers/capture_definitions.h"
+#include "profiler/importers/capture_devices.h"
 #include "profiler/importers/capture_file.h"
+#include "profiler/importers/capture_join.h"
 #include "profiler/importers/capture_threads.h"
 #include "profiler/importers/run_json.h"
 
@@ -127,6 +129,21 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
     warn(fmt::format("{} damaged chunks of the capture were left out", chunks.damaged_chunks));
   }
   if (read.repaired > 0) warn(fmt::format("{} records had impossible times", read.repaired));
+  const auto fact = [&](const char* key) {
+    const auto found = read.trace.facts.find(key);
+    std::uint64_t number = 0;
+    if (found != read.trace.facts.end()) {
+      std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
+    }
+    return number;
+  };
+  if (const std::uint64_t lost = fact("cupti.dropped"); lost > 0) {
+    quality.dropped += lost;
+    warn(fmt::format("{} records of the GPU were lost: CUPTI ran out of buffers", lost));
+  }
+  if (const std::uint64_t bad = fact("cupti.bad_times"); bad > 0) {
+    warn(fmt::format("{} records of the GPU had no or impossible times and were left out", bad));
+  }
   std::set<StringId> told;  // what probes say of themselves that they cannot see
   for (const Mark& mark : read.trace.marks) {
     if (mark.kind == MarkKind::kProbeOff && told.insert(mark.name).second) {
@@ -150,52 +167,15 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
     ThreadEvents events = ReadThread(thread, ids);
     read.repaired += events.repaired;
-    AddThread(std::move(events), read.trace);
+    const bool empty = events.thread.events.empty() && events.marks.empty();  // it wrote for others
+    if (!empty) AddThread(std::move(events), read.trace);
   }
   for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
   read.trace.applied = std::move(all.applied);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
+  read.repaired += AddDevices(chunks->chunks, ids, read.trace);
   JudgeQuality(*chunks, read);
   return read;
-}
-
-// Adds what another process of the run recorded: its threads, marks and strings. The quality of `into` stands.
-void Join(Trace from, Trace& into) {
-  const auto strings = static_cast<StringId>(into.strings.size());
-  const auto stacks = static_cast<std::uint32_t>(into.stacks.size());
-  const auto details = static_cast<std::uint32_t>(into.details.size());
-  const auto threads = static_cast<std::uint32_t>(into.threads.size());
-  auto moved = [](std::uint32_t id, std::uint32_t by) { return id == kNone ? kNone : id + by; };
-  for (Thread& thread : from.threads) {
-    for (Event& event : thread.events) {
-      event.name += strings;
-      event.detail = moved(event.detail, details);
-    }
-    into.threads.push_back(std::move(thread));
-  }
-  const auto further = static_cast<std::uint32_t>(into.further_producers.size());
-  for (EventDetail one : from.details) {
-    one.inputs += strings;
-    one.stack = moved(one.stack, stacks);
-    one.further += further;
-    into.details.push_back(one);
-  }
-  into.further_producers.insert(into.further_producers.end(), from.further_producers.begin(),
-                                from.further_producers.end());
-  for (Mark mark : from.marks) {
-    mark.name += strings;
-    mark.thread += threads;
-    into.marks.push_back(mark);
-  }
-  for (const auto& [key, stack] : from.range_stacks) {
-    into.range_stacks[key + (std::uint64_t{threads} << 32)] = moved(stack, stacks);
-  }
-  into.strings.insert(into.strings.end(), from.strings.begin(), from.strings.end());
-  into.stacks.insert(into.stacks.end(), from.stacks.begin(), from.stacks.end());
-  into.applied.insert(into.applied.end(), from.applied.begin(), from.applied.end());
-  into.facts.merge(from.facts);
-  into.quality.events += from.quality.events;
-  into.quality.dropped += from.quality.dropped;
 }
 
 Result<std::vector<fs::path>> CaptureFiles(const fs::path& path) {
@@ -273,7 +253,7 @@ Result<Trace> ReadCapture(const Input& input) {
   if (all.size() > 1 && all[1].step_ends > 0) {
     trace.quality.warnings.push_back("several processes of this run trained; the first of them is shown");
   }
-  for (std::size_t i = 1; i < all.size(); ++i) Join(std::move(all[i].trace), trace);
+  for (std::size_t i = 1; i < all.size(); ++i) JoinCapture(std::move(all[i].trace), trace);
   std::stable_sort(trace.marks.begin(), trace.marks.end(),
                    [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());

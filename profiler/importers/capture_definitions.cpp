@@ -82,7 +82,7 @@ CaptureDefinitions ReadDefinitions(const std::vector<ChunkView>& chunks, std::si
     ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) {
       if (head.kind == RecordKind::kOp) return;
       reader.AddString(head, at);
-      if (head.kind >= RecordKind::kStack) others.push_back(at);
+      if (head.kind >= RecordKind::kStack && head.kind <= RecordKind::kFact) others.push_back(at);
     });
   }
   for (const char* at : others) reader.AddOther(RecordAt<wire::RecordHead>(at), at);

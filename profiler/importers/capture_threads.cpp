@@ -10,9 +10,6 @@ namespace {
 
 using wire::RecordKind;
 
-// Four and a half years after boot: no machine's clock says more, and sums of such times do not overflow.
-constexpr std::uint64_t kMaxTimeNs = 1ull << 57;
-
 // When the record was written; 0 for records without a time.
 std::uint64_t WrittenAt(wire::RecordHead head, const char* at) {
   if (head.kind == RecordKind::kMark) return RecordAt<wire::MarkRecord>(at).time_ns;

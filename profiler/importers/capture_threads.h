@@ -9,6 +9,9 @@
 
 namespace loopscope {
 
+// Four and a half years after boot: no machine's clock says more, and sums of such times do not overflow.
+inline constexpr std::uint64_t kMaxTimeNs = 1ull << 57;
+
 // How the ids of one file become the ids of the trace. Ids that the file never defined become "none".
 struct IdMap {
   std::uint32_t first_string = 0, strings = 0;  // file id 1 is trace id first_string + 1

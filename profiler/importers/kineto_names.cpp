@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "profiler/importers/cuda_names.h"
 #include "profiler/importers/nsys_names.h"
 
 namespace loopscope {
@@ -83,10 +84,6 @@ std::string_view OptimizerOf(std::string_view name) {
   return dot == call.npos || dot == 0 ? call : call.substr(0, dot);
 }
 
-bool IsSynchronizing(std::string_view call) {
-  return (call.starts_with("cu") || call.starts_with("hip")) && call.ends_with("Synchronize");
-}
-
 }  // namespace
 
 KinetoCategory CategoryOfKineto(std::string_view cat) {
@@ -110,7 +107,7 @@ bool IsDeviceWork(KinetoCategory category) {
 
 HostName HostNameOf(KinetoCategory category, std::string_view name) {
   if (category == KinetoCategory::kCall) {
-    return {true, IsSynchronizing(PlainCall(name)) ? RangeCategory::kSync : RangeCategory::kDeviceCall, name};
+    return {true, IsSynchronizingCall(PlainCall(name)) ? RangeCategory::kSync : RangeCategory::kDeviceCall, name};
   }
   // Old versions of torch write their own ranges as ops.
   const bool own = name.starts_with("Optimizer.") || name.starts_with("enumerate(DataLoader)");

@@ -1,6 +1,7 @@
 // What the devices of an export did: kernels, copies, fills, graphs, waits of streams.
 #include <array>
 
+#include "profiler/importers/cuda_names.h"
 #include "profiler/importers/nsys_names.h"
 #include "profiler/importers/nsys_processes.h"
 
@@ -53,23 +54,6 @@ CopyKind CopyKindOf(std::int64_t kind) {
   }
 }
 
-std::string_view CopyName(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::kHostToDevice:
-      return "Memcpy HtoD";
-    case CopyKind::kDeviceToHost:
-      return "Memcpy DtoH";
-    case CopyKind::kDeviceToDevice:
-      return "Memcpy DtoD";
-    case CopyKind::kHostToHost:
-      return "Memcpy HtoH";
-    case CopyKind::kPeer:
-      return "Memcpy PtoP";
-    default:
-      return "Memcpy";
-  }
-}
-
 // ENUM_CUDA_MEM_KIND of the host's side.
 std::uint8_t HostFlags(CopyKind kind, std::int64_t from, std::int64_t to) {
   if (kind != CopyKind::kHostToDevice && kind != CopyKind::kDeviceToHost) return 0;
@@ -119,7 +103,7 @@ void NsysTableReader::ReadCopies() {
     DeviceEvent event = EventOf(row, 6);
     event.kind = DeviceKind::kCopy;
     event.copy = CopyKindOf(row.whole(4));
-    event.name = Intern(CopyName(event.copy));
+    event.name = Intern(NameOfCopy(event.copy));
     event.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(row.whole(7), 0));
     event.flags = HostFlags(event.copy, row.whole(8, -1), row.whole(9, -1));
     const std::uint64_t process = static_cast<std::uint64_t>(row.whole(5)) >> 24;

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "profiler/importers/cuda_names.h"
 #include "profiler/importers/inferred_flags.h"
 #include "profiler/importers/nsys_names.h"
 #include "profiler/importers/nsys_processes.h"

@@ -28,14 +28,7 @@ RangeCategory CategoryOfRange(std::string_view message);
 int StepLikeness(std::string_view message);
 std::string_view StepStem(std::string_view message);  // without the number: "train_step"
 
-// "cudaLaunchKernel_v7000" → "cudaLaunchKernel", "cudaMemcpyAsync_ptsz_v7000" → "cudaMemcpyAsync".
-std::string_view PlainCall(std::string_view name);
-bool IsSynchronizingCall(std::string_view plain_call);  // cudaStreamSynchronize, cuCtxSynchronize …
-
 // A call of the system in which a thread waits for another: condition variables, semaphores, poll.
 bool IsWaitingCall(std::string_view name);
-
-// "ncclDevKernel_AllReduce_Sum_f32_RING_LL" → "allreduce"; "" for a kernel that does not communicate.
-std::string CollectiveOfKernel(std::string_view kernel);
 
 }  // namespace loopscope

@@ -182,7 +182,7 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
   const Environment base = {
       {"LD_PRELOAD", "/lib/other.so"}, {"LOOPSCOPE_UNTIL", "epoch"}, {"OMP_NUM_THREADS", "8"}, {"PYTHONPATH", "/mine"}};
   const Environment made = LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true},
-                                             {"/probes/preload.so", "/probes/nvtx.so", "/probes/python/site"});
+                                             {"/probes/preload.so", "/probes/nvtx.so", "/probes/cupti.so", "/probes/python/site"});
   for (const auto& [name, value] : Environment{{"LD_PRELOAD", "/probes/preload.so:/lib/other.so"},
                                                {"NVTX_INJECTION64_PATH", "/probes/nvtx.so"},
                                                {"PYTHONPATH", "/probes/python/site:/mine"},
@@ -202,6 +202,7 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
   }
   EXPECT_EQ(made.count("LOOPSCOPE_UNTIL"), 0u);
   EXPECT_EQ(made.count("LOOPSCOPE_SAMPLE_RNG"), 0u);
+  EXPECT_EQ(made.count("CUDA_INJECTION64_PATH"), 0u) << "no collector in a timed trial";
 }
 
 TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
@@ -209,8 +210,10 @@ TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
   spec.mode = LaunchMode::kTrace;
   spec.time_s = 30;
   const Environment made = LaunchEnvironment({{"NVTX_INJECTION64_PATH", "/other/tool.so"}}, spec,
-                                             {"/run/1", "/run/1/files", false}, {"/p/preload.so", "/p/nvtx.so", ""});
+                                             {"/run/1", "/run/1/files", false},
+                                             {"/p/preload.so", "/p/nvtx.so", "/p/cupti.so", ""});
   EXPECT_THAT(made, Contains(Pair("NVTX_INJECTION64_PATH", "/other/tool.so")));
+  EXPECT_THAT(made, Contains(Pair("CUDA_INJECTION64_PATH", "/p/cupti.so")));
   EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_TIME", "30")));
   EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_UNTIL", "epoch")));
   for (const char* absent : {"WANDB_MODE", "PYTHONPATH", "LOOPSCOPE_SEED", "LOOPSCOPE_TREATMENT", "LOOPSCOPE_CLOCK"}) {

@@ -1,0 +1,23 @@
+// Which calls of the runtime and the driver are recorded: those that launch, copy, fill, allocate or wait. The rest are
+// many and say nothing about why a device stands still.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace loopscope {
+
+// `name` as CUPTI tells it: "cudaLaunchKernel_v7000", "cuMemcpyHtoDAsync_v2".
+inline bool IsRecordedCall(std::string_view name) {
+  constexpr auto kPrefixes = std::to_array<std::string_view>({
+      "cudaLaunch",     "cudaGraphLaunch",     "cudaMemcpy",       "cudaMemset",        "cudaMalloc",
+      "cudaFree",       "cudaHostAlloc",       "cudaHostRegister", "cudaDeviceSynch",   "cudaStreamSynch",
+      "cudaEventSynch", "cudaStreamWaitEvent", "cuLaunch",         "cuGraphLaunch",     "cuMemcpy",
+      "cuMemset",       "cuMemAlloc",          "cuMemFree",        "cuMemHostAlloc",    "cuMemHostRegister",
+      "cuCtxSynch",     "cuStreamSynch",       "cuEventSynch",     "cuStreamWaitEvent",
+  });
+  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace loopscope

@@ -1,0 +1,20 @@
+// CUPTI's activity records of this process, from the moment the driver comes to life until the program ends.
+//
+// No subscriber: there can be one in a process, and torch.profiler needs it. CUPTI hands full buffers to a thread of
+// its own and, asked once a second, those that are not full; they are written into the capture there and never stored
+// raw.
+#pragma once
+
+#include "probes/cupti/cupti_library.h"
+#include "probes/preload/probe_api.h"
+
+namespace loopscope {
+
+// Turns recording on. Returns null, or why it stays off; then nothing was changed. Once per process.
+const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept;
+
+// Takes what CUPTI still holds, for at most a few seconds, and writes what was lost. Later calls do nothing, and so
+// does a forked child's.
+void FinishCollector() noexcept;
+
+}  // namespace loopscope

@@ -1,0 +1,255 @@
+#include "probes/cupti/decoder.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace loopscope {
+namespace {
+
+using wire::CopyWay, wire::DeviceRecord, wire::DeviceWork;
+
+// CUPTI packs its records: each is copied before it is read.
+template <class Record>
+Record As(const CUpti_Activity& record) noexcept {
+  Record copy;
+  std::memcpy(&copy, &record, sizeof copy);
+  return copy;
+}
+
+template <class Record>
+wire::RecordHead HeadOf(wire::RecordKind kind, std::uint8_t sub) noexcept {
+  return {kind, sub, sizeof(Record) / 8};
+}
+
+template <class Activity>
+DeviceRecord WorkOf(DeviceWork kind, const Activity& activity) noexcept {
+  DeviceRecord work{};
+  work.head = HeadOf<DeviceRecord>(wire::RecordKind::kDevice, static_cast<std::uint8_t>(kind));
+  work.start_ns = activity.start;
+  work.duration_ns = activity.end - activity.start;
+  work.stream = activity.streamId;
+  work.correlation = activity.correlationId;
+  return work;
+}
+
+// What a record of this kind takes, bytes; 0 for a kind that is not read.
+std::size_t SizeOf(CUpti_ActivityKind kind) noexcept {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+      return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return sizeof(CUpti_ActivityGraphTrace2);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return sizeof(CUpti_ActivityContext3);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return sizeof(CUpti_ActivityOverhead3);
+    default:
+      return 0;
+  }
+}
+
+// Arrays lie on the device; a peer is another device.
+CopyWay WayOf(std::uint8_t kind) noexcept {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+      return CopyWay::kHostToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+      return CopyWay::kDeviceToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+      return CopyWay::kDeviceToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+      return CopyWay::kHostToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+      return CopyWay::kPeer;
+    default:
+      return CopyWay::kNone;
+  }
+}
+
+std::uint8_t CopyFlags(CopyWay way, const CUpti_ActivityMemcpy6& copy) noexcept {
+  std::uint8_t flags = copy.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC ? wire::kWorkAsync : 0;
+  if (way != CopyWay::kHostToDevice && way != CopyWay::kDeviceToHost) return flags;
+  const std::uint8_t host = way == CopyWay::kHostToDevice ? copy.srcKind : copy.dstKind;
+  if (host == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE) flags |= wire::kWorkPageable;
+  if (host == CUPTI_ACTIVITY_MEMORY_KIND_PINNED) flags |= wire::kWorkPinned;
+  return flags;
+}
+
+}  // namespace
+
+void Decoder::Decode(std::uint8_t* buffer, std::size_t valid) noexcept {
+  CUpti_Activity* record = nullptr;
+  while (cupti_.next_record(buffer, valid, &record) == CUPTI_SUCCESS) {
+    const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer);
+    if (offset + SizeOf(As<CUpti_Activity>(*record).kind) > valid) {
+      ++counts_.torn;
+      break;
+    }
+    Add(*record);
+  }
+  WriteBatch();
+}
+
+void Decoder::Add(const CUpti_Activity& record) noexcept {
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+      return AddKernel(record);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return AddCopy(record);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return AddMemset(record);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return AddGraph(record);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return AddWait(record);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return AddCall(record);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return AddDevice(record);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return AddContext(record);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
+      const auto overhead = As<CUpti_ActivityOverhead3>(record);
+      if (Sound(overhead.start, overhead.end)) counts_.overhead_ns += overhead.end - overhead.start;
+      return;
+    }
+    default:
+      ++counts_.others;
+  }
+}
+
+bool Decoder::Sound(std::uint64_t start_ns, std::uint64_t end_ns) noexcept {
+  counts_.no_time += start_ns == 0 || end_ns == 0;
+  counts_.backwards += start_ns != 0 && end_ns != 0 && end_ns < start_ns;
+  return start_ns != 0 && end_ns >= start_ns;
+}
+
+void Decoder::AddKernel(const CUpti_Activity& record) noexcept {
+  const auto kernel = As<CUpti_ActivityKernel10>(record);
+  if (!Sound(kernel.start, kernel.end)) return;
+  DeviceRecord work = WorkOf(DeviceWork::kKernel, kernel);
+  work.device = kernel.deviceId;
+  if (kernel.name != nullptr) work.name = api_.string_id(kernel.name, std::strlen(kernel.name));
+  Put(work);
+}
+
+void Decoder::AddCopy(const CUpti_Activity& record) noexcept {
+  const auto copy = As<CUpti_ActivityMemcpy6>(record);
+  if (!Sound(copy.start, copy.end)) return;
+  DeviceRecord work = WorkOf(DeviceWork::kCopy, copy);
+  work.device = copy.deviceId;
+  work.bytes = copy.bytes;
+  work.way = WayOf(copy.copyKind);
+  work.flags = CopyFlags(work.way, copy);
+  Put(work);
+}
+
+void Decoder::AddMemset(const CUpti_Activity& record) noexcept {
+  const auto memset = As<CUpti_ActivityMemset4>(record);
+  if (!Sound(memset.start, memset.end)) return;
+  DeviceRecord work = WorkOf(DeviceWork::kMemset, memset);
+  work.device = memset.deviceId;
+  work.bytes = memset.bytes;
+  Put(work);
+}
+
+void Decoder::AddGraph(const CUpti_Activity& record) noexcept {
+  const auto graph = As<CUpti_ActivityGraphTrace2>(record);
+  if (!Sound(graph.start, graph.end)) return;
+  DeviceRecord work = WorkOf(DeviceWork::kGraph, graph);
+  work.device = graph.deviceId;
+  Put(work);
+}
+
+void Decoder::AddWait(const CUpti_Activity& record) noexcept {
+  const auto wait = As<CUpti_ActivitySynchronization2>(record);
+  if (!Sound(wait.start, wait.end)) return;
+  DeviceRecord work = WorkOf(DeviceWork::kWait, wait);
+  work.device = wait.contextId < kContexts ? context_devices_[wait.contextId] : 0;
+  if (wait.streamId == CUPTI_SYNCHRONIZATION_INVALID_VALUE) work.stream = 0;
+  Put(work);
+}
+
+void Decoder::AddCall(const CUpti_Activity& record) noexcept {
+  const auto call = As<CUpti_ActivityAPI>(record);
+  if (!Sound(call.start, call.end)) return;
+  const bool runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  wire::DeviceCallRecord out{};
+  out.head = HeadOf<wire::DeviceCallRecord>(wire::RecordKind::kDeviceCall, 0);
+  out.name = CallName(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid);
+  out.start_ns = call.start;
+  out.duration_ns = call.end - call.start;
+  out.correlation = call.correlationId;
+  out.tid = call.threadId;
+  Put(out);
+}
+
+void Decoder::AddDevice(const CUpti_Activity& record) noexcept {
+  const auto device = As<CUpti_ActivityDevice5>(record);
+  char key[64], value[160];
+  const auto fact = [&](const char* what) {
+    std::snprintf(key, sizeof key, "device.%u.%s", device.id, what);
+    api_.fact(key, value);
+  };
+  std::snprintf(value, sizeof value, "%s", device.name != nullptr ? device.name : "");
+  fact("name");
+  std::snprintf(value, sizeof value, "%llu", static_cast<unsigned long long>(device.globalMemorySize));
+  fact("memory_bytes");
+  std::snprintf(value, sizeof value, "%u.%u", device.computeCapabilityMajor, device.computeCapabilityMinor);
+  fact("compute_capability");
+  std::snprintf(value, sizeof value, "%u", device.numMultiprocessors);
+  fact("multiprocessors");
+  if (device.isMigEnabled == 0) return;
+  std::snprintf(value, sizeof value, "%u/%u", device.gpuInstanceId, device.computeInstanceId);
+  fact("mig");
+}
+
+void Decoder::AddContext(const CUpti_Activity& record) noexcept {
+  const auto context = As<CUpti_ActivityContext3>(record);
+  if (context.contextId < kContexts) context_devices_[context.contextId] = context.deviceId;
+}
+
+std::uint32_t Decoder::CallName(CUpti_CallbackDomain domain, CUpti_CallbackId id) noexcept {
+  auto& names = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_names_ : driver_names_;
+  if (id < kNames && names[id] != 0) return names[id];
+  const char* name = nullptr;
+  if (cupti_.callback_name(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) name = "an unknown call";
+  const std::uint32_t text = api_.string_id(name, std::strlen(name));
+  if (id < kNames) names[id] = text;
+  return text;
+}
+
+template <class Record>
+void Decoder::Put(const Record& record) noexcept {
+  if (batched_ + sizeof record > kBatchBytes) WriteBatch();
+  std::memcpy(batch_.data() + batched_, &record, sizeof record);
+  batched_ += sizeof record;
+  ++batched_records_;
+}
+
+void Decoder::WriteBatch() noexcept {
+  if (batched_ == 0) return;
+  (api_.append(batch_.data(), batched_) ? counts_.records : counts_.not_written) += batched_records_;
+  batched_ = batched_records_ = 0;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,64 @@
+// From CUPTI's activity buffers to records of the capture. Enables nothing and has no thread: one caller at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "probes/cupti/cupti_library.h"
+#include "probes/preload/probe_api.h"
+#include "probes/wire.h"
+
+namespace loopscope {
+
+struct DecoderCounts {
+  std::uint64_t records = 0;      // written
+  std::uint64_t not_written = 0;  // there was no room in the capture
+  std::uint64_t no_time = 0;      // start 0: CUPTI could not take it; left out
+  std::uint64_t backwards = 0;    // ended before they began; left out
+  std::uint64_t others = 0;       // kinds that nobody asked for
+  std::uint64_t torn = 0;         // buffers that ended inside a record
+  std::uint64_t overhead_ns = 0;  // CUPTI's own, where it says so
+};
+
+class Decoder {
+ public:
+  Decoder(const Cupti& cupti, const ProbeApi& api) noexcept : cupti_(cupti), api_(api) {}
+
+  // Writes what the first `valid` bytes of `buffer` tell. A damaged record ends it: what came before is kept.
+  void Decode(std::uint8_t* buffer, std::size_t valid) noexcept;
+
+  const DecoderCounts& counts() const noexcept { return counts_; }
+
+ private:
+  static constexpr std::size_t kBatchBytes =
+      8 * 1024;  // a chunk is left when a batch does not fit: the rest of it is lost
+  static constexpr std::size_t kContexts = 64;
+  static constexpr std::size_t kNames = 2048;  // of calls, by callback id
+
+  void Add(const CUpti_Activity& record) noexcept;
+  void AddKernel(const CUpti_Activity& record) noexcept;
+  void AddCopy(const CUpti_Activity& record) noexcept;
+  void AddMemset(const CUpti_Activity& record) noexcept;
+  void AddGraph(const CUpti_Activity& record) noexcept;
+  void AddWait(const CUpti_Activity& record) noexcept;
+  void AddCall(const CUpti_Activity& record) noexcept;
+  void AddDevice(const CUpti_Activity& record) noexcept;
+  void AddContext(const CUpti_Activity& record) noexcept;
+
+  bool Sound(std::uint64_t start_ns, std::uint64_t end_ns) noexcept;
+  std::uint32_t CallName(CUpti_CallbackDomain domain, CUpti_CallbackId id) noexcept;
+  template <class Record>
+  void Put(const Record& record) noexcept;
+  void WriteBatch() noexcept;
+
+  const Cupti& cupti_;
+  const ProbeApi& api_;
+  DecoderCounts counts_;
+  std::array<std::uint32_t, kNames> runtime_names_{}, driver_names_{};  // string ids; 0 not asked yet
+  std::array<std::uint32_t, kContexts> context_devices_{};              // by context id, small numbers from 1
+  alignas(8) std::array<std::byte, kBatchBytes> batch_;
+  std::size_t batched_ = 0, batched_records_ = 0;
+};
+
+}  // namespace loopscope

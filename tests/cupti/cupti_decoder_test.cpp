@@ -1,0 +1,229 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "probes/cupti/decoder.h"
+#include "tests/cupti/fake_probe_api.h"
+
+namespace loopscope {
+namespace {
+
+using test::Recorded;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using wire::CopyWay, wire::DeviceWork;
+
+// A buffer as CUPTI fills it: packed records, one behind the other, 8 bytes aligned; zeros behind the last.
+class Buffer {
+ public:
+  template <class Record>
+  Buffer& Add(const Record& record) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + (sizeof record + 7) / 8 * 8);
+    std::memcpy(bytes_.data() + at, &record, sizeof record);
+    return *this;
+  }
+  std::vector<std::uint8_t>& bytes() { return bytes_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+CUpti_ActivityKernel10 Kernel(std::uint64_t start, std::uint64_t end, const char* name = "_Z4gemmPf") {
+  CUpti_ActivityKernel10 kernel{};
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  kernel.start = start;
+  kernel.end = end;
+  kernel.deviceId = 1;
+  kernel.streamId = 7;
+  kernel.correlationId = 42;
+  kernel.name = name;
+  return kernel;
+}
+
+CUpti_ActivityMemcpy6 Copy(std::uint8_t kind, std::uint8_t from, std::uint8_t to, std::uint8_t flags = 0) {
+  CUpti_ActivityMemcpy6 copy{};
+  copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+  copy.copyKind = kind;
+  copy.srcKind = from;
+  copy.dstKind = to;
+  copy.flags = flags;
+  copy.bytes = 4096;
+  copy.start = 100;
+  copy.end = 300;
+  copy.streamId = 9;
+  copy.correlationId = 5;
+  return copy;
+}
+
+class CuptiDecoder : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const why = LoadCupti(cupti_);
+    ASSERT_EQ(why, nullptr) << why;
+    Recorded::Instance().Clear();
+    decoder_ = std::make_unique<Decoder>(cupti_, *test::FakeProbeApi());
+  }
+  void Decode(Buffer buffer) { decoder_->Decode(buffer.bytes().data(), buffer.bytes().size()); }
+  const Recorded& recorded() const { return Recorded::Instance(); }
+  const DecoderCounts& counts() const { return decoder_->counts(); }
+
+  Cupti cupti_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+TEST_F(CuptiDecoder, AKernel) {
+  Decode(Buffer().Add(Kernel(1000, 1500)));
+  ASSERT_THAT(recorded().work, SizeIs(1));
+  const wire::DeviceRecord& work = recorded().work[0];
+  EXPECT_EQ(work.head.sub, static_cast<std::uint8_t>(DeviceWork::kKernel));
+  EXPECT_EQ(work.head.words * 8u, sizeof work);
+  EXPECT_EQ(recorded().Name(work.name), "_Z4gemmPf");
+  EXPECT_EQ(work.start_ns, 1000u);
+  EXPECT_EQ(work.duration_ns, 500u);
+  EXPECT_EQ(work.device, 1u);
+  EXPECT_EQ(work.stream, 7u);
+  EXPECT_EQ(work.correlation, 42u);
+  EXPECT_EQ(counts().records, 1u);
+}
+
+TEST_F(CuptiDecoder, CopiesKnowTheirWayAndTheHostsMemory) {
+  constexpr std::uint8_t kPageable = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE, kPinned = CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
+                         kDevice = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  Decode(Buffer()
+             .Add(Copy(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, kPageable, kDevice))
+             .Add(Copy(CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, kDevice, kPinned, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC))
+             .Add(Copy(CUPTI_ACTIVITY_MEMCPY_KIND_ATOD, kDevice, kDevice))
+             .Add(Copy(CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, kDevice, kDevice))
+             .Add(Copy(CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, kPageable, kPageable)));
+  std::vector<std::pair<CopyWay, int>> seen;
+  for (const wire::DeviceRecord& work : recorded().work) {
+    EXPECT_EQ(work.bytes, 4096u);
+    EXPECT_EQ(work.head.sub, static_cast<std::uint8_t>(DeviceWork::kCopy));
+    seen.emplace_back(work.way, work.flags);
+  }
+  EXPECT_THAT(seen,
+              ElementsAre(Pair(CopyWay::kHostToDevice, wire::kWorkPageable),
+                          Pair(CopyWay::kDeviceToHost, wire::kWorkPinned | wire::kWorkAsync),
+                          Pair(CopyWay::kDeviceToDevice, 0), Pair(CopyWay::kPeer, 0), Pair(CopyWay::kHostToHost, 0)));
+}
+
+TEST_F(CuptiDecoder, MemsetsGraphsAndWaitsOnTheContextsDevice) {
+  CUpti_ActivityMemset4 memset{};
+  memset.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+  memset.start = 10, memset.end = 20, memset.bytes = 64, memset.deviceId = 2;
+  CUpti_ActivityGraphTrace2 graph{};
+  graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+  graph.start = 30, graph.end = 90, graph.deviceId = 2, graph.correlationId = 8;
+  CUpti_ActivityContext3 context{};
+  context.kind = CUPTI_ACTIVITY_KIND_CONTEXT;
+  context.contextId = 1, context.deviceId = 2;
+  CUpti_ActivitySynchronization2 wait{};
+  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  wait.start = 40, wait.end = 95, wait.contextId = 1, wait.correlationId = 9;
+  wait.streamId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  Decode(Buffer().Add(memset).Add(graph).Add(context).Add(wait));
+  ASSERT_THAT(recorded().work, SizeIs(3));
+  EXPECT_EQ(recorded().work[0].bytes, 64u);
+  EXPECT_EQ(recorded().work[1].duration_ns, 60u);
+  EXPECT_EQ(recorded().work[1].correlation, 8u);
+  EXPECT_EQ(recorded().work[2].head.sub, static_cast<std::uint8_t>(DeviceWork::kWait));
+  EXPECT_EQ(recorded().work[2].device, 2u);
+  EXPECT_EQ(recorded().work[2].stream, 0u);
+}
+
+TEST_F(CuptiDecoder, CallsBelongToTheThreadThatMadeThem) {
+  const char* name = nullptr;
+  CUpti_CallbackId launch = 0;
+  for (CUpti_CallbackId id = 1; id < 512 && launch == 0; ++id) {
+    if (cupti_.callback_name(CUPTI_CB_DOMAIN_RUNTIME_API, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
+    if (std::strcmp(name, "cudaLaunchKernel_v7000") == 0) launch = id;
+  }
+  ASSERT_NE(launch, 0u) << "CUPTI names its calls without a driver";
+  CUpti_ActivityAPI call{};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.cbid = launch;
+  call.start = 50, call.end = 56, call.threadId = 1234, call.correlationId = 42;
+  Decode(Buffer().Add(call).Add(call));
+  ASSERT_THAT(recorded().calls, SizeIs(2));
+  EXPECT_EQ(recorded().Name(recorded().calls[1].name), "cudaLaunchKernel_v7000");
+  EXPECT_EQ(recorded().calls[1].tid, 1234u);
+  EXPECT_EQ(recorded().calls[1].duration_ns, 6u);
+  EXPECT_EQ(recorded().calls[1].correlation, 42u);
+  EXPECT_THAT(recorded().names, SizeIs(2)) << "a name is asked for once";
+}
+
+TEST_F(CuptiDecoder, DevicesAreFacts) {
+  CUpti_ActivityDevice5 device{};
+  device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+  device.id = 0;
+  device.name = "NVIDIA H200";
+  device.globalMemorySize = 150'000'000'000;
+  device.computeCapabilityMajor = 9;
+  device.numMultiprocessors = 132;
+  Decode(Buffer().Add(device));
+  EXPECT_THAT(recorded().facts, testing::UnorderedElementsAre(Pair("device.0.name", "NVIDIA H200"),
+                                                              Pair("device.0.compute_capability", "9.0"),
+                                                              Pair("device.0.multiprocessors", "132"),
+                                                              Pair("device.0.memory_bytes", "150000000000")));
+}
+
+TEST_F(CuptiDecoder, ImpossibleTimesAreCountedAndLeftOut) {
+  Decode(Buffer().Add(Kernel(0, 500)).Add(Kernel(900, 0)).Add(Kernel(900, 800)).Add(Kernel(900, 900)));
+  EXPECT_THAT(recorded().work, SizeIs(1));
+  EXPECT_EQ(counts().no_time, 2u);
+  EXPECT_EQ(counts().backwards, 1u);
+}
+
+TEST_F(CuptiDecoder, OverheadIsSummedAndOtherKindsAreCounted) {
+  CUpti_ActivityOverhead3 overhead{};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  overhead.start = 100, overhead.end = 350;
+  CUpti_ActivityMarker2 marker{};
+  marker.kind = CUPTI_ACTIVITY_KIND_MARKER;
+  Decode(Buffer().Add(overhead).Add(marker).Add(Kernel(1, 2)));
+  EXPECT_EQ(counts().overhead_ns, 250u);
+  EXPECT_EQ(counts().others, 1u);
+  EXPECT_THAT(recorded().work, SizeIs(1));
+}
+
+TEST_F(CuptiDecoder, EveryEndOfABufferIsSafe) {
+  Buffer whole;
+  whole.Add(Kernel(10, 20)).Add(Copy(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 1, 3)).Add(Kernel(30, 40));
+  for (std::size_t valid = 0; valid <= whole.bytes().size(); ++valid) {
+    // Exactly as long: reading on would be seen.
+    std::vector<std::uint8_t> cut(whole.bytes().begin(), whole.bytes().begin() + static_cast<std::ptrdiff_t>(valid));
+    Recorded::Instance().Clear();
+    decoder_->Decode(cut.data(), cut.size());
+    const std::size_t first = sizeof(CUpti_ActivityKernel10), second = first + sizeof(CUpti_ActivityMemcpy6);
+    const std::size_t whole_records = valid >= whole.bytes().size() ? 3 : valid >= second ? 2 : valid >= first ? 1 : 0;
+    EXPECT_THAT(recorded().work, SizeIs(whole_records)) << valid;
+  }
+}
+
+TEST_F(CuptiDecoder, MoreThanABatchAndAFullCapture) {
+  Buffer many;
+  for (std::uint64_t i = 1; i <= 1000; ++i) many.Add(Kernel(i * 10, i * 10 + 5));
+  Decode(many);
+  EXPECT_THAT(recorded().work, SizeIs(1000));
+  EXPECT_EQ(recorded().work[999].start_ns, 10'000u);
+  Recorded::Instance().full = true;
+  Decode(many);
+  EXPECT_EQ(counts().records, 1000u);
+  EXPECT_EQ(counts().not_written, 1000u);
+}
+
+TEST_F(CuptiDecoder, AnEmptyBuffer) {
+  std::vector<std::uint8_t> zeros(4096);
+  decoder_->Decode(zeros.data(), 0);
+  EXPECT_THAT(recorded().work, IsEmpty());
+  EXPECT_EQ(counts().torn, 0u);
+}
+
+}  // namespace
+}  // namespace loopscope

@@ -1,0 +1,190 @@
+# ctest labels: gpu
+"""What is recorded of a real NVIDIA GPU: its work, why it stands still, and what that costs the program."""
+
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import BUILD
+
+torch = pytest.importorskip("torch")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU that torch can use"),
+    pytest.mark.skipif(not (BUILD / "probes/libloopscope_cupti.so").exists(), reason="the CUPTI probe is not built"),
+]
+BOUNDS = ["--warmup", "20", "--steps", "100", "--time", "20s"]
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+
+# A loop that keeps the GPU busy, and the flaws that can be planted into it.
+TRAIN = """
+import sys, time, torch
+from torch import nn
+flaws = set(sys.argv[1].split(","))
+steps = int(sys.argv[2]) if len(sys.argv) > 2 else 100000
+torch.manual_seed(0)
+torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+width, depth = (64, 40) if "tiny" in flaws else (4096, 4)
+layers = [layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.ReLU())]
+model = nn.Sequential(*layers, nn.Linear(width, 10)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+rows = 64 if "tiny" in flaws else 4096
+host = torch.randn(rows, width)
+host = host if "pageable" in flaws else host.pin_memory()
+resident, targets = host.cuda(), torch.randint(10, (rows,), device="cuda")
+total = 0.0
+begun = time.perf_counter()
+for step in range(steps):
+    inputs = host.to("cuda", non_blocking="pageable" not in flaws) if "copy" in flaws else resident
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    if "item" in flaws:
+        total += loss.item()
+    if "sleep" in flaws:
+        time.sleep(0.02)
+torch.cuda.synchronize()
+print((time.perf_counter() - begun) / steps)
+"""
+
+
+@pytest.fixture
+def train(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN)
+    return lambda *arguments: [sys.executable, str(path), *map(str, arguments)]
+
+
+@pytest.fixture
+def run(loopscope, train):
+    def one(flaws):
+        done, report = loopscope.report("run", *BOUNDS, "--", *train(flaws), env=ENVIRONMENT)
+        assert done.code == 0, done.err
+        assert report["gpu"] is not None, report["quality"]["warnings"]
+        return report
+
+    return one
+
+
+def found(report):
+    return {one["rule"]: one for one in report["findings"]}
+
+
+def lines(finding):
+    return {one["where"]["line"] for one in finding["evidence"] if one["where"]}
+
+
+def line_of(text):
+    return TRAIN[: TRAIN.index(text)].count("\n") + 1
+
+
+def test_a_busy_gpu_is_seen_whole(run):
+    report = run("none")
+    gpu = report["gpu"]
+    assert gpu["busy_pct"] + gpu["idle_pct"] == pytest.approx(100, abs=0.1)
+    assert gpu["busy_pct"] > 90, gpu
+    assert report["quality"]["dropped"] == 0
+    assert torch.cuda.get_device_name(0) in json.dumps(report["run"]["host"]["gpus"])
+    assert "gpu-starvation" not in found(report)
+
+
+@pytest.mark.parametrize("flaws", ["item", "sleep", "tiny", "copy,pageable"])
+def test_the_causes_sum_to_the_idle_time(run, flaws):
+    gpu = run(flaws)["gpu"]
+    assert sum(gpu["idle_causes"].values()) == pytest.approx(gpu["idle_pct"], rel=0.01)
+
+
+def test_item_is_found_with_its_line(run):
+    finding = found(run("item,tiny"))["host-sync"]
+    assert line_of("total += loss.item()") in lines(finding)
+    assert finding["cost_ms_per_step"] > 0
+
+
+def test_a_pageable_copy_is_found_with_its_line(run):
+    finding = found(run("copy,pageable"))["pageable-copy"]
+    assert lines(finding) == {line_of("inputs = host.to")}
+
+
+def test_a_loop_of_small_kernels_is_launch_bound(run):
+    assert "launch-bound" in found(run("tiny"))
+
+
+def test_an_idle_gpu_is_starved(run):
+    assert found(run("sleep"))["gpu-starvation"]["cost_pct"] > 50
+
+
+# Beside what torch.profiler's trace of the same program gives.
+PROFILED = """
+import runpy, sys, torch
+from torch.profiler import ProfilerActivity, profile
+trace, sys.argv = sys.argv[1], sys.argv[2:]
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+if trace:
+    profiler.export_chrome_trace(trace)
+"""
+
+
+def test_busy_time_agrees_with_torchs_profiler(loopscope, train, tmp_path):
+    (tmp_path / "profiled.py").write_text(PROFILED)
+    ours, _, theirs = [], [], []
+    for repeat in range(3):
+        _, report = loopscope.report("run", *BOUNDS, "--", *train("none", 121), env=ENVIRONMENT)
+        ours.append(report["gpu"]["compute_us"] / report["steps"]["measured"])
+        python, script, *arguments = train("none", 121)
+        trace = tmp_path / f"trace{repeat}.json"
+        subprocess.run([python, tmp_path / "profiled.py", trace, script, *arguments], check=True, env={**os.environ, **ENVIRONMENT})
+        _, report = loopscope.report("report", trace)
+        theirs.append(report["gpu"]["compute_us"] / report["steps"]["measured"])
+    assert statistics.median(ours) == pytest.approx(statistics.median(theirs), rel=0.02), (ours, theirs)
+
+
+def test_the_collector_costs_at_most_half_of_torchs_profiler(loopscope, train, tmp_path):
+    (tmp_path / "profiled.py").write_text(PROFILED)
+    python, script, *arguments = train("tiny", 2000)
+    arms = {
+        "plain": [python, script, *arguments],
+        "ours": [loopscope.program, "run", "--steps", "0", "--quiet", "--", python, script, *arguments],
+        "profiler": [python, tmp_path / "profiled.py", "", script, *arguments],
+    }
+    seconds = {name: [] for name in arms}
+    for _ in range(6):
+        for name, command in arms.items():
+            done = subprocess.run(command, check=True, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, cwd=tmp_path)
+            seconds[name].append(next(float(line) for line in done.stdout.splitlines() if line.startswith("0.")))
+    added = {
+        name: statistics.median(a - b for a, b in zip(seconds[name], seconds["plain"])) for name in ("ours", "profiler")
+    }
+    print(f"added per step: {1e6 * added['ours']:.0f} us, torch.profiler {1e6 * added['profiler']:.0f} us")
+    assert added["ours"] <= 0.5 * added["profiler"], seconds
+
+
+def test_a_minute_drops_nothing(loopscope, train):
+    done, report = loopscope.report(
+        "run", "--warmup", "20", "--steps", "0", "--", "timeout", "-s", "INT", "60", *train("tiny"), env=ENVIRONMENT
+    )
+    assert report["quality"]["dropped"] == 0, done.err
+    assert report["gpu"] is not None
+
+
+def test_a_killed_program_leaves_its_kernels(loopscope, train):
+    out = loopscope.folder / "out"
+    launched = subprocess.Popen(
+        [loopscope.program, "run", "-o", out, "--steps", "0", "--", *train("none")],
+        env={**os.environ, **ENVIRONMENT}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=loopscope.folder,
+    )
+    time.sleep(20)
+    trainers = subprocess.run(["pgrep", "-f", "train.py none"], capture_output=True, text=True).stdout.split()
+    trainer = next(int(pid) for pid in trainers if "loopscope" not in pathlib.Path(f"/proc/{pid}/comm").read_text())
+    os.kill(trainer, signal.SIGKILL)
+    launched.wait(timeout=60)
+    done, report = loopscope.report("report", out)
+    assert done.code == 0 and report["gpu"] is not None
+    assert report["steps"]["measured"] > 20
