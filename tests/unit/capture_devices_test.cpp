@@ -125,14 +125,13 @@ TEST_F(CaptureDevices, AKernelIsLinkedToItsCall) {
     Call("cudaLaunchKernel_v7000", at + 100'000, at + 105'000, correlation);
     Work(DeviceWork::kKernel, "gemm", at + 110'000, at + 610'000, correlation);
   }
-  const Trace trace = Read();
-  const Timeline timeline(trace);
+  const Timeline timeline = Timeline::Build(Read());
   ASSERT_THAT(timeline.devices(), SizeIs(1));
   const DeviceTimeline& device = timeline.devices()[0];
   EXPECT_NEAR(device.launch_delay_us(), 10, 1e-9);
   const EventRef launch = device.launch(3);
   ASSERT_NE(launch.thread, kNone);
-  EXPECT_EQ(trace.text(timeline.event(launch).name), "cudaLaunchKernel");
+  EXPECT_EQ(timeline.name(launch), "cudaLaunchKernel");
   const DeviceTimes times = device.times();
   EXPECT_EQ(times.busy + times.idle, times.span);
   EXPECT_NEAR(static_cast<double>(times.busy) / static_cast<double>(times.span), 0.5, 0.01);
@@ -142,8 +141,7 @@ TEST_F(CaptureDevices, WithTorchsProfilerNothingIsSaidOfTheDevice) {
   capture_.On(kPid, kTrainer);
   capture_.Op("aten::linear", 1000, 2000, wire::kOpProfiler);
   Work(DeviceWork::kKernel, "gemm", 1100, 1900, 1);
-  const Trace trace = Read();
-  EXPECT_THAT(Timeline(trace).device_coverage().why_not, HasSubstr("torch.profiler was active"));
+  EXPECT_THAT(Timeline::Build(Read()).device_coverage().why_not, HasSubstr("torch.profiler was active"));
 }
 
 TEST_F(CaptureDevices, WhatWasLostIsSaid) {
