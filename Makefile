@@ -35,6 +35,7 @@ setup:
 setup-test: setup
 	@cmake/install_packages.sh cmake/packages-test.txt
 	@cmake/make_venv.sh requirements-test.txt requirements-parquet.txt
+	@cmake/fetch_schemas.sh
 
 clean:
 	rm -rf build build-*

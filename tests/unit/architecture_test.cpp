@@ -64,6 +64,7 @@ const std::vector<Direction>& Directions() {
   static const std::vector<Direction> directions = {
       {"probes/torch/", {"probes/"}, true},
       {"probes/nvtx/", {"probes/"}, true},
+      {"probes/cupti/", {"probes/"}, true},
       {"probes/", {}},
       {"profiler/core/", {"probes/wire.h"}},
       {"profiler/importers/", {"profiler/core/", "probes/wire.h", "probes/capture/crc32c.h"}},
