@@ -106,8 +106,8 @@ def test_two_ranks_of_a_run(loopscope):
         pytest.skip("torchrun is not beside this Python")
     script = ROOT / "workloads" / "python" / "ddp_two_ranks.py"
     bounds = ["--warmup", "5", "--steps", "20", "--time", "60"]
-    done, report = loopscope.report("run", "-o", "out", *bounds, "--", torchrun, "--nproc_per_node=2", script, "--epochs",
-                                    "50", env={"OMP_NUM_THREADS": "1"})  # fmt: skip
+    command = [torchrun, "--standalone", "--nproc_per_node=2", script, "--epochs", "50"]
+    done, report = loopscope.report("run", "-o", "out", *bounds, "--", *command, env={"OMP_NUM_THREADS": "1"})
     assert done.code == 0, done.err
     assert [row["rank"] for row in report["per_rank"]] == [0, 1]
     assert all(pathlib.Path(row["input"]).exists() for row in report["per_rank"])
