@@ -90,7 +90,7 @@ void JudgeQuality(const std::vector<std::unique_ptr<KinetoShard>>& shards, const
     warn(fmt::format("{} of more than {} MiB left out", Times(windows.oversized(), "event", "events"),
                      kMaxJsonElementBytes >> 20));
   }
-  if (impossible > 0) warn(Times(impossible, "event has", "events have") + " impossible times and are left out");
+  if (impossible > 0) warn(Times(impossible, "event has", "events have") + " impossible times: left out");
   if (crowded > 0)
     warn(Times(crowded, "event is", "events are") + " left out: the trace names too many threads or devices");
   if (unpaired > 0) warn(Times(unpaired, "begin or end event is", "begin and end events are") + " not read");

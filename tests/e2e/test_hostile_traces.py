@@ -81,7 +81,7 @@ MADE = {
     "numbers without end": (
         lambda path: text(path, HEAD, STEPS, ",", STRING_OPENS, 'x", "ts": ', "9" * 1_000_000, "},", STRING_OPENS,
                           'x", "dur": 1e999999}, ', STRING_OPENS, 'x", "ts": -', "0." + "1" * 1_000_000, "}]}"),
-        "2 events have impossible times and are left out",
+        "2 events have impossible times: left out",
     ),
 }  # fmt: skip
 
