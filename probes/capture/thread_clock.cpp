@@ -24,6 +24,26 @@ bool CounterIsTheKernelsClock() noexcept {
   close(fd);
   return is;
 }
+
+// The counter and the kernel's clock at one instant. A thread that lost its processor between the two readings would
+// take them for a pair that lies a scheduler's turn apart: such readings are repeated.
+struct Reading {
+  std::uint64_t ticks, ns;
+};
+
+Reading ReadBoth() noexcept {
+  constexpr int kTries = 8;
+  constexpr std::uint64_t kCloseTicks = 10'000;  // 2 to 5 us; both readings take a twentieth of it
+  Reading best{};
+  std::uint64_t best_span = UINT64_MAX;
+  for (int n = 0; n < kTries && best_span > kCloseTicks; ++n) {
+    const std::uint64_t before = __rdtsc();
+    const std::uint64_t ns = KernelNs();
+    const std::uint64_t span = __rdtsc() - before;
+    if (span < best_span) best = {before + span / 2, ns}, best_span = span;
+  }
+  return best;
+}
 #endif
 
 }  // namespace
@@ -38,8 +58,7 @@ std::uint64_t ThreadClock::Correct() noexcept {
 #if defined(__x86_64__)
   static const bool trusted = CounterIsTheKernelsClock();
   if (!trusted) return KernelNs();
-  const std::uint64_t ticks = __rdtsc();
-  const std::uint64_t kernel_ns = KernelNs();
+  const auto [ticks, kernel_ns] = ReadBoth();
   if (first_ticks_ == 0) {
     first_ticks_ = ticks;
     first_ns_ = kernel_ns;
