@@ -2,7 +2,8 @@
 """What the LibTorch probe adds to each op, beside torch.profiler (CPU activity, no shapes) on the same loop.
 
 Each block runs the loop plain, under the probe and under the profiler, each in a process of its own and in random
-order; differences and ratios are taken within a block. Exits with 3 when something could not be measured.
+order; differences and ratios are taken within a block: of the loop alone, and of the whole program, since
+torch.profiler leaves most of its work to the end. Exits with 3 when something could not be measured.
 """
 
 import json
@@ -13,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from paired import CannotMeasure, blocks as run_blocks, interval, options, outcome
 
@@ -58,10 +60,13 @@ def launch(build, arm, ops):
                 LOOPSCOPE_DETAIL="0",
             )
         command = [build / "tests" / "op_loop", "kineto" if arm == "kineto" else "plain", str(ops)]
+        begun = time.perf_counter()
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        program_s = time.perf_counter() - begun
         if done.returncode != 0:
             raise CannotMeasure(f"{arm}: exit {done.returncode}: {done.stderr.strip()[-400:]}")
         result = json.loads(done.stdout.strip().splitlines()[-1])
+        result["program"] = 1e9 * program_s / (result["ops"] + result["warmup_ops"])
         if arm == "probe":
             result["bytes"], result["dropped"] = capture_bytes(pathlib.Path(folder))
         return result
@@ -74,21 +79,29 @@ def measure(build, blocks, ops, seed):
     return run_blocks(ARMS, lambda arm: launch(build, arm, ops), blocks, seed)
 
 
-def report(blocks, clock):
+def report_added(blocks, clock, what):
+    """What each adds to an op by one clock, and the ratio of the two."""
+
     def nanoseconds(arm):
         return [block[arm][clock] for block in blocks]
 
     plain = nanoseconds("plain")
     added = {arm: [ns - base for ns, base in zip(nanoseconds(arm), plain)] for arm in ARMS[1:]}
-    print(f"clock           {clock:>7} time per op")
-    print(f"op alone        {statistics.median(plain):7.1f} ns, spread {min(plain):.1f} to {max(plain):.1f}")
+    print(what)
+    print(f"  op alone        {statistics.median(plain):7.1f} ns, spread {min(plain):.1f} to {max(plain):.1f}")
     for arm, name in (("probe", "Loopscope"), ("kineto", "torch.profiler")):
         estimate, low, high = interval(added[arm])
-        print(f"{name:<15} {estimate:+7.1f} ns per op, 95% CI [{low:.1f}, {high:.1f}], n={len(blocks)}")
+        print(f"  {name:<15} {estimate:+7.1f} ns per op, 95% CI [{low:.1f}, {high:.1f}], n={len(blocks)}")
     if min(added["kineto"]) <= 0:
         raise CannotMeasure("too noisy: in a block the profiler seems to cost nothing; use more --ops")
     estimate, low, high = interval([probe / kineto for probe, kineto in zip(added["probe"], added["kineto"])])
-    print(f"ratio           {estimate:7.3f} of torch.profiler's cost, 95% CI [{low:.3f}, {high:.3f}]")
+    print(f"  ratio           {estimate:7.3f} of torch.profiler's cost, 95% CI [{low:.3f}, {high:.3f}]")
+
+
+def report(blocks, clock):
+    report_added(blocks, clock, f"in the loop, {clock} time per op:")
+    # torch.profiler makes its events when it stops, and the program waits for that.
+    report_added(blocks, "program", "the whole program, start and end included, wall time per op:")
     probe = blocks[-1]["probe"]
     recorded = probe["ops"] + probe["warmup_ops"]
     events = blocks[-1]["kineto"]["events"] / blocks[-1]["kineto"]["ops"]
