@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 2;
+inline constexpr std::uint16_t kMinor = 3;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -174,6 +174,10 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kDetailEnd = 14,
   kThreadName = 15,  // name of this thread
   kEpochStart = 16,  // the training loader was started; with kEpochEnd it bounds the epoch boundary
+  // Since version 1.3. Steps alternate between ways of running them (env::kLive): here one ends and, unless `name` is
+  // empty, the next begins. name = the treatments that are on from here on, as letters from 'a', "-" none; value = those
+  // that changed something in the steps before, as bits from 1.
+  kSwitch = 17,
 };
 
 struct MarkRecord {
