@@ -7,6 +7,8 @@
 #include "reports/json_compare.h"
 #include "reports/json_gate.h"
 #include "reports/json_launches.h"
+#include "reports/json_sweep.h"
+#include "reports/json_target.h"
 #include "reports/json_tree.h"
 #include "reports/report_json.h"
 
@@ -244,7 +246,8 @@ Json ReportTree(const Report& report) {
   json["plan"] = report.plan;
   json["output_directory"] = TextOrNull(report.output_directory);
   json["gate"] = GateJson(report.gate);
-  json["sweep"] = nullptr;
+  json["sweep"] = SweepJson(report.sweep);
+  json["target"] = TargetJson(report.target);
   json["compare"] = CompareJson(report.compare);
   json["per_rank"] = RanksJson(report.per_rank);
   return json;

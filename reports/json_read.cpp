@@ -2,6 +2,8 @@
 #include "reports/json_gate.h"
 #include "reports/json_launches.h"
 #include "reports/json_members.h"
+#include "reports/json_sweep.h"
+#include "reports/json_target.h"
 #include "reports/report_json.h"
 
 namespace loopscope {
@@ -176,6 +178,8 @@ Report ReadReport(const json& object) {
   for (const json& item : Items(object, "per_rank")) report.per_rank.push_back(ReadRank(item));
   if (!Member(object, "compare").is_null()) report.compare = ReadCompare(Member(object, "compare"));
   if (!Member(object, "gate").is_null()) report.gate = ReadGate(Member(object, "gate"));
+  if (!Member(object, "sweep").is_null()) report.sweep = ReadSweep(Member(object, "sweep"));
+  if (!Member(object, "target").is_null()) report.target = ReadTarget(Member(object, "target"));
   report.output_directory = Text(object, "output_directory");
   return report;
 }

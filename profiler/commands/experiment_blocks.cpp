@@ -22,6 +22,10 @@ double Value(const LaunchResult& result, Metric metric) {
       return result.epoch_ms.value_or(0);
     case Metric::kPeakMemory:
       return result.peak_bytes;
+    case Metric::kSampleTime:
+      return result.ms_per_sample;
+    case Metric::kTimeToTarget:
+      break;
   }
   return 0;
 }

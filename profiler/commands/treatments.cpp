@@ -19,6 +19,10 @@ std::string_view MetricText(Metric metric) {
       return "time per step";
     case Metric::kEpochBoundary:
       return "time at the end of an epoch";
+    case Metric::kSampleTime:
+      return "time per sample";
+    case Metric::kTimeToTarget:
+      return "time to a target (prove --target)";
     case Metric::kPeakMemory:
       break;
   }

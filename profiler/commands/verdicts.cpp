@@ -29,7 +29,10 @@ std::string_view MetricName(Metric metric) {
       return "epoch-boundary";
     case Metric::kPeakMemory:
       return "peak-memory";
+    case Metric::kTimeToTarget:
+      return "time-to-target";
     case Metric::kStepTime:
+    case Metric::kSampleTime:
       break;
   }
   return "step-time";

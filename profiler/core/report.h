@@ -11,6 +11,8 @@
 #include "profiler/core/comparison.h"
 #include "profiler/core/finding.h"
 #include "profiler/core/gate.h"
+#include "profiler/core/sweep.h"
+#include "profiler/core/target.h"
 #include "profiler/core/timeline.h"
 #include "profiler/core/trial.h"
 
@@ -68,6 +70,8 @@ struct Report {
   std::vector<RankRow> per_rank;             // by rank; empty when one rank was recorded
   std::optional<Comparison> compare;         // with the run before this one
   std::optional<GateFacts> gate;             // of `gate`
+  std::optional<SweepFacts> sweep;           // of `sweep`
+  std::optional<TargetFacts> target;         // of `prove --target`
   std::string output_directory;              // where captures and the report lie; may be empty
   std::shared_ptr<const Timeline> timeline;  // null when the report was read from JSON
 };

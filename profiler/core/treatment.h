@@ -17,13 +17,14 @@ enum class Exactness { kExact, kExactIf, kResampled, kNumeric, kChangesTraining 
 std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "resampled", "numeric", "changes-training"
 
 // What a treatment is judged by, fixed before the first block.
-enum class Metric { kStepTime, kEpochBoundary, kPeakMemory };
+// kSampleTime: where the arms' steps hold other numbers of samples. kTimeToTarget: only `prove --target` judges it.
+enum class Metric { kStepTime, kEpochBoundary, kPeakMemory, kSampleTime, kTimeToTarget };
 
 struct Treatment {
-  std::string_view id;                         // "loader.workers"
-  std::string_view summary;                    // one line for `treatments`
+  std::string_view id;       // "loader.workers"
+  std::string_view summary;  // one line for `treatments`
   Exactness exactness;
-  std::string_view condition;                  // for kExactIf: when it is exact; else empty
+  std::string_view condition;  // for kExactIf: when it is exact; else empty
   Metric metric;
   std::span<const std::string_view> cures;     // rule ids
   std::span<const std::string_view> appliers;  // "torch", "python", "knob:train_image", "environment"

@@ -51,7 +51,7 @@ def test_every_field_is_required():
         assert sorted(schema["required"]) == sorted(schema["properties"]), path
 
 
-@pytest.mark.parametrize("name", ["sample", "comparison", "gate", "empty", "not_finite"])
+@pytest.mark.parametrize("name", ["sample", "comparison", "gate", "sweep", "empty", "not_finite"])
 def test_samples_are_valid(samples, name):
     errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(samples[name])]
     assert errors == []

@@ -180,6 +180,51 @@ inline GateFacts SampleGate() {
   return {0.05, {passes, fails}};
 }
 
+inline SweepFacts SampleSweep() {
+  SweepFacts sweep;
+  sweep.axes = {{"loader.workers", {"0", "2"}}, {"loader.pin_memory", {"off", "on"}}};
+  sweep.loader_only = true;
+  const auto cell = [](std::vector<std::string> values, const char* verdict, double ms) {
+    SweepCell one;
+    one.values = std::move(values);
+    one.verdict = verdict;
+    if (ms <= 0) return one;
+    one.n = 6, one.ms = ms, one.samples_per_s = 64e3 / ms, one.epoch_ms = 120, one.ratio = ms / 10;
+    one.ci95 = {{ms / 10 - 0.05, ms / 10 + 0.05}}, one.peak_bytes = 4e8, one.published_s = 2.5 * ms;
+    return one;
+  };
+  sweep.cells = {cell({"0", "off"}, "measured", 40), cell({"0", "on"}, "not-applicable", 0),
+                 cell({"2", "off"}, "best", 10), cell({"2", "on"}, "failed", 0)};
+  sweep.cells[0].own = true;
+  sweep.cells[1].reason = "there is no accelerator to copy to";
+  sweep.cells[3].reason = "in block 2: exit 1: out of memory";
+  sweep.best = 2, sweep.stands_out = true;
+  sweep.verdict = "loader.workers=2, loader.pin_memory=off is faster than each of its 1 neighbours";
+  sweep.comparisons = {{0, 4.0, {{3.8, 4.2}}, 8, 0.0001, 0.0002, "pooled", "faster", ""}};
+  sweep.notes = {"4 workers per GPU is a usual start"};
+  sweep.published = "four epochs of MNIST in batches of 64";
+  return sweep;
+}
+
+inline TargetFacts SampleTarget() {
+  TargetFacts facts{{"accuracy", 0.9, true}, "marks", 60, {}, {}};
+  facts.arms = {
+      {"baseline",
+       1,
+       {},
+       {},
+       {},
+       {{0, true, 41.5, 300, 9600, 0.91, "reached"}, {1, false, 60, 420, 13440, 0.88, "not within the limit"}}},
+      {"schedule=onecycle",
+       2,
+       20.5,
+       150,
+       4800,
+       {{0, true, 20, 145, 4640, 0.9, "reached"}, {1, true, 21, 155, {}, {}, "reached"}}}};
+  facts.comparisons = {{"schedule=onecycle", 2, {2.1, 1.9, {}}, {2.0, {}, {}}}};
+  return facts;
+}
+
 // `text` in every place that comes from outside.
 inline Report HostileReport(const std::string& text) {
   Report report = SampleReport();
@@ -237,6 +282,19 @@ inline Report HostileGate(const std::string& text) {
     }
     for (LaunchRow& launch : row.launches) launch.arm = launch.status = text;
   }
+  report.sweep = SampleSweep();
+  report.sweep->verdict = report.sweep->published = text;
+  report.sweep->notes = {text};
+  for (SweepAxis& axis : report.sweep->axes) axis.key = text, axis.values.assign(axis.values.size(), text);
+  for (SweepCell& cell : report.sweep->cells) cell.reason = text, cell.values.assign(cell.values.size(), text);
+  for (SweepComparison& one : report.sweep->comparisons) one.reason = text;
+  report.target = SampleTarget();
+  report.target->target.metric = text;
+  for (TargetArm& arm : report.target->arms) {
+    arm.name = text;
+    for (TargetRun& run : arm.runs) run.status = text;
+  }
+  for (TargetComparison& one : report.target->comparisons) one.name = text;
   return report;
 }
 

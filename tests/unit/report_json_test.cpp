@@ -57,6 +57,31 @@ TEST(ReportJson, SurvivesARoundTrip) {
   EXPECT_EQ(read->timeline, nullptr);
 }
 
+Report SweepReport() {
+  Report report = test::SampleReport();
+  report.sweep = test::SampleSweep();
+  report.target = test::SampleTarget();
+  return report;
+}
+
+TEST(ReportJson, ASweepAndATargetSurviveARoundTrip) {
+  const std::string first = Written(SweepReport());
+  const Result<Report> read = ReadReportJson(first);
+  ASSERT_TRUE(read.ok()) << read.error().Message();
+  EXPECT_EQ(Written(*read), first);
+  ASSERT_TRUE(read->sweep && read->target);
+  EXPECT_EQ(read->sweep->cells[3].verdict, "failed");
+  EXPECT_EQ(read->sweep->best, 2);
+  EXPECT_FALSE(read->target->arms[0].runs[1].reached);
+  EXPECT_FALSE(read->target->comparisons[0].seconds.high) << "an open end stays open";
+}
+
+TEST(ReportJson, ASweepThatNamesACellItHasNotIsRefused) {
+  Report report = SweepReport();
+  report.sweep->best = 99;
+  EXPECT_THAT(ErrorOf(Written(report)), HasSubstr("a cell which it has not"));
+}
+
 TEST(ReportJson, AComparisonSurvivesARoundTrip) {
   Report report = test::SampleReport();
   report.compare = test::SampleComparison();
@@ -181,6 +206,7 @@ TEST(ReportJson, WritesSamples) {
   Report gate = test::SampleReport();
   gate.gate = test::SampleGate();
   write("gate.json", gate);
+  write("sweep.json", SweepReport());
   write("empty.json", EmptyReport());
   write("not_finite.json", NotFiniteReport());
 }
