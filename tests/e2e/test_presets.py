@@ -53,7 +53,7 @@ def test_naive_has_every_planted_flaw_and_no_other(tmp_path):
     for finding in report["findings"]:
         if finding["rule"] in WITH_A_LINE:
             where = [evidence["where"] for evidence in finding["evidence"] if evidence["where"]]
-            assert where and where[0]["line"] and "train_image" in where[0]["path"], finding
+            assert where and where[0]["line"] and "workloads/" in where[0]["path"], finding
 
 
 def test_tuned_is_clean(tmp_path):

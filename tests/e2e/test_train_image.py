@@ -318,9 +318,9 @@ def test_treatments_override_and_report(data, listener):
     done = train(data, env={**listener, "LOOPSCOPE_TREATMENT": treatment}, amp="off", threads=1)
     applied = {key: (where, old, new) for key, where, old, new in told(done, "applied")}
     assert applied == {
-        "amp": ("workloads/train_image/training.cpp:forward", "off", "bf16"),
-        "optimizer.impl": ("workloads/train_image/optimizers.cpp:step", "single", "fused"),
-        "threads": ("workloads/train_image/training.cpp:threads", "1", "2"),
+        "amp": ("workloads/common/training.cpp:forward", "off", "bf16"),
+        "optimizer.impl": ("workloads/common/optimizers.cpp:step", "single", "fused"),
+        "threads": ("workloads/common/training.cpp:threads", "1", "2"),
         "bias.before_norm": ("workloads/train_image/model.cpp:bias", "on", "off"),
     }
     reasons = dict(told(done, "not-applicable"))

@@ -162,7 +162,7 @@ std::string MissingApplier(const Treatment& treatment, const std::string& stem, 
   if (applier == "environment") return AnyFileHas("profiler/commands", quoted) ? "" : quoted + " in profiler/commands";
   if (applier.starts_with("knob:")) {
     const std::string folder = "workloads/" + applier.substr(5);
-    return AnyFileHas(folder, quoted) ? "" : quoted + " in " + folder;
+    return AnyFileHas(folder, quoted) || AnyFileHas("workloads/common", quoted) ? "" : quoted + " in " + folder;
   }
   return "a meaning for the applier \"" + applier + "\"";
 }

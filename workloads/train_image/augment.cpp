@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 namespace {
 
 constexpr float kMean = 112;  // of the data set's channels, 0 to 255
@@ -66,4 +66,4 @@ void Resample(const Image& image, const Crop& crop, int size, bool channels_last
   }
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

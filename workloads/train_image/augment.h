@@ -1,10 +1,10 @@
 // From a decoded picture to the network's input: crop, resize, flip, uint8 to float, normalisation, in one pass.
 #pragma once
 
+#include "workloads/common/random.h"
 #include "workloads/train_image/jpeg.h"
-#include "workloads/train_image/random.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
 struct Crop {
   float left, top, width, height;  // pixels of the source
@@ -21,4 +21,4 @@ Crop MiddleCrop(const Image& image);
 // size floats to `out`: channels interleaved (height, width, channel) when `channels_last`, else planes.
 void Resample(const Image& image, const Crop& crop, int size, bool channels_last, float* out);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

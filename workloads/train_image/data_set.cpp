@@ -11,11 +11,11 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "workloads/common/random.h"
 #include "workloads/train_image/drawing.h"
 #include "workloads/train_image/jpeg.h"
-#include "workloads/train_image/random.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ fs::path DefaultFolder(const Settings& settings) {
   return root / "loopscope" / ("train_image-" + Parameters(settings));
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

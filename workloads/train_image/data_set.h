@@ -7,7 +7,7 @@
 
 #include "workloads/train_image/settings.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
 enum class Part { kTrain, kValidation };
 
@@ -30,4 +30,4 @@ class DataSet {
 // The folder used without --data: ${XDG_CACHE_HOME:-~/.cache}/loopscope/train_image-<parameters>.
 std::filesystem::path DefaultFolder(const Settings& settings);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "workloads/train_image/random.h"
+#include "workloads/common/random.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 namespace {
 
 using Colour = std::array<float, 3>;  // 0 to 255
@@ -97,4 +97,4 @@ Image Draw(int label, int size, std::uint64_t key) {
   return image;
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -5,7 +5,7 @@
 
 #include "workloads/train_image/jpeg.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
 inline constexpr int kClasses = 10;
 
@@ -13,4 +13,4 @@ inline constexpr int kClasses = 10;
 // come from `key` alone.
 Image Draw(int label, int size, std::uint64_t key);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -10,7 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 namespace {
 
 // libjpeg reports an error by a call that must not return; its C frames are left by longjmp.
@@ -103,4 +103,4 @@ void ReadJpeg(const std::string& path, Image& image) {
   jpeg_destroy_decompress(&decoder);
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

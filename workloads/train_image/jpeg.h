@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
 struct Image {
   int width = 0, height = 0;
@@ -18,4 +18,4 @@ void WriteJpeg(const std::string& path, const Image& image, int quality);
 // Decodes the file into `image`, whose buffer is reused; throws std::runtime_error that names the file.
 void ReadJpeg(const std::string& path, Image& image);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -1,47 +1,11 @@
 #include "workloads/train_image/layers.h"
 
-#include <torch/csrc/autograd/custom_function.h>
-#include <torch/csrc/autograd/engine.h>
-#include <torch/csrc/autograd/variable.h>
-
-#include "workloads/train_image/autocast.h"
-
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 namespace {
 
 bool HasBias(const Settings& settings) {
   return settings.norm == "none" || settings.bias_before_norm;
 }
-
-// A block as an autograd function of its input. Its parameters get their gradients from a backward pass of their own
-// over the recomputed block.
-class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
- public:
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
-                               ResidualBlockImpl* block) {
-    context->save_for_backward({input});
-    context->saved_data["block"] = reinterpret_cast<std::int64_t>(block);
-    context->saved_data["autocast"] = at::autocast::is_autocast_enabled(at::kCPU);
-    return block->forward(input);
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
-    auto* block = reinterpret_cast<ResidualBlockImpl*>(context->saved_data["block"].toInt());
-    const torch::Tensor input = context->get_saved_variables()[0].detach().requires_grad_();
-    const at::AutoGradMode grad(true);
-    torch::Tensor output;
-    {
-      const AutocastScope autocast(context->saved_data["autocast"].toBool());
-      output = block->forward(input);
-    }
-    // Not through torch::autograd::backward: its root would be taken for a loss.
-    torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(output)}, gradients,
-                                                          /*keep_graph=*/false, /*create_graph=*/false,
-                                                          /*accumulate_grad=*/true);
-    return {input.grad(), torch::Tensor()};
-  }
-};
 
 }  // namespace
 
@@ -85,8 +49,4 @@ torch::Tensor ResidualBlockImpl::forward(const torch::Tensor& input) {
   return Relu(output + (shortcut_ ? shortcut_(input) : input), inplace_);
 }
 
-torch::Tensor Recomputed(ResidualBlock block, const torch::Tensor& input) {
-  return RecomputeFunction::apply(input, block.get());
-}
-
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

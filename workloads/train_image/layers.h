@@ -9,7 +9,7 @@
 
 #include "workloads/train_image/settings.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
 torch::Tensor Relu(const torch::Tensor& input, bool inplace);
 
@@ -50,7 +50,4 @@ class ResidualBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(ResidualBlock);
 
-// Runs the block without keeping its activations; backward computes them again. Batch norms see the batch twice.
-torch::Tensor Recomputed(ResidualBlock block, const torch::Tensor& input);
-
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -2,24 +2,10 @@
 
 #include <torch/types.h>
 
+#include "workloads/common/loader_options.h"
 #include "workloads/train_image/augment.h"
 
-namespace loopscope::train_image {
-namespace {
-
-torch::data::DataLoaderOptions Options(const Settings& settings, bool drop_last) {
-  torch::data::DataLoaderOptions options(std::size_t(settings.batch_size));
-  options.workers(std::size_t(settings.workers)).drop_last(drop_last);
-  if (settings.workers > 0) options.max_jobs(std::size_t(settings.workers) * std::size_t(settings.prefetch));
-  return options;
-}
-
-}  // namespace
-
-std::uint64_t Draws::Key(std::size_t index) {
-  return by_sample ? Hash(seed, epoch, index) : Hash(seed, next++);
-}
-
+namespace loopscope::train::image {
 ImageBatches::ImageBatches(const DataSet& data, Part part, const Settings& settings, std::shared_ptr<Draws> draws)
     : data_(data),
       part_(part),
@@ -33,15 +19,15 @@ Batch ImageBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
   const auto count = std::int64_t(indices.size());
   const auto format = channels_last_ ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
   const auto options = torch::TensorOptions().dtype(torch::kFloat).memory_format(format);
-  Batch batch{torch::empty({count, 3, image_size_, image_size_}, options), torch::empty({count}, torch::kLong)};
-  float* image = batch.images.data_ptr<float>();
+  Batch batch{torch::empty({count, 3, image_size_, image_size_}, options), torch::empty({count}, torch::kLong), {}};
+  float* image = batch.inputs.data_ptr<float>();
   auto* label = batch.labels.data_ptr<std::int64_t>();
   for (const std::size_t index : indices) {
     LoadInto(image, index);
     *label++ = data_.label(index);
     image += std::size_t(3) * std::size_t(image_size_) * std::size_t(image_size_);
   }
-  if (!from_buffer_) batch.images = batch.images.clone();
+  if (!from_buffer_) batch.inputs = batch.inputs.clone();
   return batch;
 }
 
@@ -56,11 +42,13 @@ void ImageBatches::LoadInto(float* out, std::size_t index) {
 }
 
 std::unique_ptr<TrainLoader> MakeTrainLoader(const ImageBatches& batches, const Settings& settings) {
-  return torch::data::make_data_loader<torch::data::samplers::RandomSampler>(batches, Options(settings, true));
+  return torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
+      batches, LoaderOptions(settings, settings.batch_size, true));
 }
 
 std::unique_ptr<ValidationLoader> MakeValidationLoader(const ImageBatches& batches, const Settings& settings) {
-  return torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(batches, Options(settings, false));
+  return torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
+      batches, LoaderOptions(settings, settings.batch_size, false));
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

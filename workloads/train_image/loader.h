@@ -6,30 +6,15 @@
 #include <torch/data/samplers/random.h>
 #include <torch/data/samplers/sequential.h>
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
+#include "workloads/common/draws.h"
+#include "workloads/common/task.h"
 #include "workloads/train_image/data_set.h"
 #include "workloads/train_image/jpeg.h"
 
-namespace loopscope::train_image {
-
-struct Batch {
-  torch::Tensor images;  // float (batch, 3, size, size)
-  torch::Tensor labels;  // int64 (batch)
-};
-
-// Where augmentation draws from. By default all threads share one sequence, so that with several workers the draws
-// depend on who comes first; with `by_sample` they depend on seed, epoch and image alone.
-struct Draws {
-  std::uint64_t seed = 0;
-  bool by_sample = false;
-  std::atomic<std::uint64_t> epoch{0};
-  std::atomic<std::uint64_t> next{0};
-
-  std::uint64_t Key(std::size_t index);
-};
+namespace loopscope::train::image {
 
 // Decodes a batch straight into the buffer of its tensor, or with loader.from_numpy=off into one that is then copied.
 // Each worker has a copy of its own.
@@ -56,4 +41,4 @@ using ValidationLoader = torch::data::StatelessDataLoader<ImageBatches, torch::d
 std::unique_ptr<TrainLoader> MakeTrainLoader(const ImageBatches& batches, const Settings& settings);
 std::unique_ptr<ValidationLoader> MakeValidationLoader(const ImageBatches& batches, const Settings& settings);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

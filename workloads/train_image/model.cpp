@@ -3,9 +3,10 @@
 #include <torch/nn/functional/pooling.h>
 #include <torch/nn/init.h>
 
+#include "workloads/common/recompute.h"
 #include "workloads/train_image/drawing.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 namespace {
 
 struct Size {
@@ -59,7 +60,8 @@ ImageNetworkImpl::ImageNetworkImpl(const Settings& settings)
 torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
   torch::Tensor x = torch::max_pool2d(Relu(stem_(images), inplace_), 3, 2, 1);
   for (ResidualBlock& block : blocks_) {
-    x = recompute_ && is_training() && torch::GradMode::is_enabled() ? Recomputed(block, x) : block(x);
+    auto run = [block](const torch::Tensor& input) mutable { return block(input); };
+    x = recompute_ && is_training() && torch::GradMode::is_enabled() ? Recomputed(run, x) : run(x);
   }
   x = x.flatten(1);
   for (DenseNorm& layer : hidden_) x = layer(x);
@@ -90,4 +92,4 @@ bool ImageNetworkImpl::is_channels_last() const {
   return named_parameters()["stem.conv.weight"].is_contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -5,7 +5,7 @@
 
 #include "workloads/train_image/layers.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
 class ImageNetworkImpl : public torch::nn::Module {
  public:
@@ -31,4 +31,4 @@ class ImageNetworkImpl : public torch::nn::Module {
 };
 TORCH_MODULE(ImageNetwork);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train::image

@@ -1,60 +1,25 @@
-// Everything about a training run that a knob can change, with the program's own defaults.
+// Everything about a training run of train_image that a knob can change, with the program's own defaults.
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include "workloads/common/knobs.h"
+#include "workloads/common/settings.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train::image {
 
-struct Settings {
+struct Settings : CommonSettings {
   int train_images = 768;
   int val_images = 256;
   int source_size = 176;  // pixels; training images on disk
   int image_size = 96;    // pixels; what the network sees
   bool augment = true;
-
-  int workers = 1;
-  int prefetch = 2;  // batches per worker
-  bool persistent = true;
   bool from_numpy = true;
 
-  int batch_size = 32;
-  int accumulate = 1;
-  int epochs = 1000;
-  int eval_every = 1;  // epochs
-  int log_every = 10;  // steps
-  int seed = 1;
-
-  std::string model_size = "medium";
   std::string norm = "batch";
   bool bias_before_norm = true;
-  bool relu_inplace = false;
-  bool checkpoint = false;
   bool channels_last = false;
-  std::string amp = "off";
-
-  std::string optimizer = "adamw";
-  std::string optimizer_impl = "single";
-  double lr = 0.001;
-  std::string lr_scale = "none";
-  std::string schedule = "constant";
-  int schedule_epochs = 10;
-  std::string clip = "none";
-  double clip_limit = 1.0;
-  bool clip_foreach = true;
-  bool set_to_none = true;
-
-  bool eval_no_grad = true;
-  bool loss_detach = true;
-  bool sync_defer = true;
-  bool free_early = true;
-  bool debug = false;
-  bool step_range = false;
-
-  int threads = 1;
-  bool cudnn_benchmark = false;
-  bool tf32 = false;
-  bool deterministic = false;
 };
 
-}  // namespace loopscope::train_image
+// The knobs of these settings, which must outlive them.
+Knobs KnobsOf(Settings& settings);
+
+}  // namespace loopscope::train::image

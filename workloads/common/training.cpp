@@ -1,46 +1,35 @@
-#include "workloads/train_image/training.h"
+#include "workloads/common/training.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/data/worker_exception.h>
 #include <torch/nn/functional/loss.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 
-#include "probes/environment.h"
 #include "probes/loopscope.h"
-#include "workloads/train_image/autocast.h"
-#include "workloads/train_image/batch_stream.h"
-#include "workloads/train_image/checkpoints.h"
-#include "workloads/train_image/model.h"
-#include "workloads/train_image/optimizers.h"
-#include "workloads/train_image/schedule.h"
+#include "workloads/common/autocast.h"
+#include "workloads/common/checkpoints.h"
+#include "workloads/common/optimizers.h"
+#include "workloads/common/ranges.h"
+#include "workloads/common/schedule.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 namespace {
 
 namespace F = torch::nn::functional;
 
 // Process-wide switches; before anything is computed.
-void SetContext(const Settings& settings) {
+void SetContext(const CommonSettings& settings) {
   at::set_num_threads(settings.threads);
   at::globalContext().setBenchmarkCuDNN(settings.cudnn_benchmark);
   at::globalContext().setAllowTF32CuDNN(settings.tf32);
   at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/true);
   torch::manual_seed(std::uint64_t(settings.seed));
-}
-
-std::shared_ptr<Draws> MakeDraws(const Settings& settings) {
-  auto draws = std::make_shared<Draws>();
-  const char* mode = std::getenv(env::kSampleRng);
-  draws->seed = std::uint64_t(settings.seed);
-  draws->by_sample = mode && std::strcmp(mode, "hash") == 0;
-  return draws;
 }
 
 // The labels' share that the scores get right, as a count that stays a tensor.
@@ -54,7 +43,7 @@ struct Score {
 
 class Training {
  public:
-  Training(const TrainingRun& run, const DataSet& data);
+  Training(const TrainingRun& run, std::unique_ptr<Task> task);
   void Run();
 
  private:
@@ -65,16 +54,11 @@ class Training {
   void Update();
   void Log(int epoch, long step_of_epoch);
   Score Evaluate();
-  torch::Tensor Images(const Batch& batch) const;
-  torch::Tensor Scores(const torch::Tensor& images);
+  torch::Tensor Scores(const Batch& batch);
 
   const TrainingRun& run_;
-  const Settings& settings_;
-  std::shared_ptr<Draws> draws_;
-  ImageBatches train_batches_;
-  std::unique_ptr<TrainLoader> train_;
-  std::unique_ptr<ValidationLoader> validation_;
-  ImageNetwork model_;
+  const CommonSettings& settings_;
+  std::unique_ptr<Task> task_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   long batches_per_epoch_;
@@ -86,41 +70,30 @@ class Training {
   std::vector<torch::Tensor> kept_;    // lives until the next step with free.early=off
 };
 
-Training::Training(const TrainingRun& run, const DataSet& data)
+Training::Training(const TrainingRun& run, std::unique_ptr<Task> task)
     : run_(run),
       settings_(run.settings),
-      draws_(MakeDraws(settings_)),
-      train_batches_(data, Part::kTrain, settings_, draws_),
-      train_(MakeTrainLoader(train_batches_, settings_)),
-      validation_(MakeValidationLoader({data, Part::kValidation, settings_, draws_}, settings_)),
-      model_(settings_),
-      parameters_(model_->parameters()),
+      task_(std::move(task)),
+      parameters_(task_->model().parameters()),
       optimizer_(MakeOptimizer(settings_, parameters_)),
-      batches_per_epoch_(settings_.train_images / settings_.batch_size) {}
+      batches_per_epoch_(task_->batches_per_epoch()) {}
 
 void Training::Report() const {
   const auto on = [](bool value) { return std::string(value ? "on" : "off"); };
-  const auto& loader = train_->options();
-  InEffect in_effect{
-      {"loader.workers", std::to_string(loader.workers)},
-      {"batch.size", std::to_string(loader.batch_size)},
-      {"threads", std::to_string(at::get_num_threads())},
-      {"bias.before_norm", on(settings_.norm == "batch" && model_->has_bias_before_norm())},
-      {"channels_last", on(model_->is_channels_last())},
-      {"cudnn.benchmark", on(at::globalContext().benchmarkCuDNN())},
-      {"deterministic", on(at::globalContext().deterministicAlgorithms())},
-  };
-  if (loader.workers > 0) in_effect["loader.prefetch"] = std::to_string(loader.max_jobs / loader.workers);
-  ReportTreatment(run_.treated, settings_, in_effect);
+  InEffect in_effect = task_->ReadBack();
+  in_effect["threads"] = std::to_string(at::get_num_threads());
+  in_effect["cudnn.benchmark"] = on(at::globalContext().benchmarkCuDNN());
+  in_effect["deterministic"] = on(at::globalContext().deterministicAlgorithms());
+  ReportTreatment(run_.treated, run_.knobs, in_effect);
   for (const char* key : {"loader.workers", "batch.size", "threads", "amp", "optimizer", "optimizer.impl", "seed"}) {
     const auto read = in_effect.find(key);
-    Fact(key, (read != in_effect.end() ? read->second : ValueOf(settings_, *FindKnob(key))).c_str());
+    Fact(key, (read != in_effect.end() ? read->second : run_.knobs.Value(key)).c_str());
   }
 }
 
 void Training::Run() {
   int first = 0;
-  if (!run_.checkpoints.empty()) first = Resume(run_.checkpoints, *model_, *optimizer_);
+  if (!run_.checkpoints.empty()) first = Resume(run_.checkpoints, task_->model(), *optimizer_);
   if (first > 0) fmt::print("resumed after epoch {}\n", first);
   updates_ = first * (batches_per_epoch_ / settings_.accumulate);
   Report();
@@ -133,7 +106,7 @@ void Training::Run() {
       fmt::print("epoch {}: validation loss {:.4f} accuracy {:.4f}\n", epoch, score.loss, score.accuracy);
     }
     std::fflush(stdout);
-    if (!run_.checkpoints.empty()) Save(run_.checkpoints, epoch, *model_, *optimizer_);
+    if (!run_.checkpoints.empty()) Save(run_.checkpoints, epoch, task_->model(), *optimizer_);
   }
   fmt::print("final accuracy {:.4f} after {} epochs\n", score.accuracy, settings_.epochs);
 }
@@ -141,16 +114,14 @@ void Training::Run() {
 void Training::TrainEpoch(int epoch) {
   const PhaseRange range("epoch");
   const auto begin = std::chrono::steady_clock::now();
-  model_->train();
-  draws_->epoch = std::uint64_t(epoch);
-  if (!settings_.persistent && batches_ > 0) train_ = MakeTrainLoader(train_batches_, settings_);
+  task_->model().train();
   total_loss_ = torch::zeros({});
-  BatchStream batches(*train_);
+  task_->StartEpoch(epoch);
   long step_of_epoch = 0;
   while (true) {
     std::optional<PhaseRange> step;
     if (settings_.step_range) step.emplace("step");
-    auto batch = batches.Next();
+    auto batch = task_->Next();
     if (!batch) break;
     Step(*std::move(batch));
     Log(epoch, ++step_of_epoch);
@@ -163,19 +134,11 @@ void Training::TrainEpoch(int epoch) {
   std::fflush(stdout);
 }
 
-// With loader.from_numpy=off the loader has copied the batch already; it is copied again, and once more on its way to
-// the dtype and device that it already has.
-torch::Tensor Training::Images(const Batch& batch) const {
-  if (settings_.from_numpy) return batch.images;
-  const torch::Tensor copy = batch.images.clone();
-  return copy.to(torch::kCPU, torch::kFloat, /*non_blocking=*/false, /*copy=*/true);
-}
-
-torch::Tensor Training::Scores(const torch::Tensor& images) {
+torch::Tensor Training::Scores(const Batch& batch) {
   torch::Tensor scores;
   {
     const AutocastScope autocast(settings_.amp == "bf16");
-    scores = model_(images);
+    scores = task_->Scores(batch);
   }
   return scores.to(torch::kFloat);
 }
@@ -191,7 +154,7 @@ void Training::Accumulate(const Batch& batch) {
   torch::Tensor scores;
   {
     const PhaseRange range("forward");
-    scores = Scores(Images(batch));
+    scores = Scores(batch);
     loss_ = F::cross_entropy(scores, batch.labels);
   }
   {
@@ -204,7 +167,7 @@ void Training::Accumulate(const Batch& batch) {
   if (settings_.loss_detach) loss_ = loss_.detach();
   total_loss_ = total_loss_ + loss_;
   if (run_.print_losses) losses_.push_back(loss_.detach());
-  if (!settings_.free_early) kept_ = {batch.images, batch.labels, scores};
+  if (!settings_.free_early) kept_ = {batch.inputs, batch.labels, batch.padding, scores};
 }
 
 void Training::Update() {
@@ -225,24 +188,24 @@ void Training::Log(int epoch, long step_of_epoch) {
 Score Training::Evaluate() {
   const PhaseRange range("evaluation");
   const at::AutoGradMode grad(!settings_.eval_no_grad);
-  model_->eval();
+  task_->model().eval();
   torch::Tensor loss = torch::zeros({}), correct = torch::zeros({}, torch::kLong);
-  BatchStream batches(*validation_);
-  while (const auto batch = batches.Next()) {
-    const torch::Tensor scores = Scores(Images(*batch)).detach();
+  task_->StartEvaluation();
+  while (const auto batch = task_->Next()) {
+    const torch::Tensor scores = Scores(*batch).detach();
     loss += F::cross_entropy(scores, batch->labels, F::CrossEntropyFuncOptions().reduction(torch::kSum));
     correct += Correct(scores, batch->labels);
   }
-  const double images = settings_.val_images;
-  return {loss.item<double>() / images, correct.item<double>() / images};
+  const double samples = double(task_->validation_samples());
+  return {loss.item<double>() / samples, correct.item<double>() / samples};
 }
 
 }  // namespace
 
-void Train(const TrainingRun& run, const DataSet& data) {
+void Train(const TrainingRun& run, const std::function<std::unique_ptr<Task>()>& make) {
   try {
     SetContext(run.settings);
-    Training(run, data).Run();
+    Training(run, make()).Run();
   } catch (const torch::data::WorkerException& error) {
     std::rethrow_exception(error.original_exception);
   } catch (const c10::Error& error) {
@@ -250,4 +213,4 @@ void Train(const TrainingRun& run, const DataSet& data) {
   }
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/train_image/knobs.h"
+#include "workloads/common/knobs.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 // A knob that the treatment has changed, and its value before.
 struct TreatedKnob {
@@ -19,9 +19,9 @@ struct TreatedKnob {
 using InEffect = std::map<std::string, std::string, std::less<>>;
 
 // Applies what the treatment asks for. What cannot be applied is reported as not applicable with the reason.
-std::vector<TreatedKnob> ApplyTreatment(Settings& settings);
+std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs);
 
 // Reports each treated knob: applied with the value read back, or not applicable when that has not changed.
-void ReportTreatment(const std::vector<TreatedKnob>& treated, const Settings& settings, const InEffect& in_effect);
+void ReportTreatment(const std::vector<TreatedKnob>& treated, const Knobs& knobs, const InEffect& in_effect);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

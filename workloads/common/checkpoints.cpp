@@ -1,11 +1,11 @@
-#include "workloads/train_image/checkpoints.h"
+#include "workloads/common/checkpoints.h"
 
 #include <fmt/format.h>
 #include <torch/serialize/archive.h>
 
 #include <stdexcept>
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,4 +55,4 @@ void Save(const fs::path& folder, int epochs, const torch::nn::Module& model,
   fs::rename(saving, path);
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

@@ -1,10 +1,10 @@
-#include "workloads/train_image/schedule.h"
+#include "workloads/common/schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 namespace {
 
 constexpr double kBaseSamples = 32;     // samples per step that `lr` is meant for
@@ -13,7 +13,7 @@ constexpr double kEndDivisor = 10'000;  // and one-cycle ends near zero
 constexpr double kRise = 0.3;           // the share of one-cycle that rises
 constexpr double kWarmup = 0.1;         // the share of warmup-cosine that rises
 
-double Scale(const Settings& settings) {
+double Scale(const CommonSettings& settings) {
   const double ratio = settings.batch_size * settings.accumulate / kBaseSamples;
   if (settings.lr_scale == "linear") return ratio;
   if (settings.lr_scale == "sqrt") return std::sqrt(ratio);
@@ -41,7 +41,7 @@ double WarmupCosine(double share) {
 
 }  // namespace
 
-double LearningRate(const Settings& settings, long step, long steps_per_epoch) {
+double LearningRate(const CommonSettings& settings, long step, long steps_per_epoch) {
   const double peak = settings.lr * Scale(settings);
   const double length = double(settings.schedule_epochs) * double(std::max(1L, steps_per_epoch));
   const double progress = (double(step) + 1) / length;
@@ -52,4 +52,4 @@ double LearningRate(const Settings& settings, long step, long steps_per_epoch) {
   return peak;
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 // SplitMix64's finaliser (Steele, Lea, Flood 2014).
 constexpr std::uint64_t Mix(std::uint64_t bits) {
@@ -33,4 +33,4 @@ class Random {
   std::uint64_t position_ = 0;
 };
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

@@ -1,9 +1,9 @@
 // SGD with momentum on lists of tensors: foreach and fused.
 #pragma once
 
-#include "workloads/train_image/list_adam.h"
+#include "workloads/common/list_adam.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 // torch::optim::SGD without dampening and Nesterov; a momentum buffer starts at zero, so that it begins as the
 // gradient.
@@ -67,4 +67,4 @@ class ListSgd : public torch::optim::SGD {
   bool fused_;
 };
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

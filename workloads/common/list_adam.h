@@ -14,7 +14,7 @@
 
 #include "probes/loopscope.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 using Tensors = std::vector<torch::Tensor>;
 
@@ -141,4 +141,4 @@ class ListAdam : public Kind::Base {
   bool fused_;
 };
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

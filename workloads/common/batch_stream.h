@@ -1,15 +1,16 @@
-// One pass over a DataLoader, batch by batch, with the wait for each inside an NVTX range.
+// Passes over a DataLoader, batch by batch, with the wait for each inside an NVTX range.
 #pragma once
+
+#include <torch/data/iterator.h>
 
 #include <optional>
 #include <utility>
 
-#include "workloads/train_image/loader.h"
-#include "workloads/train_image/ranges.h"
+#include "workloads/common/ranges.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
-template <class Loader>
+template <class Loader, class Batch>
 class BatchStream {
  public:
   explicit BatchStream(Loader& loader) : batch_(loader.begin()), end_(loader.end()) {}
@@ -28,4 +29,4 @@ class BatchStream {
   bool started_ = false;
 };
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

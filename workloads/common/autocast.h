@@ -3,7 +3,7 @@
 
 #include <ATen/autocast_mode.h>
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 // One per outermost forward. The cache of cast weights is emptied on leaving: kept on, it would hold stale weights and
 // freeze training.
@@ -28,4 +28,4 @@ class AutocastScope {
   const bool before_;
 };
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

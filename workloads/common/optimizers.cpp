@@ -1,23 +1,23 @@
-#include "workloads/train_image/optimizers.h"
+#include "workloads/common/optimizers.h"
 
 #include <torch/nn/utils/clip_grad.h>
 
-#include "workloads/train_image/list_adam.h"
-#include "workloads/train_image/list_sgd.h"
+#include "workloads/common/list_adam.h"
+#include "workloads/common/list_sgd.h"
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 namespace {
 
 constexpr double kMomentum = 0.9;
 
 template <class Kind>
-std::unique_ptr<torch::optim::Optimizer> MakeAdam(const Settings& settings, Tensors parameters) {
+std::unique_ptr<torch::optim::Optimizer> MakeAdam(const CommonSettings& settings, Tensors parameters) {
   const typename Kind::Options options(settings.lr);
   if (settings.optimizer_impl == "single") return std::make_unique<typename Kind::Base>(std::move(parameters), options);
   return std::make_unique<ListAdam<Kind>>(std::move(parameters), options, settings.optimizer_impl == "fused");
 }
 
-std::unique_ptr<torch::optim::Optimizer> MakeSgd(const Settings& settings, Tensors parameters) {
+std::unique_ptr<torch::optim::Optimizer> MakeSgd(const CommonSettings& settings, Tensors parameters) {
   const auto options = torch::optim::SGDOptions(settings.lr).momentum(settings.optimizer == "momentum" ? kMomentum : 0);
   if (settings.optimizer_impl == "single") return std::make_unique<torch::optim::SGD>(std::move(parameters), options);
   return std::make_unique<ListSgd>(std::move(parameters), options, settings.optimizer_impl == "fused");
@@ -39,7 +39,7 @@ void ClipNormOfList(const Tensors& gradients, double limit) {
 
 }  // namespace
 
-std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const Settings& settings, Tensors parameters) {
+std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const CommonSettings& settings, Tensors parameters) {
   if (settings.optimizer == "adamw") return MakeAdam<AdamWOfTorch>(settings, std::move(parameters));
   if (settings.optimizer == "adam") return MakeAdam<AdamOfTorch>(settings, std::move(parameters));
   return MakeSgd(settings, std::move(parameters));
@@ -49,7 +49,7 @@ void SetLearningRate(torch::optim::Optimizer& optimizer, double rate) {
   for (auto& group : optimizer.param_groups()) group.options().set_lr(rate);
 }
 
-void Clip(const Settings& settings, const Tensors& parameters) {
+void Clip(const CommonSettings& settings, const Tensors& parameters) {
   if (settings.clip == "none") return;
   const torch::NoGradGuard no_grad;
   const double limit = settings.clip_limit;
@@ -66,4 +66,4 @@ void Clip(const Settings& settings, const Tensors& parameters) {
   }
 }
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

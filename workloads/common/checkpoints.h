@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 // Loads the newest checkpoint of the folder; returns how many epochs it has seen, 0 when there is none. Throws
 // std::runtime_error when it does not fit the model.
@@ -16,4 +16,4 @@ int Resume(const std::filesystem::path& folder, torch::nn::Module& model, torch:
 void Save(const std::filesystem::path& folder, int epochs, const torch::nn::Module& model,
           const torch::optim::Optimizer& optimizer);
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

@@ -1,15 +1,15 @@
 // NVTX ranges around the phases of training. Without a tool that listens they cost a few nanoseconds.
 #pragma once
 
-#ifdef TRAIN_IMAGE_NVTX
+#ifdef TRAIN_NVTX
 #include <nvtx3/nvToolsExt.h>
 #endif
 
-namespace loopscope::train_image {
+namespace loopscope::train {
 
 class PhaseRange {
  public:
-#ifdef TRAIN_IMAGE_NVTX
+#ifdef TRAIN_NVTX
   explicit PhaseRange(const char* name) {
     nvtxRangePushA(name);
   }
@@ -24,4 +24,4 @@ class PhaseRange {
   PhaseRange& operator=(const PhaseRange&) = delete;
 };
 
-}  // namespace loopscope::train_image
+}  // namespace loopscope::train

@@ -1,0 +1,121 @@
+#include "workloads/common/command_line.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "probes/environment.h"
+
+namespace loopscope::train {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr unsigned long long kSeeds = 1ull << 31;
+
+constexpr char kUsage[] = R"(usage: {} [options]
+{}
+
+  --preset NAME       {}
+  --set KEY=VALUE     sets a knob over the preset; may be repeated
+  --list-knobs        prints every knob with its values, default and meaning
+{}  --seed N            the same as --set seed=N; LOOPSCOPE_SEED overrides both
+  --print-losses      prints every training loss with 17 digits, at the end of each epoch
+  --checkpoints DIR   saves a checkpoint to DIR after each epoch and resumes from the newest there
+  --help              prints this
+
+LOOPSCOPE_TREATMENT="key=value;..." sets knobs over everything else.
+)";
+
+struct Options {
+  std::string preset, data, checkpoints;
+  std::vector<std::string> items;
+  bool help = false, list_knobs = false, print_losses = false;
+};
+
+struct UsageError {
+  std::string message;
+};
+
+// The value of the option at `index`, as "--name value" or "--name=value"; none when it is another option.
+std::optional<std::string> ValueOfOption(std::string_view name, const std::vector<std::string>& arguments,
+                                         std::size_t& index) {
+  const std::string& argument = arguments[index];
+  if (argument.starts_with(std::string(name) + "=")) return argument.substr(name.size() + 1);
+  if (argument != name) return std::nullopt;
+  if (index + 1 == arguments.size()) throw UsageError{fmt::format("{} needs a value", name)};
+  return arguments[++index];
+}
+
+Options ParseOptions(const Program& program, const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t index = 0; index < arguments.size(); ++index) {
+    const std::string& argument = arguments[index];
+    if (argument == "--help" || argument == "-h") {
+      options.help = true;
+    } else if (argument == "--list-knobs") {
+      options.list_knobs = true;
+    } else if (argument == "--print-losses") {
+      options.print_losses = true;
+    } else if (const auto preset = ValueOfOption("--preset", arguments, index)) {
+      options.preset = *preset;
+    } else if (const auto item = ValueOfOption("--set", arguments, index)) {
+      options.items.push_back(*item);
+    } else if (const auto seed = ValueOfOption("--seed", arguments, index)) {
+      options.items.push_back("seed=" + *seed);
+    } else if (const auto checkpoints = ValueOfOption("--checkpoints", arguments, index)) {
+      options.checkpoints = *checkpoints;
+    } else if (const auto data = program.data.empty() ? std::nullopt : ValueOfOption("--data", arguments, index)) {
+      options.data = *data;
+    } else {
+      throw UsageError{fmt::format("there is no option \"{}\": --help prints all of them", argument)};
+    }
+  }
+  return options;
+}
+
+void Check(const std::optional<std::string>& error) {
+  if (error) throw UsageError{*error};
+}
+
+void Configure(const Program& program, const Options& options, CommonSettings& settings, const Knobs& knobs) {
+  if (!options.preset.empty()) Check(ApplyPreset(knobs, program.presets, options.preset));
+  for (const std::string& item : options.items) Check(knobs.AssignItem(item));
+  Check(knobs.Conflict());
+  // A launcher's seed may have 64 bits.
+  if (const char* seed = std::getenv(env::kSeed)) settings.seed = int(std::strtoull(seed, nullptr, 10) % kSeeds);
+}
+
+void Run(const Program& program, const Options& options, CommonSettings& settings, const Knobs& knobs) {
+  if (options.help) {
+    return fmt::print(kUsage, program.name, program.summary, DescribePresets(program.presets), program.data);
+  }
+  if (options.list_knobs) return fmt::print("{}", knobs.Describe());
+  Configure(program, options, settings, knobs);
+  TrainingRun run{.settings = settings, .knobs = knobs};
+  run.treated = ApplyTreatment(knobs);
+  run.print_losses = options.print_losses;
+  run.checkpoints = options.checkpoints;
+  program.train(run, options.data);
+}
+
+}  // namespace
+
+int RunProgram(const Program& program, CommonSettings& settings, const Knobs& knobs, int argc, char** argv) {
+  try {
+    Run(program, ParseOptions(program, {argv + 1, argv + argc}), settings, knobs);
+    return 0;
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}: {}\n", program.name, error.message);
+    return kExitUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", program.name, error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace loopscope::train

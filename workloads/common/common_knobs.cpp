@@ -1,0 +1,82 @@
+// The knobs that every program has: what they mean, when they have no effect, when they cannot train.
+#include <fmt/format.h>
+
+#include "workloads/common/knobs.h"
+
+namespace loopscope::train {
+
+std::vector<Knob> CommonKnobs(CommonSettings& settings) {
+  return {
+      {"loader.workers", &settings.workers, "0..64", "common/loader_options.h:loader", "1 2 52",
+       "threads that make batches; 0 = the training thread does it"},
+      {"loader.prefetch", &settings.prefetch, "1..64", "common/loader_options.h:loader", "1",
+       "batches each worker prepares ahead"},
+      {"loader.persistent", &settings.persistent, "", "common/task.h:loader", "2",
+       "keep the workers from epoch to epoch"},
+      {"batch.size", &settings.batch_size, "1..4096", "common/loader_options.h:loader", "18", "samples per batch"},
+      {"accumulate", &settings.accumulate, "1..1024", "common/training.cpp:accumulation", "19",
+       "batches per optimizer step"},
+      {"amp", &settings.amp, "off|bf16", "common/training.cpp:forward", "14", "autocast of the forward pass"},
+      {"threads", &settings.threads, "1..1024", "common/training.cpp:threads", "43", "threads of one operator"},
+      {"debug", &settings.debug, "", "common/training.cpp:backward", "31",
+       "autograd's anomaly detection around each backward"},
+      {"optimizer", &settings.optimizer, "sgd|momentum|adam|adamw", "common/optimizers.cpp:optimizer", "29",
+       "the update rule"},
+      {"optimizer.impl", &settings.optimizer_impl, "single|foreach|fused", "common/optimizers.cpp:step", "28",
+       "one parameter at a time, lists, or one kernel"},
+      {"lr", &settings.lr, "0..100", "common/training.cpp:lr", "-", "base learning rate"},
+      {"lr.scale", &settings.lr_scale, "none|linear|sqrt", "common/schedule.cpp:scale", "46",
+       "how the rate grows with samples per step over 32"},
+      {"schedule", &settings.schedule, "constant|onecycle|cyclic|warmup-cosine", "common/schedule.cpp:schedule", "30",
+       "learning rate over time"},
+      {"schedule.epochs", &settings.schedule_epochs, "1..1000000", "common/schedule.cpp:schedule", "30",
+       "length of the schedule, or of one cycle"},
+      {"clip", &settings.clip, "none|norm|value", "common/optimizers.cpp:clip", "47", "gradient clipping"},
+      {"clip.limit", &settings.clip_limit, "0..1000000", "common/optimizers.cpp:clip", "47",
+       "largest norm or value of a gradient"},
+      {"clip.foreach", &settings.clip_foreach, "", "common/optimizers.cpp:clip", "38",
+       "clip all gradients at once, without reading the norm"},
+      {"grad.set_to_none", &settings.set_to_none, "", "common/training.cpp:zero_grad", "27",
+       "drop gradients between steps; off = fill them with zeros"},
+      {"eval.no_grad", &settings.eval_no_grad, "", "common/training.cpp:evaluation", "33",
+       "evaluate without recording a graph"},
+      {"loss.detach", &settings.loss_detach, "", "common/training.cpp:running loss", "34",
+       "sum up detached losses; off keeps every step's graph"},
+      {"sync.defer", &settings.sync_defer, "", "common/training.cpp:loss", "6 25",
+       "read the loss every log.every steps; off = at each step"},
+      {"free.early", &settings.free_early, "", "common/training.cpp:batch", "35",
+       "free the batch and the outputs before the optimizer's step"},
+      {"log.every", &settings.log_every, "1..1000000", "common/training.cpp:log", "50",
+       "steps between lines of the log"},
+      {"cudnn.benchmark", &settings.cudnn_benchmark, "", "common/training.cpp:context", "10 11",
+       "cuDNN autotuning (no effect on a CPU)"},
+      {"tf32", &settings.tf32, "", "common/training.cpp:context", "15", "TF32 matrix products (no effect on a CPU)"},
+      {"deterministic", &settings.deterministic, "", "common/training.cpp:context", "12",
+       "deterministic algorithms only"},
+      {"step.range", &settings.step_range, "", "common/training.cpp:step", "-",
+       "an NVTX range named step around each optimizer step's work"},
+      {"epochs", &settings.epochs, "1..1000000", "common/training.cpp:epochs", "-", "passes over the training samples"},
+      {"eval_every", &settings.eval_every, "1..1000000", "common/training.cpp:epochs", "-",
+       "epochs between evaluations"},
+      {"seed", &settings.seed, "0..2147483647", "common/training.cpp:seed", "-",
+       "seed of weights, order and random draws"},
+  };
+}
+
+Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
+  if (settings.workers == 0 && (key == "loader.prefetch" || key == "loader.persistent")) {
+    return "the loader has no workers";
+  }
+  if (settings.clip == "none" && key.starts_with("clip.")) return "gradients are not clipped";
+  if (settings.schedule == "constant" && key == "schedule.epochs") return "the learning rate is constant";
+  return std::nullopt;
+}
+
+Knobs::Reason CommonConflict(const CommonSettings& settings, int samples, std::string_view samples_key) {
+  const int per_step = settings.batch_size * settings.accumulate;
+  if (per_step <= samples) return std::nullopt;
+  return fmt::format("an epoch of {} {} has no full step of batch.size x accumulate = {}", samples, samples_key,
+                     per_step);
+}
+
+}  // namespace loopscope::train

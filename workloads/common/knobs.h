@@ -1,0 +1,69 @@
+// The knobs of a training program: one table that parses, prints and explains every setting.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "workloads/common/settings.h"
+
+namespace loopscope::train {
+
+struct Knob {
+  using Setting = std::variant<bool*, int*, double*, std::string*>;
+
+  std::string_view key;      // "loader.workers"
+  Setting setting;           // on/off knobs are bool
+  std::string_view choices;  // "off|bf16" for text, "0..64" for numbers; empty for on/off
+  std::string_view place;    // where it acts, in workloads/: "train_image/augment.cpp:crop"
+  std::string_view rows;     // rows of the table of tricks, "-" for none
+  std::string_view meaning;  // one line
+};
+
+// The setting behind the knob as the text that Knobs::Assign takes.
+std::string ValueOf(const Knob& knob);
+
+// The values a knob takes: "on|off", "off|bf16", "0..64".
+std::string_view ValuesOf(const Knob& knob);
+
+class Knobs {
+ public:
+  using Reason = std::optional<std::string>;
+
+  // `conflict` says why the settings as they are cannot train together, `idle` why a knob has no effect with them.
+  Knobs(std::vector<Knob> knobs, std::function<Reason()> conflict, std::function<Reason(std::string_view key)> idle)
+      : knobs_(std::move(knobs)), conflict_(std::move(conflict)), idle_(std::move(idle)) {}
+
+  const Knob* Find(std::string_view key) const;
+
+  // The value of a knob that there is.
+  std::string Value(std::string_view key) const { return ValueOf(*Find(key)); }
+
+  // Sets the knob; returns what is wrong with the value, if anything, and then changes nothing.
+  Reason Assign(const Knob& knob, std::string_view value) const;
+
+  // Sets "key=value"; returns a message that names the item and what would be right, if anything is wrong.
+  Reason AssignItem(std::string_view item) const;
+
+  Reason Conflict() const { return conflict_(); }
+  Reason Idle(std::string_view key) const { return idle_(key); }
+
+  // The table for --list-knobs, with the settings as they are for defaults.
+  std::string Describe() const;
+
+ private:
+  std::vector<Knob> knobs_;
+  std::function<Reason()> conflict_;
+  std::function<Reason(std::string_view)> idle_;
+};
+
+// The knobs that every program has.
+std::vector<Knob> CommonKnobs(CommonSettings& settings);
+Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key);
+Knobs::Reason CommonConflict(const CommonSettings& settings, int samples, std::string_view samples_key);
+
+}  // namespace loopscope::train

@@ -1,0 +1,51 @@
+#include "workloads/common/presets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace loopscope::train {
+namespace {
+
+constexpr std::string_view kOnly = "only:";
+
+// bfloat16 without these units is emulated and slower than float32.
+bool HasBfloat16Units() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.find("avx512_bf16") != line.npos || line.find("amx_bf16") != line.npos) return true;
+  }
+  return false;
+}
+
+void Tune(const Knobs& knobs, const Presets& presets) {
+  for (const std::string_view item : presets.tuned) knobs.AssignItem(item);
+  knobs.AssignItem(HasBfloat16Units() ? "amp=bf16" : "amp=off");
+}
+
+}  // namespace
+
+std::optional<std::string> ApplyPreset(const Knobs& knobs, const Presets& presets, std::string_view name) {
+  const std::string_view rule = name.starts_with(kOnly) ? name.substr(kOnly.size()) : std::string_view{};
+  const auto planted = [&](const Flaw& flaw) { return rule.empty() ? flaw.in_naive : rule == flaw.rule; };
+  const bool known =
+      name == "naive" || name == "tuned" || (!rule.empty() && std::ranges::any_of(presets.flaws, planted));
+  if (!known) return fmt::format("there is no preset \"{}\": it is one of {}", name, DescribePresets(presets));
+  Tune(knobs, presets);
+  if (name == "tuned") return std::nullopt;
+  for (const Flaw& flaw : presets.flaws) {
+    if (!planted(flaw)) continue;
+    for (const std::string_view item : flaw.items) knobs.AssignItem(item);
+  }
+  return std::nullopt;
+}
+
+std::string DescribePresets(const Presets& presets) {
+  std::string text = "naive, tuned";
+  for (const Flaw& flaw : presets.flaws) text += fmt::format(", {}{}", kOnly, flaw.rule);
+  return text;
+}
+
+}  // namespace loopscope::train

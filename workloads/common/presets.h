@@ -1,0 +1,32 @@
+// Presets: named sets of knobs. tuned has no flaw, naive plants many on top of it, only:<rule> plants one.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/common/knobs.h"
+
+namespace loopscope::train {
+
+// The knobs that plant the flaw a rule looks for, and that rule.
+struct Flaw {
+  std::string_view rule;
+  std::vector<std::string_view> items;  // "debug=on"
+  bool in_naive = true;
+};
+
+struct Presets {
+  std::vector<Flaw> flaws;
+  std::vector<std::string_view> tuned;  // items; amp follows the CPU
+};
+
+// Changes the settings as the preset says; returns a message when there is no such preset.
+std::optional<std::string> ApplyPreset(const Knobs& knobs, const Presets& presets, std::string_view name);
+
+// The names, for --help: "naive, tuned, only:<rule>, ...".
+std::string DescribePresets(const Presets& presets);
+
+}  // namespace loopscope::train

@@ -1,0 +1,86 @@
+#include "workloads/common/recompute.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/custom_class.h>
+
+#include "workloads/common/autocast.h"
+
+namespace loopscope::train {
+namespace {
+
+at::Tensor RandomState() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return generator.get_state();
+}
+
+void SetRandomState(const at::Tensor& state) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_state(state);
+}
+
+// Draws what was drawn when `state` was taken, and leaves the generator as it was.
+class ReplayedDraws {
+ public:
+  explicit ReplayedDraws(const at::Tensor& state) : before_(RandomState()) { SetRandomState(state); }
+  ReplayedDraws(const ReplayedDraws&) = delete;
+  ReplayedDraws& operator=(const ReplayedDraws&) = delete;
+  ~ReplayedDraws() { SetRandomState(before_); }
+
+ private:
+  at::Tensor before_;
+};
+
+// What backward needs to run the block again.
+struct Remembered : torch::CustomClassHolder {
+  Block block;
+  at::Tensor random_state;
+  bool autocast = false;
+};
+
+// A block as an autograd function of its input. Its parameters get their gradients from a backward pass of their own
+// over the recomputed block.
+class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
+                            const c10::intrusive_ptr<Remembered>& remembered) {
+    context->save_for_backward({input});
+    context->saved_data["remembered"] = c10::IValue::make_capsule(remembered);
+    return remembered->block(input);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto capsule = context->saved_data["remembered"].toCapsule();
+    const auto& remembered = static_cast<const Remembered&>(*capsule);
+    const at::Tensor input = context->get_saved_variables()[0].detach().requires_grad_();
+    const at::AutoGradMode grad(true);
+    at::Tensor output;
+    {
+      const AutocastScope autocast(remembered.autocast);
+      const ReplayedDraws draws(remembered.random_state);
+      output = remembered.block(input);
+    }
+    // Not through torch::autograd::backward: its root would be taken for a loss.
+    torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(output)}, gradients,
+                                                          /*keep_graph=*/false, /*create_graph=*/false,
+                                                          /*accumulate_grad=*/true);
+    return {input.grad(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor Recomputed(Block block, const at::Tensor& input) {
+  auto remembered = c10::make_intrusive<Remembered>();
+  remembered->block = std::move(block);
+  remembered->random_state = RandomState();
+  remembered->autocast = at::autocast::is_autocast_enabled(at::kCPU);
+  return RecomputeFunction::apply(input, remembered);
+}
+
+}  // namespace loopscope::train

@@ -1,0 +1,49 @@
+// What a knob can change in every training program here, with the defaults that they share.
+#pragma once
+
+#include <string>
+
+namespace loopscope::train {
+
+struct CommonSettings {
+  int workers = 1;
+  int prefetch = 2;  // batches per worker
+  bool persistent = true;
+
+  int batch_size = 32;
+  int accumulate = 1;
+  int epochs = 1000;
+  int eval_every = 1;  // epochs
+  int log_every = 10;  // steps
+  int seed = 1;
+
+  std::string model_size = "medium";
+  bool relu_inplace = false;
+  bool checkpoint = false;
+  std::string amp = "off";
+
+  std::string optimizer = "adamw";
+  std::string optimizer_impl = "single";
+  double lr = 0.001;
+  std::string lr_scale = "none";
+  std::string schedule = "constant";
+  int schedule_epochs = 10;
+  std::string clip = "none";
+  double clip_limit = 1.0;
+  bool clip_foreach = true;
+  bool set_to_none = true;
+
+  bool eval_no_grad = true;
+  bool loss_detach = true;
+  bool sync_defer = true;
+  bool free_early = true;
+  bool debug = false;
+  bool step_range = false;
+
+  int threads = 1;
+  bool cudnn_benchmark = false;
+  bool tf32 = false;
+  bool deterministic = false;
+};
+
+}  // namespace loopscope::train

@@ -1,0 +1,19 @@
+// What the command line and the environment ask of a training run.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "workloads/common/treatment.h"
+
+namespace loopscope::train {
+
+struct TrainingRun {
+  const CommonSettings& settings;
+  const Knobs& knobs;
+  std::vector<TreatedKnob> treated = {};   // reported once they are in effect
+  bool print_losses = false;               // every step's loss with 17 digits
+  std::filesystem::path checkpoints = {};  // saved to after each epoch, resumed from at the start; empty: neither
+};
+
+}  // namespace loopscope::train

@@ -1,0 +1,52 @@
+#include "workloads/train_image/image_task.h"
+
+#include "workloads/common/loader_options.h"
+
+namespace loopscope::train::image {
+
+ImageTask::ImageTask(const Settings& settings, const DataSet& data)
+    : settings_(settings),
+      draws_(MakeDraws(settings.seed)),
+      train_batches_(data, Part::kTrain, settings, draws_),
+      train_(MakeTrainLoader(train_batches_, settings)),
+      validation_(MakeValidationLoader({data, Part::kValidation, settings, draws_}, settings)),
+      model_(settings) {}
+
+void ImageTask::StartEpoch(int epoch) {
+  draws_->epoch = std::uint64_t(epoch);
+  const bool first = !train_pass_ && !validation_pass_;
+  train_pass_.reset(), validation_pass_.reset();
+  if (!settings_.persistent && !first) train_ = MakeTrainLoader(train_batches_, settings_);
+  train_pass_.emplace(*train_);
+}
+
+void ImageTask::StartEvaluation() {
+  train_pass_.reset();
+  validation_pass_.emplace(*validation_);
+}
+
+std::optional<Batch> ImageTask::Next() {
+  return train_pass_ ? train_pass_->Next() : validation_pass_->Next();
+}
+
+// With loader.from_numpy=off the loader has copied the batch already; it is copied again, and once more on its way to
+// the dtype and device that it already has.
+torch::Tensor ImageTask::Images(const Batch& batch) const {
+  if (settings_.from_numpy) return batch.inputs;
+  const torch::Tensor copy = batch.inputs.clone();
+  return copy.to(torch::kCPU, torch::kFloat, /*non_blocking=*/false, /*copy=*/true);
+}
+
+torch::Tensor ImageTask::Scores(const Batch& batch) {
+  return model_(Images(batch));
+}
+
+InEffect ImageTask::ReadBack() const {
+  const auto on = [](bool value) { return std::string(value ? "on" : "off"); };
+  InEffect in_effect = ReadLoaderBack(train_->options());
+  in_effect["bias.before_norm"] = on(settings_.norm == "batch" && model_->has_bias_before_norm());
+  in_effect["channels_last"] = on(model_->is_channels_last());
+  return in_effect;
+}
+
+}  // namespace loopscope::train::image
