@@ -101,7 +101,7 @@ void Diagnose(const Timeline& timeline, const std::function<std::string(std::str
     report.rules.push_back(RowOf(*analyzers[i], findings[i]));
     for (Finding& finding : findings[i]) {
       if (finding.verdict != Verdict::kFound) continue;
-      finding.treatment_id = treatment_of(finding.rule);
+      if (finding.treatment_id.empty()) finding.treatment_id = treatment_of(finding.rule);
       report.findings.push_back(std::move(finding));
     }
   }

@@ -11,6 +11,7 @@
 #include "probes/preload/ending.h"
 #include "probes/preload/memory.h"
 #include "probes/preload/passes.h"
+#include "probes/preload/processors.h"
 
 namespace loopscope::loop {
 namespace {
@@ -80,8 +81,14 @@ void WriteEpoch(const Passes::Epoch& epoch) noexcept {
 
 void OpenWindow(std::uint64_t time_ns) noexcept {
   WriteMarkAt(time_ns, MarkKind::kMeasureBegin);
+  if (settings.mode == Mode::kTrace) ProcessorsWindowOpens();
   if (!ResetPeak())
     WriteMark(MarkKind::kProbeOff, "peak memory covers the whole run: /proc/self/clear_refs is not writable");
+}
+
+void CloseWindow(std::uint64_t time_ns) noexcept {
+  WriteMarkAt(time_ns, MarkKind::kMeasureEnd, {}, window.measured());
+  ProcessorsWindowCloses();
 }
 
 // Under the lock. Returns whether the run is over.
@@ -90,7 +97,7 @@ bool OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples
   passes.StepEnded(time_ns);
   const WindowActions actions = window.StepEnded(time_ns);
   if (actions.measure_begin) OpenWindow(time_ns);
-  if (actions.measure_end) WriteMarkAt(time_ns, MarkKind::kMeasureEnd, {}, window.measured());
+  if (actions.measure_end) CloseWindow(time_ns);
   return actions.finish;
 }
 
@@ -174,7 +181,7 @@ void ProgramEnds(int status) noexcept {
     const Guard guard;
     clock_choice.Settle(
         [](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) { OneStep(clock, time_ns, samples); });
-    if (window.measuring()) WriteMark(MarkKind::kMeasureEnd, {}, window.measured());
+    if (window.measuring()) CloseWindow(NowNs());
   }
   WriteTotals(status);
   FinishDevices();

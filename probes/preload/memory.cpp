@@ -6,22 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "probes/preload/proc_file.h"
+
 namespace loopscope {
-namespace {
-
-// Reads the start of a small file; returns "" where that fails.
-template <std::size_t N>
-const char* ReadStart(const char* path, char (&into)[N]) noexcept {
-  into[0] = '\0';
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return into;
-  const ssize_t length = read(fd, into, N - 1);
-  into[length > 0 ? length : 0] = '\0';
-  close(fd);
-  return into;
-}
-
-}  // namespace
 
 std::uint64_t ResidentBytes() noexcept {
   char text[128];

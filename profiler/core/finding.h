@@ -46,7 +46,7 @@ struct Finding {
   std::string id;                     // 12 hex digits of hash(rule, relative path, function)
   std::string advice;                 // from the rule's text
   std::vector<CodeExample> examples;  // likewise; at most one per language
-  std::string treatment_id;           // the treatment that cures it; empty when none
+  std::string treatment_id;           // the treatment that cures it, unless the analyzer chose one; empty when none
 
   static Finding CannotTell(std::string reason);
   static Finding NotApplicable(std::string reason);

@@ -97,6 +97,38 @@ constexpr auto kRandomsAndFills = std::to_array<std::string_view>(
      "zeros_like", "ones",     "full",    "ones_like", "fill_",      "full_like",  "new_zeros",
      "new_ones",   "new_full", "arange",  "eye",       "linspace",   "zero_",      "multinomial"});
 
+// PyTorch, torch.use_deterministic_algorithms: those it gives another implementation.
+constexpr auto kScatters = std::to_array<std::string_view>({"scatter",
+                                                            "scatter_",
+                                                            "scatter_add",
+                                                            "scatter_add_",
+                                                            "scatter_reduce",
+                                                            "scatter_reduce_",
+                                                            "gather_backward",
+                                                            "index_add",
+                                                            "index_add_",
+                                                            "index_copy",
+                                                            "index_copy_",
+                                                            "index_put",
+                                                            "index_put_",
+                                                            "_index_put_impl_",
+                                                            "put_",
+                                                            "index_reduce",
+                                                            "embedding_dense_backward",
+                                                            "_embedding_bag_dense_backward",
+                                                            "index_backward",
+                                                            "repeat_interleave",
+                                                            "cumsum",
+                                                            "replication_pad1d_backward",
+                                                            "replication_pad2d_backward",
+                                                            "replication_pad3d_backward",
+                                                            "reflection_pad1d_backward",
+                                                            "upsample_bilinear2d_backward",
+                                                            "index_select_backward"});
+
+constexpr auto kUninitialized = std::to_array<std::string_view>(
+    {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_"});
+
 constexpr auto kAccumulates = std::to_array<std::string_view>({"add", "add_"});
 
 }  // namespace
@@ -128,6 +160,12 @@ bool IsRandomOrFill(std::string_view name) {
 }
 bool IsAccumulate(std::string_view name) {
   return IsAten(name, kAccumulates);
+}
+bool IsScatter(std::string_view name) {
+  return IsAten(name, kScatters);
+}
+bool IsUninitialized(std::string_view name) {
+  return IsAten(name, kUninitialized);
 }
 bool IsBackwardNode(std::string_view name) {
   return name.starts_with("autograd::engine::evaluate_function: ");

@@ -3,6 +3,7 @@
 namespace loopscope {
 namespace {
 
+constexpr std::string_view kCures[] = {"cudnn-autotune-off", "cudnn-retuning"};
 constexpr std::string_view kAppliers[] = {"torch", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
@@ -19,7 +20,7 @@ const Treatment kCudnnBenchmark{
     .exactness = Exactness::kNumeric,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -3,6 +3,7 @@
 namespace loopscope {
 namespace {
 
+constexpr std::string_view kCures[] = {"deterministic-mode"};
 constexpr std::string_view kAppliers[] = {"torch", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
@@ -18,7 +19,7 @@ const Treatment kDeterministic{
     .exactness = Exactness::kNumeric,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -3,7 +3,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"python"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {"on"};

@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kCures[] = {"input-starvation"};
+constexpr std::string_view kCures[] = {"input-starvation", "too-many-workers"};
 constexpr int kMostWorkers = 16;
 constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
 

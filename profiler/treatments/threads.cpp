@@ -3,7 +3,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"environment"};
+constexpr std::string_view kCures[] = {"thread-oversubscription"};
+constexpr std::string_view kAppliers[] = {"environment", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   std::vector<std::string> values{std::to_string(host.cores)};
@@ -20,7 +21,7 @@ const Treatment kThreads{
     .exactness = Exactness::kNumeric,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

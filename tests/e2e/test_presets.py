@@ -19,14 +19,16 @@ RULES = [
     "graph-retained",
     "needless-copy",
 ]
+# Flaws that `naive` does without: they hide or worsen the others.
+FURTHER = ["too-many-workers", "thread-oversubscription", "periodic-stall", "deterministic-mode"]
 # The rules whose evidence is a line of the program; fp32-compute and the optimizer's are facts about the whole loop.
 WITH_A_LINE = {"input-starvation", "host-sync", "bias-before-norm", "grad-in-eval", "graph-retained", "needless-copy"}
 
 
-def diagnose(tmp_path, preset):
+def diagnose(tmp_path, preset, *options):
     report = tmp_path / "report.json"
     done = subprocess.run(
-        [BUILD / "loopscope", "run", "-o", tmp_path / "out", "--json", report, "--quiet", "--",
+        [BUILD / "loopscope", "run", "-o", tmp_path / "out", "--json", report, "--quiet", *options, "--",
          BUILD / "workloads/train_image", "--preset", preset],
         capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -74,6 +76,18 @@ def test_one_planted_flaw_is_found_alone(tmp_path, rule):
         assert rule in {finding["rule"] for finding in report["findings"]}
     else:
         assert found == {rule}
+
+
+@pytest.mark.parametrize("rule", FURTHER)
+def test_a_further_flaw_is_found_alone(tmp_path, rule):
+    # Steps of that many threads take long: fewer of them.
+    few = ["--warmup", "3", "--steps", "20", "--time", "1s"] if rule == "thread-oversubscription" else []
+    report = diagnose(tmp_path, f"only:{rule}", *few)
+    assert above_info(report) == {rule}
+    if rule == "periodic-stall":
+        finding, = [finding for finding in report["findings"] if finding["rule"] == rule]
+        where = finding["evidence"][0]["where"]
+        assert where["path"].endswith("training.cpp") and where["line"] and where["function"] == "LogSpectra"
 
 
 def test_the_parts_of_a_step_sum_to_the_step(tmp_path):

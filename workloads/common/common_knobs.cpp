@@ -48,6 +48,8 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
        "free the batch and the outputs before the optimizer's step"},
       {"log.every", &settings.log_every, "1..1000000", "common/training.cpp:log", "50",
        "steps between lines of the log"},
+      {"log.spectra", &settings.log_spectra, "0..1000000", "common/training.cpp:log", "44",
+       "steps between logs of the layers' largest spectral norm, which takes long; 0 = never"},
       {"cudnn.benchmark", &settings.cudnn_benchmark, "", "common/training.cpp:context", "10 11",
        "cuDNN autotuning (no effect on a CPU)"},
       {"tf32", &settings.tf32, "", "common/training.cpp:context", "15", "TF32 matrix products (no effect on a CPU)"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace loopscope::train {
 namespace {
@@ -26,6 +27,12 @@ void Tune(const Knobs& knobs, const Presets& presets) {
 }
 
 }  // namespace
+
+Flaw TooManyThreads() {
+  const auto processors = std::max(1u, std::thread::hardware_concurrency());
+  static const std::string item = fmt::format("threads={}", processors + (processors + 1) / 2);
+  return {"thread-oversubscription", {item}, /*in_naive=*/false};
+}
 
 std::optional<std::string> ApplyPreset(const Knobs& knobs, const Presets& presets, std::string_view name) {
   const std::string_view rule = name.starts_with(kOnly) ? name.substr(kOnly.size()) : std::string_view{};

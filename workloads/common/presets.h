@@ -18,6 +18,9 @@ struct Flaw {
   bool in_naive = true;
 };
 
+// Of thread-oversubscription: half as many threads again as there are processors. Far more would take minutes a step.
+Flaw TooManyThreads();
+
 struct Presets {
   std::vector<Flaw> flaws;
   std::vector<std::string_view> tuned;  // items; amp follows the CPU

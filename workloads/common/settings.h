@@ -13,8 +13,9 @@ struct CommonSettings {
   int batch_size = 32;
   int accumulate = 1;
   int epochs = 1000;
-  int eval_every = 1;  // epochs
-  int log_every = 10;  // steps
+  int eval_every = 1;   // epochs
+  int log_every = 10;   // steps
+  int log_spectra = 0;  // steps; 0: never
   int seed = 1;
 
   std::string model_size = "medium";

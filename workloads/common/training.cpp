@@ -2,11 +2,13 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/linalg_svdvals.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/data/worker_exception.h>
 #include <torch/nn/functional/loss.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>
@@ -53,6 +55,7 @@ class Training {
   void Accumulate(const Batch& batch);
   void Update();
   void Log(int epoch, long step_of_epoch);
+  void LogSpectra();
   Score Evaluate();
   torch::Tensor Scores(const Batch& batch);
 
@@ -85,7 +88,8 @@ void Training::Report() const {
   in_effect["cudnn.benchmark"] = on(at::globalContext().benchmarkCuDNN());
   in_effect["deterministic"] = on(at::globalContext().deterministicAlgorithms());
   ReportTreatment(run_.treated, run_.knobs, in_effect);
-  for (const char* key : {"loader.workers", "batch.size", "threads", "amp", "optimizer", "optimizer.impl", "seed"}) {
+  for (const char* key :
+       {"loader.workers", "batch.size", "threads", "amp", "optimizer", "optimizer.impl", "seed", "loader.persistent"}) {
     const auto read = in_effect.find(key);
     Fact(key, (read != in_effect.end() ? read->second : run_.knobs.Value(key)).c_str());
   }
@@ -178,11 +182,22 @@ void Training::Update() {
 }
 
 void Training::Log(int epoch, long step_of_epoch) {
+  if (settings_.log_spectra > 0 && batches_ % settings_.log_spectra == 0) LogSpectra();
   const bool shown = step_of_epoch % settings_.log_every == 0;
   if (shown || !settings_.sync_defer) shown_loss_ = loss_.item<double>();
   if (!shown) return;
   fmt::print("epoch {} step {}/{} loss {:.4f}\n", epoch, step_of_epoch, batches_per_epoch_, shown_loss_);
   std::fflush(stdout);
+}
+
+void Training::LogSpectra() {
+  const torch::NoGradGuard no_grad;
+  double largest = 0;
+  for (const torch::Tensor& parameter : parameters_) {
+    if (parameter.dim() < 2) continue;
+    largest = std::max(largest, at::linalg_svdvals(parameter.flatten(1)).max().item<double>());
+  }
+  fmt::print("largest spectral norm {:.4f}\n", largest);
 }
 
 Score Training::Evaluate() {

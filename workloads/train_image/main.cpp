@@ -19,6 +19,11 @@ const Presets kPresets = {
             {"grad-in-eval", {"eval.no_grad=off"}},
             {"graph-retained", {"loss.detach=off"}},
             {"needless-copy", {"loader.from_numpy=off"}},
+            // They would hide or worsen those above.
+            {"too-many-workers", {"loader.workers=16"}, /*in_naive=*/false},
+            {"periodic-stall", {"log.spectra=10"}, /*in_naive=*/false},
+            {"deterministic-mode", {"deterministic=on"}, /*in_naive=*/false},
+            TooManyThreads(),
         },
     .tuned = {"loader.workers=1", "loader.prefetch=4", "sync.defer=on", "debug=off", "bias.before_norm=off",
               "grad.set_to_none=on", "eval.no_grad=on", "optimizer.impl=fused", "loss.detach=on",

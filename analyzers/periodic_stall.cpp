@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kTimesMedian = 3;        // a step over that is a stall
+constexpr std::size_t kMinStalls = 3;     // two have one distance, and any one is regular
+constexpr double kMinAlike = 2.0 / 3;     // of the distances are the same, and of the stalls have the same cause
+constexpr double kDistanceSlack = 0.05;   // of a distance; under 20 steps it must be exact
+constexpr double kMinSharePct = 2;        // of the steps' work
+constexpr std::size_t kMostCauses = 3;    // told in the evidence
+constexpr double kMinCauseShare = 0.1;    // of the stalls' excess
+constexpr std::int64_t kMinGapNs = 1000;  // between two events; what is shorter belongs to the probe
+
+// What the training thread did in a step, in ns by name: outermost operators and ranges, and the time between them.
+using Doings = std::map<std::string, std::int64_t>;
+
+// A step without waiting for its loader, which is another rule's.
+std::int64_t OwnNs(const Step& step) {
+  return step.time.length() - step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
+}
+
+class Stalls {
+ public:
+  explicit Stalls(const Timeline& timeline) : timeline_(timeline) { Find(); }
+
+  // Steps that took long at a regular distance; empty when there are none.
+  const std::vector<std::uint32_t>& indices() const { return indices_; }
+  double median_ns() const { return median_ns_; }
+  std::int64_t distance() const { return distance_; }
+
+  double ExcessNs(std::uint32_t index) const {
+    return static_cast<double>(OwnNs(timeline_.steps()[index])) - median_ns_;
+  }
+
+ private:
+  void Find() {
+    std::vector<std::int64_t> lengths;
+    for (const std::uint32_t index : timeline_.steady()) lengths.push_back(OwnNs(timeline_.steps()[index]));
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    median_ns_ = static_cast<double>(*middle);
+    for (const std::uint32_t index : timeline_.steady()) {
+      const auto own_ns = static_cast<double>(OwnNs(timeline_.steps()[index]));
+      if (own_ns > kTimesMedian * median_ns_) indices_.push_back(index);
+    }
+    if (!Regular()) indices_.clear();
+  }
+
+  bool Regular() {
+    if (indices_.size() < kMinStalls) return false;
+    std::vector<std::int64_t> distances;
+    for (std::size_t i = 1; i < indices_.size(); ++i) distances.push_back(indices_[i] - indices_[i - 1]);
+    std::ranges::sort(distances);
+    distance_ = distances[distances.size() / 2];
+    const auto slack = static_cast<std::int64_t>(kDistanceSlack * static_cast<double>(distance_));
+    const auto alike = std::ranges::count_if(
+        distances, [&](std::int64_t one) { return one >= distance_ - slack && one <= distance_ + slack; });
+    return static_cast<double>(alike) >= kMinAlike * static_cast<double>(distances.size()) && alike >= 2;
+  }
+
+  const Timeline& timeline_;
+  std::vector<std::uint32_t> indices_;
+  double median_ns_ = 0;
+  std::int64_t distance_ = 0;
+};
+
+// Names what a step's time went to, and remembers where the longest of each name was called.
+class Causes {
+ public:
+  explicit Causes(const Timeline& timeline) : timeline_(timeline) {}
+
+  Doings Of(const Step& step) {
+    Doings doings;
+    std::int64_t done_to = step.time.start_ns;
+    std::string last = "the step's begin";
+    EventRef last_ref{kNone, kNone};
+    const auto gap = [&](std::int64_t until, EventRef next) {
+      if (until - done_to < kMinGapNs) return;
+      const std::string name = fmt::format("code outside any operator after {}", last);
+      Note(doings, name, until - done_to, Exists(last_ref) ? last_ref : next);
+    };
+    timeline_.ForEach(timeline_.training_thread(), step.time, [&](EventRef ref) {
+      const Event& event = timeline_.event(ref);
+      if (event.start_ns < done_to || event.is_range(RangeCategory::kLoader) || IsFrame(event)) return;
+      gap(event.start_ns, ref);
+      last = timeline_.name(ref);
+      last_ref = ref;
+      const std::int64_t end_ns = std::min(event.end_ns, step.time.end_ns);
+      Note(doings, last, end_ns - event.start_ns, ref);
+      done_to = end_ns;
+    });
+    gap(step.time.end_ns, {kNone, kNone});
+    return doings;
+  }
+
+  std::optional<Where> PlaceOf(const std::string& name) const {
+    const auto found = places_.find(name);
+    const Where* where =
+        found == places_.end() || !Exists(found->second.ref) ? nullptr : timeline_.where(found->second.ref);
+    return where ? std::optional(*where) : std::nullopt;
+  }
+
+ private:
+  struct Longest {
+    std::int64_t ns = 0;
+    EventRef ref{kNone, kNone};
+  };
+
+  // A range around much of the loop, such as the program's own "epoch" or "forward": what is inside tells more.
+  static bool IsFrame(const Event& event) {
+    return event.is_range(RangeCategory::kUser) || event.is_range(RangeCategory::kForward) ||
+           event.is_range(RangeCategory::kModule);
+  }
+
+  // Places are taken in few steps only: the longest whose place is known stands.
+  void Note(Doings& doings, const std::string& name, std::int64_t ns, EventRef ref) {
+    doings[name] += ns;
+    Longest& longest = places_[name];
+    const bool known = Exists(ref) && timeline_.where(ref) != nullptr;
+    const bool had = Exists(longest.ref) && timeline_.where(longest.ref) != nullptr;
+    if ((known && !had) || (known == had && ns > longest.ns)) longest = {ns, ref};
+  }
+
+  const Timeline& timeline_;
+  std::map<std::string, Longest> places_;
+};
+
+struct Cause {
+  std::string name;
+  double excess_ns = 0;     // over all stalls, beyond an ordinary step's
+  std::uint64_t first = 0;  // stalls of which it is the largest part
+};
+
+std::vector<Cause> CausesOf(const Timeline& timeline, const Stalls& stalls, Causes& causes) {
+  const std::set<std::uint32_t> stalled(stalls.indices().begin(), stalls.indices().end());
+  Doings usual;
+  std::size_t ordinary = 0;
+  for (const std::uint32_t index : timeline.steady()) {
+    if (stalled.contains(index)) continue;
+    ++ordinary;
+    for (const auto& [name, ns] : causes.Of(timeline.steps()[index])) usual[name] += ns;
+  }
+  std::map<std::string, Cause> by_name;
+  for (const std::uint32_t index : stalls.indices()) {
+    Cause* first = nullptr;
+    double most = 0;
+    for (const auto& [name, ns] : causes.Of(timeline.steps()[index])) {
+      const auto known = usual.find(name);
+      const double mean = known == usual.end() ? 0 : static_cast<double>(known->second) / static_cast<double>(ordinary);
+      Cause& cause = by_name[name];
+      cause.name = name;
+      cause.excess_ns += static_cast<double>(ns) - mean;
+      if (static_cast<double>(ns) - mean > most) {
+        most = static_cast<double>(ns) - mean;
+        first = &cause;
+      }
+    }
+    if (first != nullptr) ++first->first;
+  }
+  std::vector<Cause> ordered;
+  for (auto& [name, cause] : by_name) ordered.push_back(std::move(cause));
+  std::ranges::sort(ordered, std::greater(), &Cause::excess_ns);
+  return ordered;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const Stalls stalls(timeline);
+  double excess_ns = 0;
+  for (const std::uint32_t index : stalls.indices()) excess_ns += stalls.ExcessNs(index);
+  const double ms = PerStep(timeline, excess_ns / 1e6);
+  if (stalls.indices().empty() || SharePct(timeline, ms) < kMinSharePct) return {};
+  Causes causes(timeline);
+  const std::vector<Cause> found = CausesOf(timeline, stalls, causes);
+  const auto count = stalls.indices().size();
+  // A machine that was busy elsewhere stalls whatever runs: the same work must be behind them.
+  if (found.empty() || static_cast<double>(found.front().first) < kMinAlike * static_cast<double>(count)) return {};
+  const double each_ms = excess_ns / 1e6 / static_cast<double>(count);
+  Finding finding = Costing(timeline, ms,
+                            fmt::format("every {} steps one takes {} longer than the others: {} per step ({})",
+                                        stalls.distance(), MsText(each_ms), MsText(ms), ShareText(timeline, ms)));
+  for (const Cause& cause : found) {
+    if (finding.evidence.size() == kMostCauses || cause.excess_ns < kMinCauseShare * excess_ns) break;
+    finding.evidence.push_back({fmt::format("{} more in {} than in an ordinary step",
+                                            MsText(cause.excess_ns / 1e6 / static_cast<double>(count)), cause.name),
+                                count, causes.PlaceOf(cause.name)});
+  }
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kPeriodicStall;
+const Analyzer kPeriodicStall{
+    .id = "periodic-stall", .question = "Does a step take much longer now and then?", .run = Run};
+
+}  // namespace loopscope

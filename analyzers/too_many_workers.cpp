@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzers/evidence.h"
+#include "analyzers/processors.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinDelayPct = 5;  // of the step, in which the training thread waits for a processor
+constexpr double kMinStartPct = 5;  // of an epoch, in which it waits for workers that start
+
+// More workers than processors, and training waits for one.
+std::optional<Finding> Crowded(const Timeline& timeline, std::int64_t workers) {
+  const int cores = timeline.trace().run.cores;
+  const auto processors = ProcessorsOf(timeline);
+  if (!processors || cores <= 0 || workers * processors->ranks_here <= cores) return std::nullopt;
+  const double ms = processors->own_delay_ms;
+  if (SharePct(timeline, ms) < kMinDelayPct) return std::nullopt;
+  Finding finding = Costing(
+      timeline, ms,
+      fmt::format("{}{} compete with training for {}: the training thread waits {} per step for one ({})",
+                  Counted(static_cast<std::uint64_t>(workers), "loader worker"),
+                  processors->ranks_here > 1 ? fmt::format(" of each of {} ranks", processors->ranks_here) : "",
+                  Counted(static_cast<std::uint64_t>(cores), "processor"), MsText(ms), ShareText(timeline, ms)));
+  finding.evidence.push_back({fmt::format("ready without a processor for {} of each step, of which {:.0f} % because of "
+                                          "the program itself",
+                                          MsText(processors->delay_ms), 100 * processors->own_share),
+                              static_cast<std::uint64_t>(workers), std::nullopt});
+  return finding;
+}
+
+// What the first batch of an epoch is waited for beyond any other.
+struct Starts {
+  double extra_ms = 0;
+  std::uint64_t epochs = 0;
+};
+
+// The loader's start is in no range: it lies between the mark and the first batch.
+std::int64_t FirstBatchNs(const Timeline& timeline, const Mark& start, const Step& step) {
+  std::int64_t first_ns = 0;
+  timeline.ForEach(timeline.training_thread(), {start.time_ns, step.time.end_ns}, [&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (first_ns == 0 && event.is_range(RangeCategory::kLoader)) first_ns = event.end_ns - start.time_ns;
+  });
+  return first_ns;
+}
+
+Starts MeasureStarts(const Timeline& timeline) {
+  Starts starts;
+  const Trace& trace = timeline.trace();
+  const std::uint32_t pid = trace.threads[timeline.training_thread()].pid;
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind != MarkKind::kEpochStart || trace.threads[mark.thread].pid != pid) continue;
+    const int index = timeline.step_at(mark.time_ns);
+    if (index < 0 || timeline.steps()[static_cast<std::size_t>(index)].warmup) continue;
+    const std::int64_t first_ns = FirstBatchNs(timeline, mark, timeline.steps()[static_cast<std::size_t>(index)]);
+    if (first_ns == 0) continue;
+    starts.extra_ms += std::max(0.0, Ms(first_ns) - timeline.part_ms(Part::kLoaderWait));
+    ++starts.epochs;
+  }
+  return starts;
+}
+
+// Workers that are started anew for each epoch.
+std::optional<Finding> Restarted(const Timeline& timeline) {
+  const auto& facts = timeline.trace().facts;
+  const auto persistent = facts.find("loader.persistent");
+  if (persistent == facts.end() || persistent->second != "off") return std::nullopt;
+  const std::uint64_t steps = timeline.steps_per_epoch();
+  const Starts starts = MeasureStarts(timeline);
+  if (starts.epochs == 0 || steps == 0) {
+    return Finding::CannotTell("no start of an epoch was in the window, so what its workers' start costs is unknown");
+  }
+  const double each_ms = starts.extra_ms / static_cast<double>(starts.epochs);
+  const double ms = each_ms / static_cast<double>(steps);
+  if (SharePct(timeline, ms) < kMinStartPct) return std::nullopt;
+  Finding finding =
+      Costing(timeline, ms,
+              fmt::format("the loader's workers start anew with each epoch: {} each time, {} per step ({})",
+                          MsText(each_ms), MsText(ms), ShareText(timeline, ms)));
+  finding.treatment_id = "loader.persistent";
+  finding.per_epoch = true;
+  finding.evidence.push_back(
+      {fmt::format("{} started, {} long", Counted(starts.epochs, "epoch"), Counted(steps, "step")), starts.epochs,
+       std::nullopt});
+  return finding;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const auto workers = NumberFact(timeline.trace(), "loader.workers");
+  if (!workers) return {Finding::CannotTell("the trace does not tell how many workers the loader has")};
+  if (*workers <= 0) return {};
+  if (auto found = Crowded(timeline, *workers)) return {*found};
+  if (auto found = Restarted(timeline)) return {*found};
+  return {};
+}
+
+}  // namespace
+
+extern const Analyzer kTooManyWorkers;
+const Analyzer kTooManyWorkers{
+    .id = "too-many-workers", .question = "Do the loader's workers cost training more than they bring?", .run = Run};
+
+}  // namespace loopscope
