@@ -149,8 +149,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
                             fmt::format("{:.0f} biases per step are added and then removed by a batch norm", biases));
   finding.severity = std::max(finding.severity, Severity::kLow);
   finding.evidence = matches.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("a layer with bias goes straight into a training batch norm, {:.0f} times per step",
-                       static_cast<double>(site.count) / steps);
+    return fmt::format("a layer with bias goes straight into a training batch norm, {}",
+                       TimesPerStep(static_cast<double>(site.count) / steps));
   });
   finding.evidence.push_back(
       {fmt::format("at most {} per step: one pass over each output for the biases' gradients, and their share of the "

@@ -77,7 +77,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                             fmt::format("tensors are made on the host and copied to the GPU: {} per step ({})",
                                         MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("made and copied {:.3g} times per step, {}", PerStep(timeline, static_cast<double>(site.count)),
+    return fmt::format("made and copied {}, {}", TimesPerStep(PerStep(timeline, static_cast<double>(site.count))),
                        MsText(PerStep(timeline, site.ms)));
   });
   return {finding};

@@ -134,6 +134,11 @@ std::string MsText(double ms) {
   return fmt::format("{:.2f} s", ms / 1e3);
 }
 
+std::string TimesPerStep(double times) {
+  const std::string text = fmt::format("{:.3g}", times);
+  return text == "1" ? "once per step" : text + " times per step";
+}
+
 std::string Counted(std::uint64_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }

@@ -86,6 +86,9 @@ inline double PerStep(const Timeline& timeline, double total) {
   return total / static_cast<double>(timeline.steady().size());
 }
 
+// "once per step", "0.83 times per step".
+std::string TimesPerStep(double times);
+
 // "12.3 ms", "0.41 ms", "85 us": three digits that a person reads.
 std::string MsText(double ms);
 

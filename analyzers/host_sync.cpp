@@ -95,14 +95,14 @@ std::vector<Finding> JudgeDevice(const Timeline& timeline) {
   const double ms = PerStep(timeline, sites.ms());
   if (sites.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
   const double count = PerStep(timeline, static_cast<double>(sites.count()));
-  Finding finding =
-      Costing(timeline, ms,
-              fmt::format("the host waits for the GPU {:.3g} times per step; the GPU then idles for {} ({})", count,
-                          MsText(ms), ShareText(timeline, ms)));
+  Finding finding = Costing(timeline, ms,
+                            fmt::format("the host waits for the GPU {}; the GPU then idles for {} ({})",
+                                        TimesPerStep(count), MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
     const auto name = names.find(site.where);
-    return fmt::format("{} {:.3g} times per step, GPU idle {} after it", name == names.end() ? "a wait" : name->second,
-                       PerStep(timeline, static_cast<double>(site.count)), MsText(PerStep(timeline, site.ms)));
+    return fmt::format("{} {}, GPU idle {} after it", name == names.end() ? "a wait" : name->second,
+                       TimesPerStep(PerStep(timeline, static_cast<double>(site.count))),
+                       MsText(PerStep(timeline, site.ms)));
   });
   return {finding};
 }
@@ -120,15 +120,16 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   reads.sites.DropRarerThan(kMinReadsPerStep * static_cast<double>(timeline.steady().size()));
   if (reads.sites.empty()) return {};
-  const auto per_step = [&](std::uint64_t count) { return PerStep(timeline, static_cast<double>(count)); };
+  const auto per_step = [&](std::uint64_t count) {
+    return TimesPerStep(PerStep(timeline, static_cast<double>(count)));
+  };
   Finding finding;
   finding.severity = Severity::kInfo;
-  finding.title = fmt::format(
-      "values are read back to the host {:.3g} times per step: free on a CPU, but a GPU would be waited for each time",
-      per_step(reads.sites.count()));
-  finding.evidence = reads.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("reads a value back {:.3g} times per step", per_step(site.count));
-  });
+  finding.title =
+      fmt::format("values are read back to the host {}: free on a CPU, but a GPU would be waited for each time",
+                  per_step(reads.sites.count()));
+  finding.evidence = reads.sites.Describe(
+      [&](const CallSites::Site& site) { return fmt::format("reads a value back {}", per_step(site.count)); });
   return {finding};
 }
 

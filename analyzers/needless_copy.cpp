@@ -239,8 +239,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (SharePct(timeline, ms) < kMinSharePct) return WhyUnsure(timeline, found);
   const auto text = [&](std::string_view thread) {
     return [=](const CallSites::Site& site) {
-      return fmt::format("copies a batch on {}, {:.2g} times per step, {}", thread,
-                         static_cast<double>(site.count) / steps, MsText(site.ms / steps));
+      return fmt::format("copies a batch on {}, {}, {}", thread, TimesPerStep(static_cast<double>(site.count) / steps),
+                         MsText(site.ms / steps));
     };
   };
   finding.evidence = found.training.Describe(text("the training thread"));
