@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Measures the tricks of tests/tricks/table.py that this machine can measure, keeps the figures in docs/tricks.json with the
+commands they came from, and writes docs/tricks.md.
+
+Usage: refresh_tricks.py [--build DIR] [--render] [ROW ...]    all rows, some rows, or only the page anew
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from tricks.table import TRICKS  # noqa: E402
+
+FIGURES, PAGE = ROOT / "docs/tricks.json", ROOT / "docs/tricks.md"
+BUDGET = "60s"
+PROVE = ["prove", "--blocks", "8", "--budget", BUDGET, "--min-window", "0.5s"]
+TARGET = ["prove", "--budget", "150s"]
+SWEEPS = {3: (["sweep", "loader.workers=0,1,2,4", "loader.pin_memory=0,1", "--loader-only", "--budget", "100s"],
+              ["--preset", "tuned"])}
+
+
+def command_of(trick):
+    """What measures the row, as it is typed in the build's folder's parent; None where nothing does."""
+    program = ["--", f"build/workloads/{trick.program}", *trick.arguments()]
+    if trick.metric == "sweep":
+        words, arguments = SWEEPS[trick.number]
+        return [*words, "--", program[1], *arguments]
+    if trick.metric == "found":
+        return ["run", *program]
+    if trick.metric == "target":
+        return [*TARGET, "--target", "accuracy=0.9", "--only", trick.treatment, *trick.options, "--", program[1],
+                "--preset", "tuned", *program[2:]]
+    if not trick.treatment:
+        return ["run", *program]
+    return [*PROVE, "--only", trick.treatment, *trick.options, *program]
+
+
+def typed(command):
+    return "loopscope " + shlex.join(command)
+
+
+def report_of(build, command, folder):
+    report = folder / "report.json"
+    split = command.index("--")
+    words = [str(build / word.removeprefix("build/")) if word.startswith("build/") else word for word in command]
+    done = subprocess.run([build / "loopscope", *words[:split], "--quiet", "-o", folder / "out", "--json", report, *words[split:]],
+                          capture_output=True, text=True, timeout=1200, cwd=folder)
+    if not report.exists():
+        raise RuntimeError(f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return json.loads(report.read_text())
+
+
+def measure(build, trick):
+    command = command_of(trick)
+    with tempfile.TemporaryDirectory(prefix="loopscope-tricks-") as folder:
+        report = report_of(build, command, pathlib.Path(folder))
+    host = report["run"]["host"]
+    figure = {"command": typed(command), "host": f"{host['cpu']}, {host['cores']} cores"}
+    if trick.metric == "sweep":
+        return figure | {"sweep": report["sweep"]}
+    if report.get("trials"):
+        kept = ("treatment", "value", "speedup", "ci95", "n", "verdict", "metric", "peak_bytes", "reason", "target", "live")
+        return figure | {"trials": [{key: row[key] for key in kept if key in row} for row in report["trials"]]}
+    found = [one for one in report["findings"] if one["rule"] == trick.rule]
+    found += [one for one in (report.get("rank_findings") or []) if one["rule"] == trick.rule]
+    if not found:
+        raise RuntimeError(f"{trick.rule} was not found")
+    return figure | {"finding": {key: found[0][key] for key in ("title", "severity", "cost_ms_per_step", "cost_pct")}}
+
+
+def interval(row):
+    return f"{row['speedup']:.2f}x [{row['ci95'][0]:.2f}, {row['ci95'][1]:.2f}], n={row['n']}"
+
+
+def trial_text(row):
+    name = f"`{row['treatment']}={row['value']}`"
+    if row["speedup"] is None:
+        return f"{name}: {row['verdict']}, {row['reason']}"
+    text = f"{name}: {interval(row)}, {row['verdict']}"
+    if row.get("metric") == "epoch-boundary":
+        text += ", of the epoch boundary"
+    peak = row.get("peak_bytes") or {}
+    if row.get("metric") == "peak-memory" and peak.get("baseline"):
+        text += f"; peak memory {peak['baseline'] / 1e6:.0f} to {peak['treated'] / 1e6:.0f} MB"
+    return text
+
+
+def measured_text(trick, figure):
+    if trick.needs:
+        return f"needs {'a GPU' if trick.needs == 'GPU' else 'two GPUs'}: `{typed(gpu_command(trick))}`"
+    if figure is None:
+        return ""
+    if "finding" in figure:
+        return f"found: {figure['finding']['title']}"
+    if "sweep" in figure:
+        return sweep_text(figure["sweep"])
+    return "; ".join(trial_text(row) for row in figure["trials"])
+
+
+def sweep_text(sweep):
+    best = sweep["cells"][sweep["best"]] if isinstance(sweep.get("best"), int) else None
+    return f"best of {len(sweep['cells'])} cells: {best['name'] if best else 'none is better than its neighbours'}"
+
+
+def gpu_command(trick):
+    treatment = ["--only", trick.treatment] if trick.treatment else []
+    return ["prove", *treatment, "--", "python", "train.py"] if treatment else ["run", "--", "python", "train.py"]
+
+
+def cell(text):
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
+
+def page(figures):
+    hosts = sorted({one["host"] for one in figures.values()})
+    lines = ["# Every trick, measured", "",
+             "The tricks of the documents that Loopscope draws on, the rule that finds each missing, the treatment that brings it, and",
+             "what it brought to the reference programs with that one flaw planted" + (f" ({'; '.join(hosts)})." if hosts else "."),
+             "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. What the documents claim was",
+             "measured on their machines and tasks: a comparison, not a target.", "",
+             "| # | trick | documents | rule | measured here | the documents' figure |", "|---|---|---|---|---|---|"]
+    for trick in TRICKS:
+        figure = figures.get(str(trick.number))
+        rule = f"`{trick.rule}`" if trick.rule else "none: compared by time to a target" if trick.metric == "target" else "none"
+        lines.append(f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure))} | {trick.said} |")
+    lines += ["", "## Commands", "", "```", *(f"{number:>2}  {figures[str(number)]['command']}" for number in
+                                             sorted(int(key) for key in figures)), "```", ""]
+    return "\n".join(lines)
+
+
+def load():
+    return json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=int, nargs="*")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--render", action="store_true")
+    chosen = parser.parse_args()
+    figures, failed = load(), 0
+    for trick in [] if chosen.render else TRICKS:
+        if trick.needs or (chosen.rows and trick.number not in chosen.rows):
+            continue
+        try:
+            figures[str(trick.number)] = measure(chosen.build.resolve(), trick)
+            print(f"{trick.number:>2} {measured_text(trick, figures[str(trick.number)])}", flush=True)
+        except (RuntimeError, KeyError, subprocess.TimeoutExpired) as error:
+            failed += 1
+            print(f"{trick.number:>2} {trick.what}: {error}", file=sys.stderr, flush=True)
+        FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
+    PAGE.write_text(page(figures))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
