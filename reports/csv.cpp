@@ -6,6 +6,7 @@
 
 #include "profiler/core/format.h"
 #include "reports/escape.h"
+#include "reports/sweep_wording.h"
 #include "reports/wording.h"
 
 namespace loopscope {
@@ -25,7 +26,8 @@ std::string End(const TrialRow& trial, int end) {
 }
 
 std::string Row(const TrialRow& trial) {
-  const auto changed = std::ranges::count_if(trial.applied, [](const Applied& one) { return one.flags == 0; });
+  const auto changed = std::ranges::count_if(
+      trial.applied, [](const Applied& one) { return one.flags == 0 && one.old_value != one.new_value; });
   std::string rules;
   for (const std::string& rule : trial.rules) rules += (rules.empty() ? "" : " ") + rule;
   const std::vector<std::string> cells = {CsvText(trial.treatment),
@@ -51,7 +53,35 @@ std::string Row(const TrialRow& trial) {
   return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
+// A sweep has cells instead: a column per axis, then the figures.
+void WriteCells(const SweepFacts& sweep, Output& output) {
+  std::vector<std::string> head;
+  for (const SweepAxis& axis : sweep.axes) head.push_back(CsvText(axis.key));
+  for (const char* name : {"metric", "ms", "samples_per_s", "epoch_ms", "ratio", "ci95_low", "ci95_high", "n",
+                           "peak_bytes", "published_s", "verdict", "own", "reason"}) {
+    head.emplace_back(name);
+  }
+  output.bytes += fmt::format("{}\n", fmt::join(head, ","));
+  for (const SweepCell& cell : sweep.cells) {
+    std::vector<std::string> row;
+    for (const std::string& value : cell.values) row.push_back(CsvText(value));
+    row.resize(sweep.axes.size());
+    const auto end = [&](int at) { return cell.ci95 ? Cell((*cell.ci95)[at]) : ""; };
+    for (const std::string& one :
+         {CsvText(sweep.metric), Cell(cell.ms), Cell(cell.samples_per_s), Cell(cell.epoch_ms), Cell(cell.ratio), end(0),
+          end(1), std::to_string(cell.n), Cell(cell.peak_bytes), Cell(cell.published_s), CsvText(cell.verdict),
+          std::string(cell.own ? "yes" : "no"), CsvText(cell.reason)}) {
+      row.push_back(one);
+    }
+    output.bytes += fmt::format("{}\n", fmt::join(row, ","));
+  }
+}
+
 Result<void> WriteCsv(const Report& report, Output& output) {
+  if (report.sweep) {
+    WriteCells(*report.sweep, output);
+    return {};
+  }
   output.bytes += kHeader;
   for (const TrialRow& trial : report.trials) output.bytes += Row(trial);
   return {};
@@ -60,6 +90,6 @@ Result<void> WriteCsv(const Report& report, Output& output) {
 }  // namespace
 
 extern const Format kCsv;
-const Format kCsv = {"csv", "the trials, for spreadsheets", WriteCsv};
+const Format kCsv = {"csv", "the trials, or a sweep's cells, for spreadsheets", WriteCsv};
 
 }  // namespace loopscope

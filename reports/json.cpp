@@ -158,7 +158,7 @@ Json AppliedJson(const std::vector<Applied>& applied) {
   int changed = 0;
   Json places = Json::array();
   for (const Applied& one : applied) {
-    if (one.flags == 0) ++changed;
+    if (one.flags == 0 && one.old_value != one.new_value) ++changed;
     places.push_back({{"key", one.key},
                       {"where", one.where},
                       {"old", one.old_value},

@@ -10,6 +10,7 @@
 #include "reports/escape.h"
 #include "reports/gate_wording.h"
 #include "reports/printable.h"
+#include "reports/sweep_wording.h"
 #include "reports/units.h"
 #include "reports/wording.h"
 
@@ -148,6 +149,36 @@ void WriteGate(const Report& report, Comment& comment) {
   }
 }
 
+// All that a sweep's comment says of its cells.
+void WriteSweep(const Report& report, Comment& comment) {
+  const SweepFacts& sweep = *report.sweep;
+  comment.Add("## Loopscope sweep: " + MarkdownText(SweepHeadline(sweep)) + "\n\n");
+  comment.Add("<code>" + MarkdownText(ShellQuoted(report.run.command, 240)) + "</code>\n\n");
+  if (sweep.loader_only) comment.Add("Of the loader alone.\n\n");
+  comment.Add("| cell | time | over the best, 95 % CI | |\n|---|---:|---:|---|\n");
+  comment.AddEach(sweep.cells, "cells", [&](const SweepCell& cell) {
+    return fmt::format("| {} | {} | {} | {} |\n", MarkdownText(CellText(sweep, cell), 200),
+                       MarkdownText(CellTimeText(sweep, cell)), MarkdownText(CellRatioText(cell)),
+                       MarkdownText(CellNoteText(cell), 300));
+  });
+  if (!sweep.comparisons.empty()) comment.Add("\nThe quickest cell on fresh launches:\n\n");
+  comment.AddEach(sweep.comparisons, "comparisons", [&](const SweepComparison& one) {
+    return "- " + MarkdownText(SweepComparisonText(sweep, one), 400) + "\n";
+  });
+  comment.Add("\n");
+  comment.AddEach(sweep.notes, "notes", [](const std::string& note) { return MarkdownText(note, 500) + "\n\n"; });
+}
+
+void WriteTarget(const TargetFacts& facts, Comment& comment) {
+  comment.Add("\n### Time to the target\n\n" + MarkdownText(TargetHeadline(facts)) + "\n\n");
+  comment.AddEach(facts.arms, "arms", [](const TargetArm& arm) {
+    return "- " + MarkdownText(arm.name, 80) + ": " + MarkdownText(TargetArmText(arm)) + "\n";
+  });
+  comment.AddEach(facts.comparisons, "comparisons", [](const TargetComparison& one) {
+    return "- **" + MarkdownText(one.name, 80) + "**: " + MarkdownText(TargetComparisonText(one)) + "\n";
+  });
+}
+
 void WriteSummary(const Report& report, Comment& comment) {
   const bool gained = report.combined && Known(report.combined->speedup);
   comment.Add(gained ? "## Loopscope: " + MarkdownText(GainText(*report.combined)) + "\n\n" : "## Loopscope\n\n");
@@ -225,9 +256,15 @@ Result<void> WriteMarkdown(const Report& report, Output& output) {
     WriteTrust(report, comment);
     return {};
   }
+  if (report.sweep) {
+    WriteSweep(report, comment);
+    WriteTrust(report, comment);
+    return {};
+  }
   WriteSummary(report, comment);
   WriteNext(report, comment);
   WriteTrials(report, comment);
+  if (report.target) WriteTarget(*report.target, comment);
   WriteFindings(report, comment);
   WriteTrust(report, comment);
   WriteDetails(report, comment);

@@ -89,8 +89,13 @@ Result<void> WriteText(const Report& report, Output& output) {
     WriteGate(report, page);
     return {};
   }
+  if (report.sweep) {
+    WriteSweep(report, page);
+    return {};
+  }
   WriteHeadline(report, page);
   WriteTrials(report, page);
+  WriteTarget(report, page);
   WriteFindings(report, page);
   WriteSteps(report, page);
   WriteGpu(report, page);

@@ -39,7 +39,7 @@ std::string MemoryText(const TrialRow& trial) {
 }
 
 std::string AppliedText(const TrialRow& trial) {
-  const auto changed = [](const Applied& one) { return one.flags == 0; };
+  const auto changed = [](const Applied& one) { return one.flags == 0 && one.old_value != one.new_value; };
   const auto first = std::ranges::find_if(trial.applied, changed);
   if (first == trial.applied.end()) return "";
   std::string text = fmt::format("changed {}: {} -> {}", Printable(first->where, 80), Printable(first->old_value, 30),

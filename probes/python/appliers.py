@@ -20,6 +20,7 @@ class Report:
         self._key = key
         self._places = {}  # where -> (old, new, read_back or None)
         self._reason = None  # (flag, text)
+        self._had = ""  # the value that was asked for and was there already
 
     def applied(self, old, new, where=None, read_back=None):
         """Something at `where` (the user's line by default) went from `old` to `new`. `read_back()` is asked at the
@@ -28,7 +29,9 @@ class Report:
         if where not in self._places and len(self._places) < _MOST_PLACES:
             self._places[where] = (str(old), str(new), read_back)
 
-    def not_applicable(self, reason):
+    def not_applicable(self, reason, had=""):
+        """`had`: what was asked for, where the program does it by itself."""
+        self._had = self._had if self._reason else str(had)
         self._reason = self._reason or (NOT_APPLICABLE, reason)
 
     def failed(self, message):
@@ -40,7 +43,7 @@ class Report:
     def write(self, probe, nothing):
         if self._reason and self._reason[0] == FAILED or not self._places:
             flag, reason = self._reason or (NOT_APPLICABLE, nothing)
-            probe.applied(text(self._key), b"", b"", text(reason), flag)
+            probe.applied(text(self._key), b"", text(self._had), text(reason), flag)
             return
         for where, (old, new, read_back) in self._places.items():
             stands = read_back() if read_back else None

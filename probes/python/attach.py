@@ -11,6 +11,7 @@ from .appliers import Treatments
 from .backward import Backward
 from .forward import Forward
 from .loader import Loaders
+from .loader_only import KEY, LoaderOnly
 from .optimizer import Optimizers
 from .probe import Missing, Probe, text
 
@@ -50,6 +51,7 @@ class _Session:
         self._loaders = Loaders(probe, settings)
         self._optimizers = Optimizers(probe, settings, self.start)
         self._forward = None
+        self._alone = LoaderOnly(probe, self._loaders) if settings.treatment.get(KEY) == "on" else None
 
     def install(self):
         self._treatments.apply()
@@ -86,6 +88,8 @@ class _Session:
         if not self._pid:
             self.start()
         self._loaders.describe_training()
+        if self._alone:
+            self._alone.take_over()
         if self._forward:
             self._forward.backward_begins()
 
@@ -107,6 +111,8 @@ class _Session:
         if os.getpid() != self._pid:
             return
         self._treatments.report(self._probe)
+        if self._alone:
+            self._alone.write()
         if self._losses:
             self._losses.write()
         for stream in (sys.stdout, sys.stderr):

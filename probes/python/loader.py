@@ -17,6 +17,8 @@ class Loaders:
         self._probe = probe
         self._hashes = settings.mode == "check"
         self._last = None  # weak: the loader that gave the last batch
+        self._iterator = None  # weak: the one that gave it
+        self.last_samples = 0  # in it
         self._trained = None  # weak: the loader whose batch was trained on last
         self._described = weakref.WeakSet()
         self._whole = None  # the pass that gave its last batch and was not asked for another
@@ -89,7 +91,8 @@ class Loaders:
                 )
             else:
                 self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, _samples(index))
-            self._last = one_pass.loader
+            self._last, self._iterator = one_pass.loader, weakref.ref(iterator)
+            self.last_samples = _samples(index)
             for function in hooks.batch_given:
                 function(one_pass.loader())
             one_pass.given += 1
@@ -108,6 +111,17 @@ class Loaders:
         self._probe.loader_ran_out(one_pass.loader_id, begin_ns, one_pass.name)
         for function in hooks.pass_ended:
             function(one_pass.loader())
+
+    def last(self):
+        """The loader that gave the last batch, if it is still there."""
+        return self._last() if self._last else None
+
+    def end_last_pass(self):
+        """Ends the workers of a pass that will not go on; those that are kept serve the next pass."""
+        iterator = self._iterator() if self._iterator else None
+        shut_down = getattr(iterator, "_shutdown_workers", None)
+        if shut_down and not getattr(iterator, "_persistent_workers", False):
+            shut_down()
 
     def describe_training(self):
         """Writes facts about the loader whose batch is trained on, once each; called at each backward."""

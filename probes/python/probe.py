@@ -7,7 +7,7 @@ import time
 now_ns = time.monotonic_ns  # CLOCK_MONOTONIC, the capture's clock
 
 BACKWARD, OPTIMIZER, ZERO_GRAD, EVALUATION, FORWARD, MODULE = 2, 3, 4, 8, 9, 12  # wire.h, RangeCategory
-PROBE_OFF, PROBE_ON = 10, 11  # wire.h, MarkKind
+EPOCH_END, EPOCH_START, PROBE_OFF, PROBE_ON = 3, 16, 10, 11  # wire.h, MarkKind
 NOT_APPLICABLE, LOST, FAILED = 1, 2, 4  # wire.h, AppliedFlag
 
 _TEXT, _ID, _NS, _INT = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int
@@ -57,6 +57,8 @@ class Probe:
             setattr(self, name, function)
         library.loopscope_script_gate.restype = ctypes.POINTER(ctypes.c_uint32)
         self._gate = library.loopscope_script_gate().contents
+        self.step_end = library.loopscope_v1_step_end  # (samples): a step that the shim itself marks
+        self.step_end.restype, self.step_end.argtypes = None, [ctypes.c_uint64]
         self._set_finish = library.loopscope_script_set_finish
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
 

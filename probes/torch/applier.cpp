@@ -82,7 +82,7 @@ void Report(const Asked& asked) {
     if (now == asked.value) return write(applier.where, "off", now, 0);
     return write("", "", now, wire::kAppliedNotApplicable);
   }
-  if (!asked.changed) return write("", "", "already " + asked.value, wire::kAppliedNotApplicable);
+  if (!asked.changed) return write("", asked.value, "already " + asked.value, wire::kAppliedNotApplicable);
   write(applier.where, asked.old_value, now, now == asked.value ? 0u : wire::kAppliedLost);
 }
 

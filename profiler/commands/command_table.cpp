@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSummaryColumn = 14;
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
      "loopscope run -- ./train --epochs 3", true, true, true, false, true, 0, RunCommand},
     {"prove", "Rerun the program with each fix: each fix's measured speedup and its interval.",
@@ -19,6 +19,9 @@ constexpr std::array<Command, 11> kCommands = {{
      ProveCommand},
     {"ab", "Measure a change of your own: two commands, the same statistics.", "ab [options] 'CMD_A' -- CMD_B…",
      "loopscope ab './train --lr 0.1' -- ./train --lr 0.2", true, true, false, true, true, 1, AbCommand},
+    {"sweep", "Find the best of a grid of settings: loader workers, batch sizes, threads.",
+     "sweep [options] KEY=VALUE,… -- CMD…", "loopscope sweep loader.workers=0,1,2,4 -- python train.py", true, true,
+     false, true, true, -1, SweepCommand},
     {"gate", "Fail on a real slowdown, and on nothing else: for CI.", "gate [options] --against 'CMD_A' -- CMD_B…",
      "loopscope gate --against-dir ../base -- ./train", true, true, true, true, true, 0, GateCommand},
     {"aa-check", "What this machine can detect: the program against itself.", "aa-check [options] -- CMD…",

@@ -28,6 +28,7 @@ std::string GeneralHelp();
 Result<int> RunCommand(const Options& options);
 Result<int> ProveCommand(const Options& options);
 Result<int> AbCommand(const Options& options);
+Result<int> SweepCommand(const Options& options);
 Result<int> GateCommand(const Options& options);
 Result<int> AaCheckCommand(const Options& options);
 Result<int> HistoryCommand(const Options& options);

@@ -113,14 +113,14 @@ class BlockPhase {
     }
     for (Observation& row : rows) {
       const bool was_ok = row.result.ok();
-      row.result = HeldTo(*baseline_, std::move(row.result));
+      row.result = HeldTo(*baseline_, std::move(row.result), run_.work);
       if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
     }
   }
 
   void Leave(int arm, const std::string& why) {
     const std::string when = fmt::format("in {} {}: {}", run_.name, observed_.blocks + 1, why);
-    if (arm == kBaselineArm || arm == kAllArm) {
+    if (arm < run_.essentials) {
       observed_.ended_early = fmt::format("{} failed {}", plan_.arms[arm].name, when);
       return;
     }

@@ -34,13 +34,15 @@ struct Observations {
 struct BlockRun {
   std::string name = "block";  // of the launches' labels
   int blocks = 0;
-  std::uint64_t seed = 1;   // of the order
-  double end_s = 0;         // of LaunchSeries::spent_s: a block that would end later is not begun
-  bool drop_losers = true;  // after four blocks
+  std::uint64_t seed = 1;    // of the order
+  double end_s = 0;          // of LaunchSeries::spent_s: a block that would end later is not begun
+  bool drop_losers = true;   // after four blocks
+  int essentials = 2;        // the blocks end when one of the first arms fails: the baseline and ALL
+  Work work = Work::kEqual;  // what arms are held to
 };
 
-// Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does, the
-// blocks end. Trials of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <= 1 %.
+// Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does,
+// the blocks end. Trials of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <= 1 %.
 Observations RunBlocks(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
                        ExperimentPlan& plan, LaunchSeries& series);
 

@@ -111,6 +111,13 @@ std::optional<double> ParseSeconds(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<int> ParseCount(std::string_view text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
 std::optional<double> ParseShare(std::string_view text) {
   text = Trimmed(text);
   const std::optional<double> number = TakeNumber(text);

@@ -10,6 +10,7 @@
 #include "profiler/commands/option_parsers.h"
 #include "profiler/commands/option_values.h"
 #include "profiler/commands/report_output.h"
+#include "profiler/commands/target_options.h"
 #include "reports/formats.h"
 #include "reports/text_page.h"
 
@@ -22,6 +23,8 @@ constexpr std::size_t kHelpColumn = 28;
 constexpr const char* kInputs =
     "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
 
+constexpr const char* kGrid = "a setting and its values, such as loader.workers=0,1,2,4; several make a grid";
+
 constexpr double kCheckSeconds = 60;
 constexpr double kGateTraceSeconds = 30;  // a gate launches under tracing three times at least
 
@@ -29,12 +32,6 @@ std::string FormatNames() {
   std::string names;
   for (const Format* format : AllFormats()) names += (names.empty() ? "" : ", ") + std::string(format->id);
   return names;
-}
-
-std::optional<int> ParseCount(std::string_view text) {
-  int value = -1;
-  const bool number = CLI::detail::lexical_cast(std::string(text), value);
-  return number && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
 // "auto" or a count.
@@ -72,6 +69,7 @@ class Parser {
     if (command.launches) AddRunning();
     if (command.experiments) AddExperiment();
     if (command.id == "prove") AddProve();
+    if (command.id == "sweep") AddSweep(app_, options);
     if (command.id == "ab") AddOtherSide(app_, options, "CMD_A");
     if (command.id == "gate") AddGate(app_, options);
     if (command.id == "aa-check") AddSensitivity(app_, options, "the slowdown that is to be told (5%)");
@@ -80,7 +78,7 @@ class Parser {
                            "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
            "loopscope|hta");
     }
-    if (command.inputs != 0) {
+    if (command.inputs != 0 && command.id != "sweep") {
       auto* inputs = app_.add_option("INPUT", options.inputs, kInputs)->type_name("")->expected(-1);
       if (command.inputs == 1) inputs->group("")->expected(0, 1);
     }
@@ -141,14 +139,16 @@ class Parser {
 
   void AddExperiment() {
     const char* const time = "a time such as 90s or 15m";
-    if (command_.id == "prove" || command_.id == "ab") {
+    if (command_.id == "prove" || command_.id == "ab" || command_.id == "sweep") {
       Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
-          "blocks of launches at most (12); under 4 nothing is called");
+          command_.id == "sweep" ? "blocks of the best cell and its neighbours at most (12); the grid has half as many"
+                                 : "blocks of launches at most (12); under 4 nothing is called");
       Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
           "differences up to this count as none (2%)");
     }
+    const bool check = command_.id == "aa-check";
     Add("--budget", options_.budget_s, ParseSeconds, time, "T",
-        command_.id == "aa-check" ? "time for all launches (1m)" : "time for all launches (15m)");
+        check ? "time for all launches (1m)" : "time for all launches (15m)");
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
         "a launch that takes longer is ended (10m)");
@@ -254,6 +254,7 @@ Result<void> Check(const Command& command, Options& options) {
     return Wrong(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
   if (options.resume && options.output.empty())
     return Wrong(command, "--resume needs the folder of the experiment", "name it with -o DIR");
+  if (const auto target = CheckTarget(options); !target) return target;
   return CheckFiles(options);
 }
 

@@ -10,6 +10,7 @@
 
 #include "profiler/commands/experiment_candidates.h"
 #include "profiler/commands/gate_options.h"
+#include "profiler/commands/target_options.h"
 #include "profiler/core/result.h"
 
 namespace loopscope {
@@ -35,10 +36,12 @@ struct Options {
 
   Selection selection;  // --only, --skip
   GateOptions gate;
+  TargetOptions target;  // prove
   int alone = -1, blocks = 12;
   double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
   std::uint64_t seed = 1;
-  bool yes = false;  // build a probe where one is missing
+  bool yes = false;          // build a probe where one is missing
+  bool loader_only = false;  // sweep
   bool no_seed = false, resume = false, allow_writes = false, keep = false;
   std::string prepare;
 

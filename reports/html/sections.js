@@ -13,6 +13,7 @@ function sentence(text) {
 
 function headline() {
   const { combined } = report;
+  if (report.sweep) return sentence(report.sweep.verdict);
   if (!words.gain) return sentence(words.limit);
   const fixes = combined.treatments.length;
   return `Measured: ${speedup(combined.speedup)} with ${fixes} ${fixes === 1 ? "fix" : "fixes together"}`;
@@ -35,6 +36,7 @@ function summarySection() {
 }
 
 function stepSection() {
+  if (report.sweep) return null;
   const parts = breakdownParts(), total = parts.reduce((sum, name) => sum + report.breakdown[name], 0);
   const rows = parts.map((name) => [
     [element("span", { class: "swatch", style: `background:${partColors[name]}`, "aria-hidden": "true" }), spaced(name)],
@@ -176,7 +178,8 @@ function environmentSection() {
   add("treatment", run.treatment); add("exit status", run.exit_status);
   for (const [name, version] of Object.entries(run.versions)) add(name, version);
   for (const [name, value] of Object.entries(run.environment)) add(name, value);
-  const again = [`loopscope ${report.trials.length ? "prove" : "run"} -- ${words.command}`];
+  const grid = report.sweep ? `sweep ${report.sweep.axes.map((one) => `${one.key}=${one.values.join(",")}`).join(" ")}${report.sweep.loader_only ? " --loader-only" : ""}` : "";
+  const again = [`loopscope ${grid || (report.trials.length ? "prove" : "run")} -- ${words.command}`];
   if (report.output_directory) again.push(`loopscope report ${report.output_directory}`);
   return [element("h3", {}, "To reproduce"), element("pre", { tabindex: "0" }, again.map((line) => element("span", { class: "code" }, line))),
     report.plan.length ? element("details", {}, element("summary", {}, "The experiment's plan"), element("ul", {}, report.plan.map((line) => element("li", {}, line)))) : null,

@@ -206,7 +206,7 @@ def test_treatments_report_what_they_changed(probed):
     assert "unknown" not in applied
     _, [without] = probed("--no-loader", mode="clock", treatment="amp=bf16;debug=off")
     assert without.applied()["amp"][2] == NOT_APPLICABLE
-    assert without.applied()["debug"] == ("", "already off", NOT_APPLICABLE)
+    assert without.applied()["debug"] == ("off", "already off", NOT_APPLICABLE)
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

@@ -246,7 +246,7 @@ inline Report HostileReport(const std::string& text) {
   }
   for (TrialRow& trial : report.trials) {
     trial.treatment = trial.value = trial.reason = trial.exactness = trial.loss.verdict = text;
-    trial.applied = {{text, text, text, text, 0}};
+    trial.applied = {{text, text, text, text + "2", 0}};
     trial.rules = {text};
     trial.one_time_cost_s = 1e300;
     trial.peak_bytes_treated = 1e300;
@@ -282,12 +282,22 @@ inline Report HostileGate(const std::string& text) {
     }
     for (LaunchRow& launch : row.launches) launch.arm = launch.status = text;
   }
+  return report;
+}
+
+inline Report HostileSweep(const std::string& text) {
+  Report report = HostileReport(text);
   report.sweep = SampleSweep();
   report.sweep->verdict = report.sweep->published = text;
   report.sweep->notes = {text};
   for (SweepAxis& axis : report.sweep->axes) axis.key = text, axis.values.assign(axis.values.size(), text);
   for (SweepCell& cell : report.sweep->cells) cell.reason = text, cell.values.assign(cell.values.size(), text);
   for (SweepComparison& one : report.sweep->comparisons) one.reason = text;
+  return report;
+}
+
+inline Report HostileTarget(const std::string& text) {
+  Report report = HostileReport(text);
   report.target = SampleTarget();
   report.target->target.metric = text;
   for (TargetArm& arm : report.target->arms) {

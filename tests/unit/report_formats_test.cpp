@@ -97,7 +97,9 @@ TEST_P(EveryFormat, HostileTextIsInert) {
   for (const auto& [name, hostile] : HostileTexts()) {
     const std::string text = Written(GetParam()->id, test::HostileReport(hostile)) +
                              Written(GetParam()->id, test::HostileComparison(hostile)) +
-                             Written(GetParam()->id, test::HostileGate(hostile));
+                             Written(GetParam()->id, test::HostileGate(hostile)) +
+                             Written(GetParam()->id, test::HostileSweep(hostile)) +
+                             Written(GetParam()->id, test::HostileTarget(hostile));
     EXPECT_EQ(Controls(text), "") << name;
     if (GetParam()->id == "json") continue;  // carries texts as they are
     EXPECT_EQ(Unprintable(text), 0) << name;
@@ -232,7 +234,13 @@ TEST(Formats, WritesSamples) {
   reports["comparison"].compare = test::SampleComparison();
   reports["gate"] = test::SampleReport();
   reports["gate"].gate = test::SampleGate();
+  reports["sweep"] = test::SampleReport();
+  reports["sweep"].sweep = test::SampleSweep();
+  reports["target"] = test::SampleReport();
+  reports["target"].target = test::SampleTarget();
   for (const auto& [name, hostile] : HostileTexts()) {
+    reports["hostile_target_" + name] = test::HostileTarget(hostile);
+    reports["hostile_sweep_" + name] = test::HostileSweep(hostile);
     reports["hostile_gate_" + name] = test::HostileGate(hostile);
     reports["hostile_" + name] = test::HostileReport(hostile);
     reports["hostile_comparison_" + name] = test::HostileComparison(hostile);

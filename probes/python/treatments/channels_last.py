@@ -20,7 +20,7 @@ def apply(value, report):
         if not layers:
             return None
         if all(one.weight.is_contiguous(memory_format=torch.channels_last) for one in layers):
-            return report.not_applicable("the convolutions' weights are channels-last already")
+            return report.not_applicable("the convolutions' weights are channels-last already", had=value)
         module.to(memory_format=torch.channels_last)
         report.applied("contiguous", "channels_last", read_back=lambda: _layout(torch, layers[0].weight))
         return None

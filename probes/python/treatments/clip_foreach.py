@@ -13,7 +13,7 @@ def apply(value, report):
     def change(arguments):
         old = arguments.get("foreach")
         if old is wanted:
-            return report.not_applicable("clipping is done for all parameters together already")
+            return report.not_applicable("clipping is done for all parameters together already", had=value)
         arguments["foreach"] = wanted
         if not report.has_places():
             report.applied("default" if old is None else old, wanted)

@@ -16,7 +16,7 @@ def apply(value, report):
         if arguments.get("num_workers", 0) == 0:
             return report.not_applicable("the loader has no workers to keep")
         if old == wanted:
-            return report.not_applicable(f"persistent_workers is {'on' if wanted else 'off'} already")
+            return report.not_applicable(f"persistent_workers is {'on' if wanted else 'off'} already", had=value)
         arguments["persistent_workers"] = wanted
         loader = weakref.ref(arguments["self"])
         report.applied(old, wanted, read_back=lambda: getattr(loader(), "persistent_workers", None))

@@ -9,14 +9,14 @@ NOTHING = "no DataLoader was built"
 
 
 def apply(value, report):
-    if not report.torch.accelerator.is_available():
-        return report.not_applicable("there is no accelerator to copy to")
     wanted = value == "on"
 
     def change(arguments):
         old = bool(arguments.get("pin_memory", False))
         if old == wanted:
-            return report.not_applicable(f"pin_memory is {'on' if wanted else 'off'} already")
+            return report.not_applicable(f"pin_memory is {value} already", had=value)
+        if not report.torch.accelerator.is_available():
+            return report.not_applicable("there is no accelerator to copy to")
         arguments["pin_memory"] = wanted
         loader = weakref.ref(arguments["self"])
         report.applied(old, wanted, read_back=lambda: getattr(loader(), "pin_memory", None))

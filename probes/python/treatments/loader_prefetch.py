@@ -16,7 +16,7 @@ def apply(value, report):
             return report.not_applicable("the loader has no workers that could load ahead")
         old = arguments.get("prefetch_factor") or 2  # DataLoader's own default
         if old == wanted:
-            return report.not_applicable(f"each worker keeps {wanted} batches ready already")
+            return report.not_applicable(f"each worker keeps {wanted} batches ready already", had=wanted)
         arguments["prefetch_factor"] = wanted
         loader = weakref.ref(arguments["self"])
         report.applied(old, wanted, read_back=lambda: getattr(loader(), "prefetch_factor", None))

@@ -20,7 +20,7 @@ def apply(value, report):
     def change(arguments):
         old = arguments.get("num_workers", 0)
         if old == workers:
-            return report.not_applicable(f"the loader has {workers} workers already")
+            return report.not_applicable(f"the loader has {workers} workers already", had=workers)
         reason = _refusal(arguments.get("dataset"), report.torch) if workers > 0 else ""
         if reason:
             return report.not_applicable(reason)

@@ -48,7 +48,7 @@ def _wrapper(original, value, switches, building, report):
             building.pop()
         old, group = _implementation(named), optimizer.param_groups[0]
         if old == value:
-            return report.not_applicable(f"{name} is {value} already")
+            return report.not_applicable(f"{name} is {value} already", had=value)
         report.applied(old, value, read_back=lambda: _implementation(group))
 
     return __init__

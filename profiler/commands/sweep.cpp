@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include "profiler/commands/command_table.h"
+#include "profiler/commands/report_output.h"
+#include "profiler/commands/run_info.h"
+#include "profiler/commands/session.h"
+#include "profiler/commands/sweep_grid.h"
+#include "profiler/commands/sweep_procedure.h"
+
+namespace loopscope {
+namespace {
+
+constexpr int kWarmup = 10, kInconclusive = 3;
+
+}  // namespace
+
+Result<int> SweepCommand(const Options& options) {
+  // A key that is no treatment is said before anything is launched.
+  auto axes = ParseGrid(options.inputs);
+  if (!axes) return axes.error();
+  auto opened = Session::Open(options, true);
+  if (!opened) return opened.error();
+  Session& session = **opened;
+  SweepInput input;
+  input.command = options.program;
+  input.axes = std::move(*axes);
+  input.loader_only = options.loader_only;
+  input.options = session.Experiment(kWarmup);
+  input.journal = session.output() / "journal.jsonl";
+  Report report;
+  report.run = RunInfoOf(options.program, OwnEnvironment());
+  report.output_directory = session.output();
+  const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
+  const auto done = RunSweep(input, launch, session.Events(), report);
+  session.bar().Clear();
+  if (!done) return done.error();
+  const auto written = WriteReport(report, options, session.output());
+  if (!written) return written.error();
+  if (session.signals().interrupted()) {
+    session.bar().Say(
+        fmt::format("interrupted: go on with `loopscope sweep --resume -o {} …`", session.output().native()));
+    return kInconclusive;
+  }
+  return report.sweep->best ? 0 : kInconclusive;
+}
+
+}  // namespace loopscope
