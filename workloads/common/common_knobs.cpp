@@ -13,6 +13,8 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
        "batches each worker prepares ahead"},
       {"loader.persistent", &settings.persistent, "", "common/task.h:loader", "2",
        "keep the workers from epoch to epoch"},
+      {"loader.only", &settings.loader_only, "", "common/training.cpp:loader", "3",
+       "load batches and train on none of them"},
       {"batch.size", &settings.batch_size, "1..4096", "common/loader_options.h:loader", "18", "samples per batch"},
       {"accumulate", &settings.accumulate, "1..1024", "common/training.cpp:accumulation", "19",
        "batches per optimizer step"},

@@ -9,6 +9,7 @@ struct CommonSettings {
   int workers = 1;
   int prefetch = 2;  // batches per worker
   bool persistent = true;
+  bool loader_only = false;
 
   int batch_size = 32;
   int accumulate = 1;

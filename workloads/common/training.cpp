@@ -51,6 +51,7 @@ class Training {
  private:
   void Report() const;
   void TrainEpoch(int epoch);
+  void LoadEpoch(int epoch);
   void Step(Batch batch);
   void Accumulate(const Batch& batch);
   void Update();
@@ -103,6 +104,10 @@ void Training::Run() {
   Report();
   Score score;
   for (int epoch = first + 1; epoch <= settings_.epochs; ++epoch) {
+    if (settings_.loader_only) {
+      LoadEpoch(epoch);
+      continue;
+    }
     TrainEpoch(epoch);
     if (epoch % settings_.eval_every == 0 || epoch == settings_.epochs) {
       score = Evaluate();
@@ -113,6 +118,12 @@ void Training::Run() {
     if (!run_.checkpoints.empty()) Save(run_.checkpoints, epoch, task_->model(), *optimizer_);
   }
   fmt::print("final accuracy {:.4f} after {} epochs\n", score.accuracy, settings_.epochs);
+}
+
+// Each batch is a step: there is no optimizer's that could end one.
+void Training::LoadEpoch(int epoch) {
+  task_->StartEpoch(epoch);
+  while (const auto batch = task_->Next()) StepEnd(std::uint64_t(batch->labels.size(0)));
 }
 
 void Training::TrainEpoch(int epoch) {

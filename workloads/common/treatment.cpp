@@ -46,7 +46,8 @@ void ReportTreatment(const std::vector<TreatedKnob>& treated, const Knobs& knobs
     if (const auto reason = knobs.Idle(key)) {
       NotApplicable(key.c_str(), reason->c_str());
     } else if (now == before) {
-      NotApplicable(key.c_str(), fmt::format("it is {} already", now).c_str());
+      // Nothing was changed, and what was asked for holds.
+      Applied(key.c_str(), fmt::format("workloads/{}", knob->place).c_str(), now.c_str(), now.c_str());
     } else {
       Applied(key.c_str(), fmt::format("workloads/{}", knob->place).c_str(), before.c_str(), now.c_str());
     }
