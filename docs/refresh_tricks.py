@@ -105,8 +105,7 @@ def measured_text(trick, figure):
 
 
 def sweep_text(sweep):
-    best = sweep["cells"][sweep["best"]] if isinstance(sweep.get("best"), int) else None
-    return f"best of {len(sweep['cells'])} cells: {best['name'] if best else 'none is better than its neighbours'}"
+    return f"of {len(sweep['cells'])} cells: {sweep['verdict']}"
 
 
 def gpu_command(trick):

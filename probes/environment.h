@@ -3,23 +3,27 @@
 
 namespace loopscope::env {
 
-inline constexpr char kRunDir[] = "LOOPSCOPE_RUN_DIR";       // folder for this launch's captures (exists, private)
-inline constexpr char kMode[] = "LOOPSCOPE_MODE";            // kModeTrace, kModeClock or kModeCheck
-inline constexpr char kModeTrace[] = "trace";  // everything is recorded: the diagnosis
-inline constexpr char kModeClock[] = "clock";  // only the step clock: timed trials
-inline constexpr char kModeCheck[] = "check";  // losses and sampler indices: "same training?", untimed
-inline constexpr char kWarmup[] = "LOOPSCOPE_WARMUP";        // steps before the window opens, decimal
-inline constexpr char kSteps[] = "LOOPSCOPE_STEPS";          // steps in the window; 0 = to the program's own end
-inline constexpr char kTime[] = "LOOPSCOPE_TIME";            // trace mode: seconds to go on for, at most, until…
-inline constexpr char kUntil[] = "LOOPSCOPE_UNTIL";          // …"epoch" was seen (an epoch boundary and an evaluation)
-inline constexpr char kDetail[] = "LOOPSCOPE_DETAIL";        // steps in the detail window after warm-up
-inline constexpr char kClock[] = "LOOPSCOPE_CLOCK";          // the clock all arms use: a kStepEnd name; empty = choose
+inline constexpr char kRunDir[] = "LOOPSCOPE_RUN_DIR";  // folder for this launch's captures (exists, private)
+inline constexpr char kMode[] = "LOOPSCOPE_MODE";       // kModeTrace, kModeClock or kModeCheck
+inline constexpr char kModeTrace[] = "trace";           // everything is recorded: the diagnosis
+inline constexpr char kModeClock[] = "clock";           // only the step clock: timed trials
+inline constexpr char kModeCheck[] = "check";           // losses and sampler indices: "same training?", untimed
+inline constexpr char kWarmup[] = "LOOPSCOPE_WARMUP";   // steps before the window opens, decimal
+inline constexpr char kSteps[] = "LOOPSCOPE_STEPS";     // steps in the window; 0 = to the program's own end
+inline constexpr char kTime[] = "LOOPSCOPE_TIME";       // trace mode: seconds to go on for, at most, until…
+inline constexpr char kUntil[] = "LOOPSCOPE_UNTIL";     // …"epoch" was seen (an epoch boundary and an evaluation)
+inline constexpr char kDetail[] = "LOOPSCOPE_DETAIL";   // steps in the detail window after warm-up
+inline constexpr char kClock[] = "LOOPSCOPE_CLOCK";     // the clock all arms use: a kStepEnd name; empty = choose
 inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=4;amp=bf16"
 inline constexpr char kSeed[] = "LOOPSCOPE_SEED";            // base seed, decimal; absent with --no-seed
-inline constexpr char kSampleRng[] = "LOOPSCOPE_SAMPLE_RNG"; // "hash": the per-sample generator is hash(seed, epoch, index)
-inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR"; // a folder of this launch's own that scripts may write to
+inline constexpr char kSampleRng[] =
+    "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)
+inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR";  // a folder of this launch's own that scripts may write to
 inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a capture may grow to (default 4 GiB)
-inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
-inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ranks wait for each other at the end
+inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";      // LibTorch probes for other versions of torch
+inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";    // seconds ranks wait for each other at the end
+
+inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for
+inline constexpr char kTargetFile[] = "target-reached";  // made in kRunDir when a metric's mark has reached it
 
 }  // namespace loopscope::env

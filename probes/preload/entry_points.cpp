@@ -7,6 +7,7 @@
 
 #include "probes/capture/records.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/target.h"
 
 #define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
 
@@ -47,6 +48,7 @@ LOOPSCOPE_EXPORT void loopscope_v1_step_end(std::uint64_t samples) {
 LOOPSCOPE_EXPORT void loopscope_v1_metric(const char* name, double value) {
   if (!loopscope::loop::Active()) return;
   loopscope::capture::WriteMark(loopscope::wire::MarkKind::kMetric, Text(name), std::bit_cast<std::uint64_t>(value));
+  loopscope::NoteMetric(Text(name), value);
 }
 
 LOOPSCOPE_EXPORT void loopscope_v1_fact(const char* key, const char* value) {

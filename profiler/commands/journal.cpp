@@ -51,6 +51,10 @@ Json ToJson(const LaunchResult& result) {
           {"losses", Bits(result.losses)},
           {"sample_hashes", result.sample_hashes},
           {"metrics", metrics},
+          {"target_s", result.target_s ? Json(*result.target_s) : Json(nullptr)},
+          {"steps_seen", result.steps_seen},
+          {"samples_seen", result.samples_seen},
+          {"best_metric", result.best_metric ? Json(*result.best_metric) : Json(nullptr)},
           {"directory", result.directory}};
 }
 
@@ -77,6 +81,10 @@ LaunchResult FromJson(const Json& json) {
   for (const Json& one : json.at("metrics")) {
     result.metrics.emplace_back(one.at(0), std::bit_cast<double>(one.at(1).get<std::uint64_t>()));
   }
+  if (!json.at("target_s").is_null()) result.target_s = json.at("target_s").get<double>();
+  result.steps_seen = json.at("steps_seen");
+  result.samples_seen = json.at("samples_seen");
+  if (!json.at("best_metric").is_null()) result.best_metric = json.at("best_metric").get<double>();
   result.directory = json.at("directory");
   return result;
 }
@@ -134,6 +142,7 @@ std::string SpecText(const LaunchSpec& spec) {
   std::string text =
       fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", static_cast<int>(spec.mode), spec.side, spec.warmup, spec.steps,
                   spec.time_s, spec.clock, spec.seed ? fmt::to_string(*spec.seed) : "-", spec.hash_samples, spec.label);
+  if (spec.target) text += "|" + TargetText(spec.target->target) + "|" + spec.target->regex;
   for (const auto& [key, value] : spec.treatment) text += "|" + key + "=" + value;
   return text;
 }

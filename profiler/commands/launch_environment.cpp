@@ -51,6 +51,11 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   }
   if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
   if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentText(spec.treatment);
+  if (spec.target) {
+    environment[env::kTarget] = fmt::format("{}{}{:.17g}", spec.target->target.metric,
+                                            spec.target->target.at_least ? ">=" : "<=", spec.target->target.value);
+    environment["PYTHONUNBUFFERED"] = "1";  // what it prints is read as it comes
+  }
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
   // Python's own hashes order its sets: the same in every arm, unless the user fixed them.
   if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));

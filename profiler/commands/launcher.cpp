@@ -8,6 +8,7 @@
 #include "profiler/commands/folder_copy.h"
 #include "profiler/commands/outcome.h"
 #include "profiler/commands/run_info.h"
+#include "profiler/commands/target_watch.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/run_json.h"
 
@@ -24,9 +25,17 @@ double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
   return 0;
 }
 
-LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>& command) {
+// Followed to a target, a run that is ended at its limit, or ends before it, is as good as one that gets there.
+void ReadTarget(const Launched& launched, const Trace& trace, const LaunchSpec& spec, LaunchResult& result) {
+  AddTargetFacts(trace, spec.target->target, launched.end.start_ns, launched.by_output, result);
+  if (result.steps_seen > 0 && result.status == "no steps") result.status = "ok";
+  if (result.ok()) result.tail.clear();
+}
+
+LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>& command, const LaunchSpec& spec) {
   Result<Trace> trace = ReadAnyTrace(launched.directory);
   LaunchResult result = trace ? LaunchFacts(*trace) : LaunchResult{};
+  if (trace && spec.target) ReadTarget(launched, *trace, spec, result);
   if (!trace) {
     result.status = "no steps";
     result.tail = WhyNoLibTorch(InspectProgram(command.front()));
@@ -34,8 +43,9 @@ LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>
     result.startup_s = StartupSeconds(*trace, launched.end.start_ns);
   }
   const std::string status = StatusText(launched.end, command);
-  if (status != "ok") result.status = status;
-  if (!launched.end.ok()) result.tail = launched.end.tail;
+  const bool at_limit = spec.target && launched.end.how == ProcessEnd::How::kTimeout && result.ok();
+  if (status != "ok" && !at_limit) result.status = status;
+  if (!launched.end.ok() && !at_limit) result.tail = launched.end.tail;
   result.exit_status = launched.end.status;
   result.wall_s = launched.end.wall_s;
   return result;
@@ -132,7 +142,11 @@ Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
   if (process.throw_away) process.output = *folder / "output.txt";
   process.stdout_to_stderr = setup_.stdout_to_stderr;
   process.timeout_s = process.throw_away ? spec.timeout_s : 0;
-  Launched launched{*folder, RunProcess(process, signals_)};
+  std::optional<TargetFollower> follower;
+  if (spec.target) follower.emplace(*spec.target, *folder, process.output);
+  if (follower) process.enough = [&](double now_s) { return follower->Reached(now_s); };
+  Launched launched{{}, *folder, RunProcess(process, signals_)};
+  if (follower) launched.by_output = {!spec.target->regex.empty(), follower->reached_s(), follower->best()};
   if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(*folder)) {
     launched.status_after_end = std::exchange(launched.end.status, 0);
   }
@@ -158,7 +172,7 @@ LaunchResult ProgramLauncher::Launch(const LaunchSpec& spec) {
     result.status = launched.error().Message();
     return result;
   }
-  LaunchResult result = ReadResult(*launched, setup_.sides[static_cast<std::size_t>(spec.side)].Resolved());
+  LaunchResult result = ReadResult(*launched, setup_.sides[static_cast<std::size_t>(spec.side)].Resolved(), spec);
   const bool interrupted = launched->end.how == ProcessEnd::How::kInterrupted;
   result.directory = PutAway(launched->directory, !result.ok() && !interrupted);
   return result;

@@ -39,6 +39,7 @@ struct LaunchSetup {
 };
 
 struct Launched {
+  TargetByOutput by_output;         // of a launch with a target
   std::filesystem::path directory;  // run.json, captures, and output.txt of a trial
   ProcessEnd end;
   // Not 0: what the command ended with because the probe had ended the process in it that trains (a notebook's kernel,

@@ -68,7 +68,7 @@ class Parser {
     if (command.reports) AddReporting();
     if (command.launches) AddRunning();
     if (command.experiments) AddExperiment();
-    if (command.id == "prove") AddProve();
+    if (command.id == "prove") AddProve(), AddTarget(app_, options);
     if (command.id == "sweep") AddSweep(app_, options);
     if (command.id == "ab") AddOtherSide(app_, options, "CMD_A");
     if (command.id == "gate") AddGate(app_, options);
@@ -146,9 +146,8 @@ class Parser {
       Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
           "differences up to this count as none (2%)");
     }
-    const bool check = command_.id == "aa-check";
-    Add("--budget", options_.budget_s, ParseSeconds, time, "T",
-        check ? "time for all launches (1m)" : "time for all launches (15m)");
+    const char* const budget = command_.id == "aa-check" ? "time for all launches (1m)" : "time for all launches (15m)";
+    Add("--budget", options_.budget_s, ParseSeconds, time, "T", budget);
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
         "a launch that takes longer is ended (10m)");
@@ -254,6 +253,7 @@ Result<void> Check(const Command& command, Options& options) {
     return Wrong(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
   if (options.resume && options.output.empty())
     return Wrong(command, "--resume needs the folder of the experiment", "name it with -o DIR");
+  if (const auto target = CheckTarget(options); !target) return target;
   if (const auto target = CheckTarget(options); !target) return target;
   return CheckFiles(options);
 }

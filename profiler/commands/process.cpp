@@ -20,6 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kAskEveryMs = 20;
 constexpr double kGraceSeconds = 1;  // for what a program left behind
 
 // From the child to us through a pipe that a successful exec closes.
@@ -129,14 +130,22 @@ class Running {
         timed_out_ = true;
         KillTree(main_);
       }
+      AskEnough();
     }
+  }
+
+  void AskEnough() {
+    if (!spec_.enough || enough_ || timed_out_ || !spec_.enough(Elapsed())) return;
+    enough_ = true;
+    if (!ended_) KillTree(main_);
   }
 
   double Elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   int MillisecondsLeft() const {
-    if (spec_.timeout_s <= 0 || timed_out_) return 1000;
-    return static_cast<int>(std::clamp((spec_.timeout_s - Elapsed()) * 1000 + 1, 1.0, 1000.0));
+    const double most = spec_.enough ? kAskEveryMs : 1000;
+    if (spec_.timeout_s <= 0 || timed_out_) return static_cast<int>(most);
+    return static_cast<int>(std::clamp((spec_.timeout_s - Elapsed()) * 1000 + 1, 1.0, most));
   }
 
   void TakeSignals() {
@@ -169,6 +178,10 @@ class Running {
     end_.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (interrupts_ > 0) end_.how = How::kInterrupted;
     if (timed_out_) end_.how = How::kTimeout;
+    if (enough_ && interrupts_ == 0) {
+      end_.how = How::kExited;
+      end_.status = 0;
+    }
   }
 
   void ReadStartFailure() {
@@ -188,7 +201,7 @@ class Running {
   Clock::time_point start_;
   pid_t main_ = -1;
   int exec_pipe_ = -1, interrupts_ = 0;
-  bool ended_ = false, timed_out_ = false;
+  bool ended_ = false, timed_out_ = false, enough_ = false;
   ProcessEnd end_;
 };
 

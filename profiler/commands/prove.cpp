@@ -6,6 +6,7 @@
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/experiment.h"
+#include "profiler/commands/prove_target.h"
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/host.h"
@@ -75,7 +76,14 @@ Result<int> Finish(const Report& report, const Options& options, Session& sessio
 
 Result<int> ProveCommand(const Options& options) {
   // A key that is no treatment is said before anything is launched.
-  if (const auto named = CandidatesOf({}, ThisHost(), options.selection); !named) return named.error();
+  auto named = CandidatesOf({}, ThisHost(), options.selection);
+  if (!named) return named.error();
+  if (!options.target.text.empty()) return ProveToTarget(options, std::move(*named));
+  for (const Candidate& one : *named) {
+    if (one.treatment->metric != Metric::kTimeToTarget) continue;
+    return Error{"changes the training, and is judged by the time to a target", "--only " + one.Setting(),
+                 "name a target: --target accuracy=0.9"};
+  }
   auto opened = Session::Open(options, true);
   if (!opened) return opened.error();
   Session& session = **opened;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/target.h"
 #include "profiler/core/trace.h"
 
 namespace loopscope {
@@ -17,36 +18,42 @@ enum class LaunchMode { kTrace, kClock, kCheck };
 
 struct LaunchSpec {
   LaunchMode mode = LaunchMode::kClock;
-  int side = 0;                     // which of the launcher's commands: `ab` and `gate` have several
+  int side = 0;  // which of the launcher's commands: `ab` and `gate` have several
   std::vector<std::pair<std::string, std::string>> treatment;  // key, value
-  int warmup = 10, steps = 50;      // steps 0 = to the program's own end
-  double time_s = 0;                // trace mode: --time; else 0
-  std::string clock;                // the step clock fixed by the diagnosis; empty = choose
+  int warmup = 10, steps = 50;                                 // steps 0 = to the program's own end
+  double time_s = 0;                                           // trace mode: --time; else 0
+  std::string clock;                                           // the step clock fixed by the diagnosis; empty = choose
   std::optional<std::uint64_t> seed;
-  bool hash_samples = false;        // LOOPSCOPE_SAMPLE_RNG=hash
-  std::string label;                // "block 3, ALL-amp": names the launch's folder and messages
-  double timeout_s = 600;           // then ended, status "timeout"
+  bool hash_samples = false;          // LOOPSCOPE_SAMPLE_RNG=hash
+  std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
+  std::optional<TargetWatch> target;  // the launch ends when it is reached; a timeout is no failure then
+  double timeout_s = 600;             // then ended, status "timeout"
 };
 
 struct LaunchResult {
-  std::string status = "ok";        // "ok", "exit 1", "signal 9", "no steps", "timeout", or what kept it from starting
-  std::string tail;                 // last lines of output when it failed
-  int exit_status = 0;              // as a shell reports it (128 + signal)
-  std::string clock;                // the clock its steps were counted by
-  double ms_per_step = 0;           // wall time of the window / steps, epoch boundaries taken out
-  double ms_per_sample = 0;         // 0 when the samples per step are unknown
-  int steps = 0;                    // in the window, boundaries taken out
-  std::optional<double> epoch_ms;   // mean length of the boundary steps in the window less a plain step; none in it: empty
-  int settled_after = 0;            // steps from the start until their times settle (settling.h)
-  double step_drift = 0;            // ln(mean of the window's last third of plain steps / of its first third)
-  double startup_s = 0;             // from exec to the end of warm-up
-  double wall_s = 0;                // whole launch
-  double peak_bytes = 0;            // 0 unknown
+  std::string status = "ok";  // "ok", "exit 1", "signal 9", "no steps", "timeout", or what kept it from starting
+  std::string tail;           // last lines of output when it failed
+  int exit_status = 0;        // as a shell reports it (128 + signal)
+  std::string clock;          // the clock its steps were counted by
+  double ms_per_step = 0;     // wall time of the window / steps, epoch boundaries taken out
+  double ms_per_sample = 0;   // 0 when the samples per step are unknown
+  int steps = 0;              // in the window, boundaries taken out
+  std::optional<double>
+      epoch_ms;           // mean length of the boundary steps in the window less a plain step; none in it: empty
+  int settled_after = 0;  // steps from the start until their times settle (settling.h)
+  double step_drift = 0;  // ln(mean of the window's last third of plain steps / of its first third)
+  double startup_s = 0;   // from exec to the end of warm-up
+  double wall_s = 0;      // whole launch
+  double peak_bytes = 0;  // 0 unknown
   std::vector<Applied> applied;
-  std::vector<double> losses;               // check mode
-  std::vector<std::uint64_t> sample_hashes; // check mode
+  std::vector<double> losses;                // check mode
+  std::vector<std::uint64_t> sample_hashes;  // check mode
   std::vector<std::pair<std::string, double>> metrics;
-  std::string directory;            // where its capture lies
+  // Of a launch with a target.
+  std::optional<double> target_s;           // from the program's start; empty: never reached
+  double steps_seen = 0, samples_seen = 0;  // until then, or until its end; samples 0: unknown
+  std::optional<double> best_metric;        // empty: the metric was never given
+  std::string directory;                    // where its capture lies
   bool ok() const { return status == "ok"; }
 };
 
@@ -55,5 +62,14 @@ using Launcher = std::function<LaunchResult(const LaunchSpec&)>;
 // Reads what experiments need from the capture of a clock or check launch; status "no steps" when the window never
 // opened or never closed.
 LaunchResult LaunchFacts(const Trace& trace);
+
+// Of a launch that was followed to a target and ended at `end_s`: what its marks tell of the metric, unless `by_output`
+// says it already, and of the steps until then. Seconds from `start_ns`.
+struct TargetByOutput {
+  bool told = false;  // the output, and no marks, decide
+  std::optional<double> reached_s, best;
+};
+void AddTargetFacts(const Trace& trace, const Target& target, std::int64_t start_ns, const TargetByOutput& by_output,
+                    LaunchResult& result);
 
 }  // namespace loopscope

@@ -15,6 +15,12 @@ struct Target {
   bool at_least = true;
 };
 
+// What a launch is followed by: the target, and what the program prints of it; an empty regex: its marks tell.
+struct TargetWatch {
+  Target target;
+  std::string regex;
+};
+
 struct TargetRun {
   int block = 0;  // the seed's number
   bool reached = false;

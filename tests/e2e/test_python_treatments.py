@@ -80,6 +80,29 @@ print(len(seen), loader.prefetch_factor)
     assert all(one[4] == 0 for one in capture.applied)
 
 
+CLIPPED = LOOP + """
+model = build()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+for step in range(3):
+    optimizer.zero_grad()
+    (1e3 * nn.functional.cross_entropy(model(torch.randn(4, 8)), torch.zeros(4, dtype=torch.long))).backward()
+    OWN
+    optimizer.step()
+    norm = torch.stack([one.grad.norm() for one in model.parameters()]).norm()
+    print("clipped" if norm < 1.001 else "free")
+"""
+
+
+def test_gradients_are_clipped_before_the_step(launch):
+    done, [capture] = launch(CLIPPED.replace("OWN", ""), treatment="clip=norm", steps=0)
+    assert words(done) == ["clipped"] * 3
+    assert capture.applied[0][2:] == ("none", "norm", 0)
+    assert words(launch(CLIPPED.replace("OWN", ""), steps=0)[0]) == ["free"] * 3
+    own = "nn.utils.clip_grad_norm_(model.parameters(), 1e9)"
+    done, [capture] = launch(CLIPPED.replace("OWN", own), treatment="clip=norm", steps=0)
+    assert words(done) == ["free"] * 3 and "clips its gradients already" in capture.applied[0][3]
+
+
 def test_models_are_compiled(launch):
     body = LOOP + """
 compile_it = nn.Module.compile

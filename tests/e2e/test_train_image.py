@@ -249,6 +249,28 @@ def test_implementations_of_an_optimizer_agree(data, optimizer):
         assert run[kind] == pytest.approx(run["single"], rel=0.1)
 
 
+@pytest.mark.parametrize("optimizer, lr", [("lars", 0.002), ("lamb", 0.005), ("novograd", 0.005)])
+def test_optimizers_by_layer_train(data, optimizer, lr):
+    found = [float(loss) for loss in losses(train(data, "--print-losses", optimizer=optimizer, lr=lr, epochs=4))]
+    assert sum(found[-5:]) < 0.9 * sum(found[:5]), found
+    assert found[0] == pytest.approx(float(losses(train(data, "--print-losses", epochs=1))[0])), "the same start"
+
+
+def test_the_search_for_a_rate_leaves_the_weights(data):
+    """Its steps go through the usual loop; then the rate that it found stands in the log."""
+    done = train(data, "--print-losses", lr__find="on", lr=0.001)
+    rate = float(re.search(r"^learning rate (\S+) found in 60 steps$", done.stdout, re.M).group(1))
+    assert 1e-6 <= rate <= 0.1
+    first = float(losses(done)[0])
+    usual = float(losses(train(data, "--print-losses"))[0])
+    assert first == pytest.approx(usual, rel=0.5), "untrained weights: the loss is where it began"
+
+
+def test_the_loader_alone_trains_nothing(data, listener):
+    done = train(data, env=listener, loader__only="on")
+    assert "loss" not in done.stdout and "validation" not in done.stdout
+
+
 def test_biases_before_the_norm_change_rounding_only(data):
     without = [float(loss) for loss in losses(train(data, "--print-losses", bias__before_norm="off"))]
     with_biases = [float(loss) for loss in losses(train(data, "--print-losses", bias__before_norm="on"))]

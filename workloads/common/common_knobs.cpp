@@ -22,13 +22,15 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
       {"threads", &settings.threads, "1..1024", "common/training.cpp:threads", "43", "threads of one operator"},
       {"debug", &settings.debug, "", "common/training.cpp:backward", "31",
        "autograd's anomaly detection around each backward"},
-      {"optimizer", &settings.optimizer, "sgd|momentum|adam|adamw", "common/optimizers.cpp:optimizer", "29",
-       "the update rule"},
+      {"optimizer", &settings.optimizer, "sgd|momentum|adam|adamw|lars|lamb|novograd",
+       "common/optimizers.cpp:optimizer", "29", "the update rule"},
       {"optimizer.impl", &settings.optimizer_impl, "single|foreach|fused", "common/optimizers.cpp:step", "28",
        "one parameter at a time, lists, or one kernel"},
       {"lr", &settings.lr, "0..100", "common/training.cpp:lr", "-", "base learning rate"},
       {"lr.scale", &settings.lr_scale, "none|linear|sqrt", "common/schedule.cpp:scale", "46",
        "how the rate grows with samples per step over 32"},
+      {"lr.find", &settings.lr_find, "", "common/training.cpp:lr search", "53",
+       "look for the base rate before training, by steps of rising rates"},
       {"schedule", &settings.schedule, "constant|onecycle|cyclic|warmup-cosine", "common/schedule.cpp:schedule", "30",
        "learning rate over time"},
       {"schedule.epochs", &settings.schedule_epochs, "1..1000000", "common/schedule.cpp:schedule", "30",
@@ -72,6 +74,9 @@ Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
     return "the loader has no workers";
   }
   if (settings.clip == "none" && key.starts_with("clip.")) return "gradients are not clipped";
+  const bool by_layer =
+      settings.optimizer == "lars" || settings.optimizer == "lamb" || settings.optimizer == "novograd";
+  if (by_layer && key == "optimizer.impl") return settings.optimizer + " has one implementation";
   if (settings.schedule == "constant" && key == "schedule.epochs") return "the learning rate is constant";
   return std::nullopt;
 }

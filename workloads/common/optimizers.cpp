@@ -4,6 +4,7 @@
 
 #include "workloads/common/list_adam.h"
 #include "workloads/common/list_sgd.h"
+#include "workloads/common/trust_optimizers.h"
 
 namespace loopscope::train {
 namespace {
@@ -42,6 +43,7 @@ void ClipNormOfList(const Tensors& gradients, double limit) {
 std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const CommonSettings& settings, Tensors parameters) {
   if (settings.optimizer == "adamw") return MakeAdam<AdamWOfTorch>(settings, std::move(parameters));
   if (settings.optimizer == "adam") return MakeAdam<AdamOfTorch>(settings, std::move(parameters));
+  if (auto by_layer = MakeTrustOptimizer(settings.optimizer, settings.lr, parameters)) return by_layer;
   return MakeSgd(settings, std::move(parameters));
 }
 

@@ -28,6 +28,7 @@ struct CommonSettings {
   std::string optimizer_impl = "single";
   double lr = 0.001;
   std::string lr_scale = "none";
+  bool lr_find = false;
   std::string schedule = "constant";
   int schedule_epochs = 10;
   std::string clip = "none";

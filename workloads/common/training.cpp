@@ -16,6 +16,7 @@
 #include "probes/loopscope.h"
 #include "workloads/common/autocast.h"
 #include "workloads/common/checkpoints.h"
+#include "workloads/common/lr_find.h"
 #include "workloads/common/optimizers.h"
 #include "workloads/common/ranges.h"
 #include "workloads/common/schedule.h"
@@ -52,6 +53,7 @@ class Training {
   void Report() const;
   void TrainEpoch(int epoch);
   void LoadEpoch(int epoch);
+  void FindLearningRate();
   void Step(Batch batch);
   void Accumulate(const Batch& batch);
   void Update();
@@ -61,7 +63,7 @@ class Training {
   torch::Tensor Scores(const Batch& batch);
 
   const TrainingRun& run_;
-  const CommonSettings& settings_;
+  CommonSettings settings_;  // its own: a search may change the learning rate
   std::unique_ptr<Task> task_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
@@ -102,6 +104,7 @@ void Training::Run() {
   if (first > 0) fmt::print("resumed after epoch {}\n", first);
   updates_ = first * (batches_per_epoch_ / settings_.accumulate);
   Report();
+  if (settings_.lr_find && first == 0) FindLearningRate();
   Score score;
   for (int epoch = first + 1; epoch <= settings_.epochs; ++epoch) {
     if (settings_.loader_only) {
@@ -118,6 +121,38 @@ void Training::Run() {
     if (!run_.checkpoints.empty()) Save(run_.checkpoints, epoch, task_->model(), *optimizer_);
   }
   fmt::print("final accuracy {:.4f} after {} epochs\n", score.accuracy, settings_.epochs);
+}
+
+// Steps of the search are steps of training in all but what is left of them: the weights are put back, and the
+// optimizer begins anew.
+void Training::FindLearningRate() {
+  std::vector<torch::Tensor> weights;
+  for (const torch::Tensor& one : parameters_) weights.push_back(one.detach().clone());
+  for (const torch::Tensor& one : task_->model().buffers()) weights.push_back(one.detach().clone());
+  std::vector<double> losses;
+  task_->model().train();
+  for (int pass = 1; losses.size() < kFindSteps; ++pass) {
+    task_->StartEpoch(pass);
+    // A pass has to come to its end before another begins.
+    while (auto batch = task_->Next()) {
+      if (losses.size() >= kFindSteps) continue;
+      total_loss_ = torch::zeros({});
+      batches_ = 0;
+      Accumulate(*batch);
+      Clip(settings_, parameters_);
+      SetLearningRate(*optimizer_, RateOfSearch(settings_.lr, int(losses.size())));
+      optimizer_->step();
+      losses.push_back(loss_.item<double>());
+    }
+  }
+  const torch::NoGradGuard no_grad;
+  std::size_t at = 0;
+  for (torch::Tensor& one : parameters_) one.copy_(weights[at++]);
+  for (torch::Tensor& one : task_->model().buffers()) one.copy_(weights[at++]);
+  settings_.lr = RateFound(settings_.lr, losses);
+  optimizer_ = MakeOptimizer(settings_, parameters_);
+  losses_.clear();
+  fmt::print("learning rate {:.4g} found in {} steps\n", settings_.lr, kFindSteps);
 }
 
 // Each batch is a step: there is no optimizer's that could end one.

@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"knob:train_image"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {};  // which is for the user to say: --only model.size=VALUE
+}
+
+}  // namespace
+
+extern const Treatment kModelSize;
+const Treatment kModelSize{
+    .id = "model.size",
+    .summary = "a smaller or larger network",
+    .exactness = Exactness::kChangesTraining,
+    .condition = "",
+    .metric = Metric::kTimeToTarget,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

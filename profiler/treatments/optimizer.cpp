@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"knob:train_image"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {};  // which is for the user to say: --only optimizer=VALUE
+}
+
+}  // namespace
+
+extern const Treatment kOptimizerRule;
+const Treatment kOptimizerRule{
+    .id = "optimizer",
+    .summary = "another update rule: sgd, momentum, adam, adamw, lars, lamb, novograd",
+    .exactness = Exactness::kChangesTraining,
+    .condition = "",
+    .metric = Metric::kTimeToTarget,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope

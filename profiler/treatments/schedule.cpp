@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"knob:train_image"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {"onecycle"};
+}
+
+}  // namespace
+
+extern const Treatment kSchedule;
+const Treatment kSchedule{
+    .id = "schedule",
+    .summary = "a learning rate that changes over time: onecycle, cyclic, warmup-cosine",
+    .exactness = Exactness::kChangesTraining,
+    .condition = "",
+    .metric = Metric::kTimeToTarget,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope
