@@ -1,14 +1,12 @@
 """train_image as an ordinary program: knobs, presets, determinism, its data set, checkpoints, and what it tells a probe."""
 
-import os
-import pathlib
-import re
 import shutil
 import subprocess
 
 import pytest
+import workload_programs
+from workload_programs import BUILD, accuracy, build_listener, losses, told
 
-BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 PROGRAM = BUILD / "workloads" / "train_image"
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="train_image is not built")
@@ -23,31 +21,8 @@ SMALL = {
     "epochs": 2,
 }
 
-# Every entry point of probes/loopscope.h, printed as a line on stderr.
-LISTENER = r"""
-#include <stdio.h>
-void loopscope_v1_applied(const char* key, const char* where, const char* old, const char* now) {
-  fprintf(stderr, "applied|%s|%s|%s|%s\n", key, where, old, now);
-}
-void loopscope_v1_not_applicable(const char* key, const char* reason) {
-  fprintf(stderr, "not-applicable|%s|%s\n", key, reason);
-}
-void loopscope_v1_claim(const char* key) { fprintf(stderr, "claim|%s\n", key); }
-void loopscope_v1_fact(const char* key, const char* value) { fprintf(stderr, "fact|%s|%s\n", key, value); }
-void loopscope_v1_metric(const char* name, double value) { fprintf(stderr, "metric|%s|%g\n", name, value); }
-void* loopscope_v1_optimizer_begin(const char* name, unsigned long parameters) {
-  fprintf(stderr, "optimizer|%s|%lu\n", name, parameters);
-  return (void*)name;
-}
-void loopscope_v1_optimizer_end(void* token) { fprintf(stderr, "optimizer-end|%s\n", (const char*)token); }
-"""
-
-
 def launch(*arguments, env=None):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("LOOPSCOPE_")}
-    return subprocess.run(
-        [PROGRAM, *map(str, arguments)], env={**clean, **(env or {})}, capture_output=True, text=True, timeout=120
-    )
+    return workload_programs.launch(PROGRAM, *arguments, env=env)
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +39,6 @@ def train(data, *options, env=None, **knobs):
     return done
 
 
-def losses(done):
-    found = re.findall(r"^loss (\S+)$", done.stdout, re.M)
-    assert found
-    return found
-
-
-def accuracy(done):
-    return float(re.search(r"^final accuracy (\S+)", done.stdout, re.M).group(1))
-
-
 @pytest.fixture(scope="module")
 def reference(data):
     return losses(train(data, "--print-losses"))
@@ -81,18 +46,7 @@ def reference(data):
 
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory):
-    compiler = shutil.which("cc")
-    if not compiler:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("listener")
-    (folder / "listener.c").write_text(LISTENER)
-    library = folder / "listener.so"
-    subprocess.run([compiler, "-shared", "-fPIC", folder / "listener.c", "-o", library], check=True)
-    return {"LD_PRELOAD": str(library)}
-
-
-def told(done, kind):
-    return [line.split("|")[1:] for line in done.stderr.splitlines() if line.startswith(kind + "|")]
+    return build_listener(tmp_path_factory.mktemp("listener")) or pytest.skip("no C compiler")
 
 
 # What it prints and refuses
