@@ -117,7 +117,7 @@ static_assert(sizeof(OpRecord) == 32);
 // Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';':
 // a tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", with "@cuda:0" behind unless on the CPU and "!" behind when
 // it requires grad), "-" an undefined tensor, otherwise the scalar's value ("true", "1e-05") or "?" for the rest.
-// dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other.
+// dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" behind them: of T tokens, P are padding.
 // Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph nodes
 // that made further tensor inputs, those in lists too: each once, without `producer`, at most kMaxFurtherProducers.
 inline constexpr std::uint32_t kMaxFurtherProducers = 32;

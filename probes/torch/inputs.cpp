@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "probes/torch/api.h"
+#include "probes/torch/padding.h"
 
 namespace loopscope {
 namespace {
@@ -123,6 +124,11 @@ std::uint32_t InputsText(const at::RecordFunction& function) {
     if (!first) text.Add(";");
     first = false;
     AddInput(input, text);
+  }
+  const Padding padding = PaddingOf(function.name(), function);
+  if (padding.tokens > 0) {
+    text.Format(";padding=%llu/%llu", static_cast<unsigned long long>(padding.padded),
+                static_cast<unsigned long long>(padding.tokens));
   }
   return text.size() > 0 ? api->string_id(text.data(), text.size()) : 0;
 }

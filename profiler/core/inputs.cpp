@@ -22,6 +22,8 @@ constexpr std::array<std::pair<std::string_view, int>, 13> kDtypes{{{"f64", 8},
                                                                     {"c64", 8},
                                                                     {"other", 0}}};
 
+constexpr std::string_view kPadding = ";padding=";  // behind the inputs
+
 const std::pair<std::string_view, int>* FindDtype(std::string_view name) {
   for (const auto& one : kDtypes) {
     if (one.first == name) return &one;
@@ -97,7 +99,21 @@ std::int64_t TensorText::bytes() const {
   return total;
 }
 
+std::optional<PaddedTokens> ParsePadding(std::string_view inputs) {
+  const std::size_t at = inputs.rfind(kPadding);
+  if (at == inputs.npos) return std::nullopt;
+  inputs.remove_prefix(at + kPadding.size());
+  PaddedTokens told;
+  const char* end = inputs.data() + inputs.size();
+  const auto [slash, bad_count] = std::from_chars(inputs.data(), end, told.padded);
+  if (bad_count != std::errc() || slash == end || *slash != '/') return std::nullopt;
+  const auto [rest, bad_total] = std::from_chars(slash + 1, end, told.tokens);
+  if (bad_total != std::errc() || rest != end || told.padded > told.tokens) return std::nullopt;
+  return told;
+}
+
 std::vector<TensorText> ParseInputs(std::string_view inputs) {
+  inputs = inputs.substr(0, inputs.rfind(kPadding));
   std::vector<TensorText> parsed;
   while (!inputs.empty()) {
     const std::size_t end = std::min(inputs.find(';'), inputs.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,11 @@ struct TensorText {
   std::int64_t bytes() const;  // 0 for an unknown dtype
 };
 std::vector<TensorText> ParseInputs(std::string_view inputs);
+
+// How many tokens of a batch are padding, where the op was told (a mask, an embedding's padding index).
+struct PaddedTokens {
+  std::uint64_t padded = 0, tokens = 0;
+};
+std::optional<PaddedTokens> ParsePadding(std::string_view inputs);
 
 }  // namespace loopscope

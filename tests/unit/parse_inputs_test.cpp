@@ -49,6 +49,23 @@ TEST(ParseInputs, WhatIsNoTensorIsAScalar) {
   }
 }
 
+TEST(ParsePadding, StandsBehindTheInputs) {
+  const std::string_view text = "i64[16,115];0;false;padding=1204/1840";
+  ASSERT_EQ(ParseInputs(text).size(), 3u);
+  EXPECT_EQ(ParseInputs(text)[2].scalar, "false");
+  ASSERT_TRUE(ParsePadding(text).has_value());
+  EXPECT_EQ(ParsePadding(text)->padded, 1204u);
+  EXPECT_EQ(ParsePadding(text)->tokens, 1840u);
+}
+
+TEST(ParsePadding, NothingToldOrNonsense) {
+  for (const char* text : {"", "i64[16,115];0", ";padding=", "f32[1];padding=1", "f32[1];padding=1/", "f32[1];padding=/2",
+                           "f32[1];padding=3/2", "f32[1];padding=1/2x", "f32[1];padding=-1/2",
+                           "f32[1];padding=99999999999999999999/2"}) {
+    EXPECT_FALSE(ParsePadding(text).has_value()) << text;
+  }
+}
+
 TEST(ParseInputs, HugeSizesDoNotOverflow) {
   const auto inputs = ParseInputs("f64[4611686018427387904,4611686018427387904];other[3]");
   EXPECT_EQ(inputs[0].elements(), INT64_MAX);
