@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "probes/capture/records.h"
@@ -101,11 +102,20 @@ bool OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples
   return actions.finish;
 }
 
+void WriteMemoryLimit() noexcept {
+  char bytes[24];
+  std::snprintf(bytes, sizeof bytes, "%llu", static_cast<unsigned long long>(MemoryLimitBytes()));
+  capture::WriteFact("memory.limit_bytes", bytes);
+}
+
 void WriteTotals(int status) noexcept {
   if (auto* finish = finishing.exchange(nullptr)) finish();
   if (const TorchHooks* known = hooks.load(std::memory_order_acquire)) known->finish();
   if (const std::uint64_t peak = PeakBytes()) WriteMark(MarkKind::kPeakBytes, "host", peak);
-  if (settings.mode == Mode::kTrace) WriteModules();
+  if (settings.mode == Mode::kTrace) {
+    WriteModules();
+    WriteMemoryLimit();
+  }
   WriteMark(MarkKind::kCleanEnd, {}, static_cast<std::uint64_t>(status));
 }
 

@@ -3,7 +3,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"python"};
+constexpr std::string_view kCures[] = {"memory-bound-batch"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {};  // how many is for the user to say: --only accumulate=4
@@ -18,7 +19,7 @@ const Treatment kAccumulate{
     .exactness = Exactness::kChangesTraining,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

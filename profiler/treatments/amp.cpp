@@ -6,7 +6,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"fp32-compute"};
-constexpr std::string_view kAppliers[] = {"torch", "python", "knob:train_image"};
+constexpr std::string_view kAppliers[] = {"torch", "python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   // Without 16-bit units the casts are pure cost.

@@ -3,7 +3,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"python"};
+constexpr std::string_view kCures[] = {"small-batch"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {};  // which sizes fit is for the user to say: --only batch.size=128
@@ -18,7 +19,7 @@ const Treatment kBatchSize{
     .exactness = Exactness::kChangesTraining,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kCures[] = {"input-starvation", "too-many-workers"};
 constexpr int kMostWorkers = 16;
-constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   // The optimum is searched for by launches. As many as there are cores keeps up most often, and more only take cores

@@ -3,7 +3,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"python"};
+constexpr std::string_view kCures[] = {"activation-memory"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {"on"};
@@ -18,7 +19,7 @@ const Treatment kReluInplace{
     .exactness = Exactness::kExact,
     .condition = "",
     .metric = Metric::kPeakMemory,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -180,5 +180,36 @@ def above_info(report):
     return {finding["rule"] for finding in report["findings"] if finding["severity"] != "info"}
 
 
+PLANTED = {
+    "padding-waste",
+    "needless-recompute",
+    "host-sync",
+    "single-tensor-optimizer",
+    "grad-in-eval",
+    "graph-retained",
+}
+
+
+def rules(report):
+    return {finding["rule"] for finding in report["findings"]}
+
+
 def test_tuned_is_clean(tmp_path):
     assert above_info(diagnose(tmp_path, "tuned")) == set()
+
+
+def test_naive_has_planted_flaws_and_no_other(tmp_path):
+    report = diagnose(tmp_path, "naive")
+    assert rules(report) >= {"padding-waste", "needless-recompute", "host-sync", "graph-retained"}
+    assert rules(report) <= PLANTED, "those that are cheap beside the others may go unmentioned"
+
+
+@pytest.mark.parametrize("rule", ["padding-waste", "slow-clipping", "needless-recompute", "single-tensor-optimizer"])
+def test_one_planted_flaw_is_found_alone(tmp_path, rule):
+    report = diagnose(tmp_path, f"only:{rule}")
+    assert above_info(report) == {rule}
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == rule]
+    places = [evidence["where"]["path"] for evidence in finding["evidence"] if evidence["where"]]
+    assert places and "workloads/" in places[0]
+    treatments = {"padding-waste": "batch.by_length", "slow-clipping": "clip.foreach", "needless-recompute": "checkpoint"}
+    assert finding["treatment"] == treatments.get(rule, "optimizer.impl")

@@ -89,7 +89,10 @@ class Reader {
         continue;
       }
       ++at_;
-      if (word == "expect") {
+      if (word == "peak") {
+        const auto [name, bytes] = SplitAttribute(line.words.at(1));
+        builder.Mark(MarkKind::kPeakBytes, ReadBytes(bytes, line.number), name);
+      } else if (word == "expect") {
         one.expectation = ReadExpectation(line);
         expected = true;
       } else {

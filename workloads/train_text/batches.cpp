@@ -13,6 +13,8 @@ namespace {
 
 // Lengths are blurred by so many tokens: otherwise the same texts would meet in each epoch.
 constexpr float kBlur = 4;
+// Widths are rounded up to so many tokens: kernels are built, and memory is kept, for each shape that comes.
+constexpr int kRound = 8;
 
 std::vector<std::int64_t> RandomOrder(std::size_t count) {
   const torch::Tensor order = torch::randperm(std::int64_t(count), torch::kLong);
@@ -61,12 +63,12 @@ std::optional<std::vector<std::size_t>> TextSampler::next(std::size_t batch_size
 }
 
 TextBatches::TextBatches(const Texts& texts, const Settings& settings)
-    : texts_(texts), padded_length_(settings.pad == "max_len" ? settings.max_len : 0) {}
+    : texts_(texts), max_len_(settings.max_len), pad_to_max_(settings.pad == "max_len") {}
 
 std::int64_t TextBatches::Width(torch::ArrayRef<std::size_t> indices) const {
-  int longest = padded_length_;
+  int longest = pad_to_max_ ? max_len_ : 0;
   for (const std::size_t index : indices) longest = std::max(longest, texts_.length(index));
-  return longest;
+  return std::min((longest + kRound - 1) / kRound * kRound, std::max(longest, max_len_));
 }
 
 Batch TextBatches::get_batch(torch::ArrayRef<std::size_t> indices) {

@@ -44,7 +44,8 @@ class TextBatches : public torch::data::datasets::BatchDataset<TextBatches, Batc
   std::int64_t Width(torch::ArrayRef<std::size_t> indices) const;
 
   Texts texts_;
-  int padded_length_;  // tokens; 0: that of the batch's longest text
+  int max_len_;
+  bool pad_to_max_;
 };
 
 using TrainLoader = torch::data::StatelessDataLoader<TextBatches, TextSampler>;

@@ -20,7 +20,7 @@ Knobs KnobsOf(Settings& settings) {
       {"train_texts", &settings.train_texts, "10..1000000", "train_text/texts.cpp:train", "-", "texts to train on"},
       {"val_texts", &settings.val_texts, "10..1000000", "train_text/texts.cpp:val", "-", "texts to validate on"},
       {"vocabulary", &settings.vocabulary, "64..65536", "train_text/texts.cpp:words", "-", "different tokens"},
-      {"longest", &settings.longest, "8..1024", "train_text/texts.cpp:words", "-", "tokens in the longest text"},
+      {"longest", &settings.longest, "16..1024", "train_text/texts.cpp:words", "-", "tokens in the longest text"},
   };
   knobs.insert(knobs.end(), own.begin(), own.end());
   const auto idle = [&settings](std::string_view key) -> Knobs::Reason {

@@ -16,7 +16,7 @@ struct Size {
 Size SizeOf(const std::string& name) {
   if (name == "small") return {32, 2};
   if (name == "large") return {128, 6};
-  return {64, 4};
+  return {48, 4};
 }
 
 constexpr int kHeadWidth = 16;

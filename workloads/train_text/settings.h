@@ -8,7 +8,7 @@ namespace loopscope::train::text {
 
 struct Settings : CommonSettings {
   Settings() {
-    batch_size = 16;
+    batch_size = 8;
     clip = "norm";
   }
 

@@ -8,7 +8,7 @@ namespace loopscope::train::text {
 namespace {
 
 constexpr std::uint64_t kFormat = 1;  // of the texts: raise it when they change
-constexpr int kShortest = 8;          // tokens
+constexpr int kShortest = 16;         // tokens; seq.max_len may cut more
 constexpr int kTopics = 4;
 constexpr int kPairs = 3;        // of words, per topic
 constexpr int kPairEvery = 6;    // tokens
@@ -40,7 +40,7 @@ Texts::Texts(Part part, const Settings& settings)
 int Texts::FullLength(std::size_t index) const {
   Random random(Hash(KeyOf(part_, index), 1));
   const double share = random.Uniform();
-  return kShortest + int(share * share * share * (longest_ - kShortest + 1));
+  return kShortest + int(share * share * (longest_ - kShortest + 1));
 }
 
 int Texts::length(std::size_t index) const {

@@ -23,8 +23,8 @@ class Texts {
   std::size_t size() const { return size_; }
   int label(std::size_t index) const { return int(index % kClasses); }
 
-  // How many tokens a text has, the cut at seq.max_len included. Most texts are short and a few are long: the cube of
-  // a uniform number spreads them between the shortest and the longest.
+  // How many tokens a text has, the cut at seq.max_len included. Most texts are short and a few are long: the
+  // square of a uniform number spreads them between the shortest and the longest.
   int length(std::size_t index) const;
 
   // Writes the length(index) tokens of a text.

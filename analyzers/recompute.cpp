@@ -1,0 +1,80 @@
+#include "analyzers/recompute.h"
+
+#include <set>
+#include <utility>
+
+#include "analyzers/devices.h"
+#include "profiler/core/op_names.h"
+
+namespace loopscope {
+namespace {
+
+// Recomputing happens inside few nodes, one per block; with create_graph nearly all nodes record a graph.
+constexpr double kMostNodes = 0.25;
+
+class Finder {
+ public:
+  explicit Finder(const Timeline& timeline)
+      : timeline_(timeline),
+        nodes_(timeline.trace(), ops::IsBackwardNode),
+        products_(timeline.trace(),
+                  [](std::string_view name) { return ops::IsMatmul(name) || ops::IsConvolution(name); }) {}
+
+  Recompute Find() {
+    const OpCost cost(timeline_);
+    Recompute found;
+    std::uint64_t nodes = 0;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> recording;
+    timeline_.ForEachSteady([&](EventRef ref) {
+      nodes += nodes_.Has(timeline_.event(ref)) ? 1 : 0;
+      const EventRef node = NodeThatRuns(ref);
+      if (!Exists(node)) return;
+      recording.insert({node.thread, node.index});
+      found.ms += cost.Ms(ref);
+      ++found.ops;
+      if (timeline_.event(ref).shape_hash != 0) again_.insert(timeline_.event(ref).name);
+    });
+    found.ms = PerStep(timeline_, found.ms);
+    found.graph_of_backward = static_cast<double>(recording.size()) > kMostNodes * static_cast<double>(nodes);
+    if (found.ops > 0) Locate(found);
+    return found;
+  }
+
+ private:
+  bool RecordsGraph(const Event& event) const {
+    return event.kind == EventKind::kOp && (event.flags & wire::kOpGraph) != 0 && !nodes_.Has(event);
+  }
+
+  // The backward node in which `ref` runs as the outermost operator that records a graph; none for others.
+  EventRef NodeThatRuns(EventRef ref) const {
+    if (!RecordsGraph(timeline_.event(ref))) return {kNone, kNone};
+    const EventRef above =
+        Ancestor(timeline_, ref, [&](const Event& up) { return nodes_.Has(up) || RecordsGraph(up); });
+    return Exists(above) && nodes_.Has(timeline_.event(above)) ? above : EventRef{kNone, kNone};
+  }
+
+  // The same operators outside of backward. A block that keeps nothing runs without recording, where there is one.
+  void Locate(Recompute& found) const {
+    CallSites keeping;
+    timeline_.ForEachDetailed([&](EventRef ref) {
+      const Event& event = timeline_.event(ref);
+      if (!again_.contains(event.name) || !products_.Has(event) || !timeline_.outermost_op(ref)) return;
+      if (timeline_.inside(ref, RangeCategory::kBackward)) return;
+      const bool keeps = (event.flags & wire::kOpGraph) != 0;
+      (keeps ? keeping : found.forward).Add(timeline_.where(ref), 0, ModuleOf(timeline_, ref));
+    });
+    if (found.forward.empty()) found.forward = std::move(keeping);
+  }
+
+  const Timeline& timeline_;
+  NameSet nodes_, products_;
+  std::set<StringId> again_;
+};
+
+}  // namespace
+
+Recompute FindRecompute(const Timeline& timeline) {
+  return Finder(timeline).Find();
+}
+
+}  // namespace loopscope

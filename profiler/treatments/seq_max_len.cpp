@@ -1,0 +1,26 @@
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::string_view kAppliers[] = {"knob:train_text"};
+
+std::vector<std::string> Values(const Finding&, const Host&) {
+  return {};  // what may be cut is for the user to say: --only seq.max_len=64
+}
+
+}  // namespace
+
+extern const Treatment kSeqMaxLen;
+const Treatment kSeqMaxLen{
+    .id = "seq.max_len",
+    .summary = "cut texts after N tokens",
+    .exactness = Exactness::kChangesTraining,
+    .condition = "",
+    .metric = Metric::kStepTime,
+    .cures = {},
+    .appliers = kAppliers,
+    .values = Values,
+};
+
+}  // namespace loopscope
