@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include "analyzers/devices.h"
+#include "analyzers/evidence.h"
+#include "analyzers/memory_use.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+// Calling an operator and recording its node take 5 to 10 us (measured with empty tensors): under twice that, most of
+// an operator's time does not depend on the batch.
+constexpr double kShortOpUs = 20;
+constexpr double kMinShortPct = 50;  // of the time in operators of the forward and backward pass
+constexpr double kMinIdlePct = 10;   // of the step, idle for want of launches
+
+struct OpTimes {
+  double all_ms = 0, short_ms = 0;  // per step
+  std::uint64_t short_ops = 0;
+};
+
+// Operators without another inside, on the training thread and the autograd engine's; ranges do not count.
+OpTimes MeasureOps(const Timeline& timeline) {
+  OpTimes times;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.kind != EventKind::kOp || timeline.inside(ref, RangeCategory::kOptimizer)) return;
+    const double own_ms = Ms(timeline.self_ns(ref));
+    times.all_ms += own_ms;
+    if (own_ms * 1e3 >= kShortOpUs) return;
+    times.short_ms += own_ms;
+    ++times.short_ops;
+  });
+  times.all_ms = PerStep(timeline, times.all_ms);
+  times.short_ms = PerStep(timeline, times.short_ms);
+  return times;
+}
+
+// What a larger batch would spread over more samples.
+Finding OfOps(const Timeline& timeline, const OpTimes& times) {
+  Finding finding = Costing(
+      timeline, times.short_ms,
+      fmt::format(
+          "operators are too short for their calls: {} per step in operators under {:.0f} µs, and memory is free",
+          MsText(times.short_ms), kShortOpUs));
+  finding.evidence.push_back(
+      {fmt::format("{:.0f} such operators per step, {:.0f} % of the time in operators",
+                   PerStep(timeline, static_cast<double>(times.short_ops)), 100 * times.short_ms / times.all_ms),
+       times.short_ops,
+       {}});
+  return finding;
+}
+
+Finding OfLaunches(const Timeline& timeline, double idle_ms) {
+  return Costing(timeline, idle_ms,
+                 fmt::format("the GPU waits {} per step for launches, and its memory is free", MsText(idle_ms)));
+}
+
+std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {
+  const MemoryUse memory = MemoryUseOf(timeline);
+  if (!memory.known()) {
+    return {Finding::CannotTell(
+        fmt::format("the batch is small for the calls it takes, but whether a larger one fits is not known: {}",
+                    memory.why_unknown))};
+  }
+  if (!memory.free()) return {};
+  finding.severity = Severity::kInfo;  // whether a larger batch trains as well is not known
+  finding.evidence.push_back({fmt::format("memory at the peak: {}", UseText(memory)), 1, {}});
+  return {std::move(finding)};
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (!timeline.devices().empty()) {
+    if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
+    const double idle_ms = IdleMs(timeline, IdleCause::kLaunch);
+    if (SharePct(timeline, idle_ms) < kMinIdlePct) return {};
+    return Judge(timeline, OfLaunches(timeline, idle_ms));
+  }
+  const OpTimes times = MeasureOps(timeline);
+  if (times.all_ms <= 0 || 100 * times.short_ms < kMinShortPct * times.all_ms) return {};
+  return Judge(timeline, OfOps(timeline, times));
+}
+
+}  // namespace
+
+extern const Analyzer kSmallBatch;
+const Analyzer kSmallBatch{.id = "small-batch", .question = "Is the batch too small for the machine?", .run = Run};
+
+}  // namespace loopscope
