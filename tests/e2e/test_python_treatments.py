@@ -207,6 +207,32 @@ def test_evaluation_in_training_mode_is_learned_from_the_loader(launch):
     assert [one[2:] for one in capture.applied] == [("records a graph", "no_grad", 0)]
 
 
+RECOMPUTE = LOOP + """
+from torch.utils.checkpoint import checkpoint
+model, calls = build(), 0
+def block(inputs):
+    global calls
+    calls += 1
+    return model(inputs)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    optimizer.zero_grad()
+    scores = checkpoint(block, torch.randn(4, 8), use_reentrant=False)  # the block
+    nn.functional.cross_entropy(scores, torch.zeros(4, dtype=torch.long)).backward()
+    optimizer.step()
+print(calls, f"{float(model[0].weight.sum()):.6f}")
+"""
+
+
+def test_recomputed_blocks_keep_their_activations(launch):
+    plain = words(launch(RECOMPUTE, prefix="", steps=0)[0])
+    done, [capture] = launch(RECOMPUTE, prefix="", steps=0, treatment="checkpoint=off")
+    treated = words(done)
+    assert plain[0] == "12" and treated[0] == "6" and treated[1] == plain[1]  # the same training, each block once
+    where = f"train.py:{line_of(RECOMPUTE, '# the block')}"
+    assert [one[1:] for one in capture.applied] == [(where, "recomputes", "keeps its activations", 0)]
+
+
 SUM = LOOP + """
 model, total = build(), 0
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -242,6 +268,8 @@ def test_a_sum_taken_before_backward_lets_go(launch, line):
         ("compile=maybe", "only compile=on"),
         ("amp=int8", "no such precision"),
         ("ddp.find_unused=off", "no DistributedDataParallel"),
+        ("checkpoint=off", "was not called"),
+        ("checkpoint=on", "for the script to say"),
     ],
 )
 def test_why_a_treatment_does_not_apply(launch, treatment, reason):
