@@ -39,10 +39,11 @@ class Lock {
 
 struct Collector {
   Collector(const Cupti& library, const ProbeApi* probe_api) noexcept
-      : cupti(library), api(probe_api), decoder(cupti, *probe_api), pid(getpid()) {}
+      : cupti(library), api(probe_api), sampler(*probe_api), decoder(cupti, *probe_api, &sampler), pid(getpid()) {}
 
   Cupti cupti;
   const ProbeApi* api;
+  UtilizationSampler sampler;
   Decoder decoder;
   pid_t pid;
   std::uint64_t dropped = 0;
@@ -154,7 +155,8 @@ timespec In(int seconds) noexcept {
   return until;
 }
 
-// Asks for what lies in buffers that are not full, every second, and at the end for everything.
+// Asks for what lies in buffers that are not full, every second, and at the end for everything. Reads the devices' use
+// as often.
 void* FlushNowAndThen(void*) {
   bool last = false;
   while (!last) {
@@ -165,6 +167,7 @@ void* FlushNowAndThen(void*) {
       last = collector->asked_to_end;
     }
     collector->cupti.flush_all(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    if (!last) collector->sampler.Sample();
   }
   const Lock lock(collector->ending);
   collector->last_flush_done = true;

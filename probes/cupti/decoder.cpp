@@ -218,7 +218,13 @@ void Decoder::AddDevice(const CUpti_Activity& record) noexcept {
   fact("compute_capability");
   std::snprintf(value, sizeof value, "%u", device.numMultiprocessors);
   fact("multiprocessors");
-  if (device.isMigEnabled == 0) return;
+  if (device.isMigEnabled == 0) {
+    DeviceUuid uuid;
+    static_assert(sizeof uuid.bytes == sizeof device.uuid.bytes);
+    std::memcpy(uuid.bytes.data(), device.uuid.bytes, sizeof device.uuid.bytes);
+    if (sampler_ != nullptr) sampler_->Know(device.id, uuid);
+    return;
+  }
   std::snprintf(value, sizeof value, "%u/%u", device.gpuInstanceId, device.computeInstanceId);
   fact("mig");
 }

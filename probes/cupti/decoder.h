@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "probes/cupti/cupti_library.h"
+#include "probes/cupti/utilization.h"
 #include "probes/preload/probe_api.h"
 #include "probes/wire.h"
 
@@ -23,7 +24,8 @@ struct DecoderCounts {
 
 class Decoder {
  public:
-  Decoder(const Cupti& cupti, const ProbeApi& api) noexcept : cupti_(cupti), api_(api) {}
+  Decoder(const Cupti& cupti, const ProbeApi& api, UtilizationSampler* sampler = nullptr) noexcept
+      : cupti_(cupti), api_(api), sampler_(sampler) {}
 
   // Writes what the first `valid` bytes of `buffer` tell. A damaged record ends it: what came before is kept.
   void Decode(std::uint8_t* buffer, std::size_t valid) noexcept;
@@ -54,6 +56,7 @@ class Decoder {
 
   const Cupti& cupti_;
   const ProbeApi& api_;
+  UtilizationSampler* sampler_;  // is told the devices; may be null
   DecoderCounts counts_;
   std::array<std::uint32_t, kNames> runtime_names_{}, driver_names_{};  // string ids; 0 not asked yet
   std::array<std::uint32_t, kContexts> context_devices_{};              // by context id, small numbers from 1

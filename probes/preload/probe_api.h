@@ -40,6 +40,12 @@ struct DeviceHooks {
   void (*finish)();  // the program ends, its devices are done: write what is still held
 };
 
+// Implemented by the probe of torch's CUDA side, for the LibTorch probe.
+struct DeviceMemoryHooks {
+  void (*step_ended)();  // write what the devices hold
+  void (*finish)();      // write peaks and counts
+};
+
 inline constexpr std::uint32_t kProbeApiVersion = 1;
 
 struct ProbeApi {
@@ -69,3 +75,5 @@ struct ProbeApi {
 extern "C" const loopscope::ProbeApi* loopscope_probe_api();
 // In the LibTorch probe: returns null, or why it cannot work with this program's torch.
 extern "C" const char* loopscope_torch_attach(const loopscope::ProbeApi* api);
+// In the probe of torch's CUDA side: null where it cannot work.
+extern "C" const loopscope::DeviceMemoryHooks* loopscope_torch_cuda_attach(const loopscope::ProbeApi* api);

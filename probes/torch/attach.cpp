@@ -12,6 +12,7 @@
 #include "probes/environment.h"
 #include "probes/torch/api.h"
 #include "probes/torch/applier.h"
+#include "probes/torch/device_memory.h"
 #include "probes/torch/losses.h"
 #include "probes/torch/ops.h"
 #include "probes/torch/optimizer.h"
@@ -80,13 +81,16 @@ const TorchHooks kHooks{
           Guarded([&] {
             if (api->tracing) ChooseCallbacks(moment);
             ApplyTreatments(moment);
-            if (moment == Moment::kStepEnd) WriteFacts();
+            if (moment != Moment::kStepEnd) return;
+            WriteFacts();
+            NoteDeviceMemory();
           });
         },
     .backward_roots = [](const void* roots) { Guarded([&] { KeepLoss(roots); }); },
     .parameters = ParametersOf,
     .finish =
         [] {
+          WriteDeviceMemoryTotals();
           Guarded([] { WriteLosses(); });
           Guarded([] { ReportTreatments(); });
           Guarded([] { ReportThreads(); });

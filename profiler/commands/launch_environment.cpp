@@ -110,6 +110,10 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   // A collector in a timed trial would be timed with it.
   const bool traced = spec.mode == LaunchMode::kTrace;
   if (traced && !probes.cupti.empty()) environment.emplace("CUDA_INJECTION64_PATH", probes.cupti);
+  const auto asked = environment.find(env::kNccl);
+  if (traced && !probes.nccl.empty() && asked != environment.end() && asked->second == "1") {
+    environment.emplace("NCCL_PROFILER_PLUGIN", probes.nccl);
+  }
   if (place.throw_away) SilenceTrackers(place, environment);
   for (const auto& [key, value] : spec.treatment) {
     if (key != "threads") continue;

@@ -9,9 +9,9 @@ Result<ProbePaths> FindProbes(const fs::path& executable_folder) {
   for (const char* beside : {"probes", "../lib/loopscope"}) {
     const fs::path folder = fs::weakly_canonical(executable_folder / beside, error);
     ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so",
-                      folder / "libloopscope_cupti.so", folder / "python" / "site"};
+                      folder / "libloopscope_cupti.so", folder / "python" / "site", folder / "libloopscope_nccl.so"};
     if (!fs::exists(probes.preload, error)) continue;
-    for (fs::path* optional : {&probes.nvtx, &probes.cupti}) {
+    for (fs::path* optional : {&probes.nvtx, &probes.cupti, &probes.nccl}) {
       if (!fs::exists(*optional, error)) optional->clear();
     }
     if (!fs::exists(probes.python / "sitecustomize.py", error)) probes.python.clear();

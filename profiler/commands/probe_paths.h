@@ -8,10 +8,11 @@
 namespace loopscope {
 
 struct ProbePaths {
-  std::filesystem::path preload;  // libloopscope_preload.so, for LD_PRELOAD
-  std::filesystem::path nvtx;     // libloopscope_nvtx.so, for NVTX_INJECTION64_PATH; empty when there is none
-  std::filesystem::path cupti;    // libloopscope_cupti.so, for CUDA_INJECTION64_PATH; empty when there is none
-  std::filesystem::path python;   // the folder for PYTHONPATH that holds the shim; empty when there is none
+  std::filesystem::path preload;    // libloopscope_preload.so, for LD_PRELOAD
+  std::filesystem::path nvtx;       // libloopscope_nvtx.so, for NVTX_INJECTION64_PATH; empty when there is none
+  std::filesystem::path cupti;      // libloopscope_cupti.so, for CUDA_INJECTION64_PATH; empty when there is none
+  std::filesystem::path python;     // the folder for PYTHONPATH that holds the shim; empty when there is none
+  std::filesystem::path nccl = {};  // libloopscope_nccl.so, for NCCL_PROFILER_PLUGIN; empty when there is none
 };
 
 // Looks in probes/ and ../lib/loopscope/ beside the executable. Error (exit 2): not there, or at a path that LD_PRELOAD

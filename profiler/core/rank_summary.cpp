@@ -48,18 +48,26 @@ bool IsBackendRange(std::string_view name) {
   return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
 }
 
+// What the probe's NCCL plugin wrote, with the device's times. PyTorch's own operator of that name only enqueues.
+bool IsPluginRange(const Event& event, std::string_view name) {
+  return event.is_range(RangeCategory::kCommunication) && name.starts_with("nccl:");
+}
+
 // Calls `visit` for each of them in the training process.
 template <class Visit>
 void ForEachBackendRange(const Timeline& timeline, const Visit& visit) {
   const Trace& trace = timeline.trace();
   if (timeline.training_thread() == kNone) return;
   std::vector<bool> named(trace.strings.size());
-  for (std::size_t i = 0; i < named.size(); ++i) named[i] = IsBackendRange(trace.strings[i]);
+  for (std::size_t i = 0; i < named.size(); ++i)
+    named[i] = IsBackendRange(trace.strings[i]) || trace.strings[i].starts_with("nccl:");
   if (std::ranges::find(named, true) == named.end()) return;
   for (const Thread& thread : trace.threads) {
     if (thread.pid != trace.threads[timeline.training_thread()].pid) continue;
     for (const Event& event : thread.events) {
-      if (event.name < named.size() && named[event.name]) visit(event);
+      if (event.name >= named.size() || !named[event.name]) continue;
+      const std::string_view name = trace.text(event.name);
+      if (IsBackendRange(name) || IsPluginRange(event, name)) visit(event);
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "profiler/core/importer.h"
 #include "profiler/importers/capture_definitions.h"
 #include "profiler/importers/capture_devices.h"
+#include "profiler/importers/device_samples.h"
 #include "profiler/importers/capture_file.h"
 #include "profiler/importers/capture_join.h"
 #include "profiler/importers/capture_threads.h"
@@ -144,6 +145,7 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   if (const std::uint64_t bad = fact("cupti.bad_times"); bad > 0) {
     warn(fmt::format("{} records of the GPU had no or impossible times and were left out", bad));
   }
+  for (const std::string& slowed : SlowedDevices(read.trace)) warn(slowed);
   std::set<StringId> told;  // what probes say of themselves that they cannot see
   for (const Mark& mark : read.trace.marks) {
     if (mark.kind == MarkKind::kProbeOff && told.insert(mark.name).second) {

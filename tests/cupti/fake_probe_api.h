@@ -17,8 +17,10 @@ struct Recorded {
   std::vector<std::string> names{""};
   std::map<std::string, std::string> facts;
   std::vector<std::string> marks;
+  std::vector<std::uint64_t> mark_values;  // of each mark
   std::vector<wire::DeviceRecord> work;
   std::vector<wire::DeviceCallRecord> calls;
+  std::vector<wire::RangeRecord> ranges;
   bool full = false;  // records find no room
 
   static Recorded& Instance() {
@@ -29,8 +31,10 @@ struct Recorded {
     names = {""};
     facts.clear();
     marks.clear();
+    mark_values.clear();
     work.clear();
     calls.clear();
+    ranges.clear();
     full = false;
   }
   std::string Name(std::uint32_t id) const { return id < names.size() ? names[id] : "?"; }
@@ -48,6 +52,8 @@ inline bool AppendRecords(const void* records, std::size_t bytes) {
       std::memcpy(&recorded.work.emplace_back(), record, sizeof(wire::DeviceRecord));
     } else if (head.kind == wire::RecordKind::kDeviceCall) {
       std::memcpy(&recorded.calls.emplace_back(), record, sizeof(wire::DeviceCallRecord));
+    } else if (head.kind == wire::RecordKind::kRange) {
+      std::memcpy(&recorded.ranges.emplace_back(), record, sizeof(wire::RangeRecord));
     }
     at += std::size_t{head.words} * 8;
   }
@@ -67,8 +73,15 @@ inline const ProbeApi* FakeProbeApi() {
     made.version = kProbeApiVersion;
     made.tracing = true;
     made.append = AppendRecords;
+    made.now_ns = [] {
+      static std::uint64_t now_ns = 1000;
+      return now_ns += 1000;
+    };
     made.string_id = NameId;
-    made.mark = [](std::uint8_t, const char* name, std::uint64_t) { Recorded::Instance().marks.emplace_back(name); };
+    made.mark = [](std::uint8_t, const char* name, std::uint64_t value) {
+      Recorded::Instance().marks.emplace_back(name);
+      Recorded::Instance().mark_values.emplace_back(value);
+    };
     made.fact = [](const char* key, const char* value) { Recorded::Instance().facts[key] = value; };
     return made;
   }();

@@ -1,0 +1,111 @@
+#include "probes/cupti/utilization.h"
+
+#include <dlfcn.h>
+#include <nvml.h>
+
+#include <bit>
+#include <cstdio>
+
+#include "probes/wire.h"
+
+namespace loopscope {
+namespace {
+
+struct Nvml {
+  decltype(&nvmlInit_v2) init = nullptr;
+  decltype(&nvmlDeviceGetHandleByUUID) by_uuid = nullptr;
+  decltype(&nvmlDeviceGetUtilizationRates) utilization = nullptr;
+  decltype(&nvmlDeviceGetMemoryInfo) memory = nullptr;
+  decltype(&nvmlDeviceGetClockInfo) clock = nullptr;
+  decltype(&nvmlDeviceGetCurrentClocksEventReasons) reasons = nullptr;
+  bool works = false;
+};
+
+template <class Function>
+bool Find(void* library, const char* name, Function& function) noexcept {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+// Stays loaded: NVML's threads and state may outlive this library's use of it.
+Nvml LoadNvml() noexcept {
+  Nvml nvml;
+  void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nvml;
+  const bool found =
+      Find(library, "nvmlInit_v2", nvml.init) && Find(library, "nvmlDeviceGetHandleByUUID", nvml.by_uuid) &&
+      Find(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
+      Find(library, "nvmlDeviceGetMemoryInfo", nvml.memory) && Find(library, "nvmlDeviceGetClockInfo", nvml.clock) &&
+      // The older drivers' name of it stands second.
+      (Find(library, "nvmlDeviceGetCurrentClocksEventReasons", nvml.reasons) ||
+       Find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons));
+  nvml.works = found && nvml.init() == NVML_SUCCESS;
+  return nvml;
+}
+
+const Nvml& Library() noexcept {
+  static const Nvml nvml = LoadNvml();
+  return nvml;
+}
+
+// Not because the device is idle or was told to: because power, heat or the board hold it back.
+constexpr unsigned long long kSlowed = nvmlClocksThrottleReasonSwPowerCap | nvmlClocksThrottleReasonHwSlowdown |
+                                       nvmlClocksThrottleReasonSwThermalSlowdown |
+                                       nvmlClocksThrottleReasonHwThermalSlowdown |
+                                       nvmlClocksThrottleReasonHwPowerBrakeSlowdown;
+
+}  // namespace
+
+UuidText TextOf(const DeviceUuid& uuid) noexcept {
+  UuidText text{};
+  std::size_t at = static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "GPU-"));
+  for (std::size_t i = 0; i < uuid.bytes.size(); ++i) {
+    const char* dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+    at += static_cast<std::size_t>(std::snprintf(text.data() + at, text.size() - at, "%s%02x", dash, uuid.bytes[i]));
+  }
+  return text;
+}
+
+void UtilizationSampler::Know(std::uint32_t ordinal, const DeviceUuid& uuid) noexcept {
+  if (ordinal >= known_.size() || known_[ordinal].told.load(std::memory_order_relaxed)) return;
+  known_[ordinal].uuid = uuid;
+  known_[ordinal].told.store(true, std::memory_order_release);
+}
+
+void* UtilizationSampler::HandleOf(Known& known) noexcept {
+  if (known.asked) return known.handle;
+  known.asked = true;
+  nvmlDevice_t handle = nullptr;
+  // A slice of a device (MIG) is not found by it: its use is not told apart.
+  if (Library().by_uuid(TextOf(known.uuid).data(), &handle) == NVML_SUCCESS) known.handle = handle;
+  return known.handle;
+}
+
+void UtilizationSampler::Write(std::uint32_t ordinal, const char* what, double value) noexcept {
+  char name[64];
+  std::snprintf(name, sizeof name, "cuda:%u %s", ordinal, what);
+  api_.mark(static_cast<std::uint8_t>(wire::MarkKind::kDeviceSample), name, std::bit_cast<std::uint64_t>(value));
+}
+
+void UtilizationSampler::Sample() noexcept {
+  if (!Library().works) return;
+  const Nvml& nvml = Library();
+  for (std::uint32_t ordinal = 0; ordinal < known_.size(); ++ordinal) {
+    Known& known = known_[ordinal];
+    if (!known.told.load(std::memory_order_acquire)) continue;
+    const auto device = static_cast<nvmlDevice_t>(HandleOf(known));
+    if (device == nullptr) continue;
+    nvmlUtilization_t use{};
+    if (nvml.utilization(device, &use) == NVML_SUCCESS) Write(ordinal, "utilization_pct", use.gpu);
+    nvmlMemory_t memory{};
+    if (nvml.memory(device, &memory) == NVML_SUCCESS) {
+      Write(ordinal, "memory_used_bytes", static_cast<double>(memory.used));
+    }
+    unsigned clock_mhz = 0;
+    if (nvml.clock(device, NVML_CLOCK_SM, &clock_mhz) == NVML_SUCCESS) Write(ordinal, "sm_clock_mhz", clock_mhz);
+    unsigned long long reasons = 0;
+    if (nvml.reasons(device, &reasons) == NVML_SUCCESS) Write(ordinal, "slowed", (reasons & kSlowed) != 0 ? 1 : 0);
+  }
+}
+
+}  // namespace loopscope

@@ -1,0 +1,12 @@
+// The memory of CUDA devices, through a library of its own, so that this one needs no CUDA header.
+#pragma once
+
+namespace loopscope {
+
+// On the training thread, at a step's end: loads libloopscope_torch_cuda.so once libc10_cuda.so is in the process.
+void NoteDeviceMemory() noexcept;
+
+// At the end.
+void WriteDeviceMemoryTotals() noexcept;
+
+}  // namespace loopscope
