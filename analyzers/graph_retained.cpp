@@ -89,12 +89,12 @@ std::optional<Growth> GrowthOf(const Timeline& timeline) {
   const std::int64_t to = timeline.steps()[timeline.steady().back()].time.end_ns;
   // Where the tensors lie on a device, the host's memory tells nothing of them.
   const std::vector<Mark>& marks = timeline.trace().marks;
-  const auto first = std::ranges::find(marks, MarkKind::kDeviceBytes, &Mark::kind);
-  const bool on_device = first != marks.end();
+  const auto held = std::ranges::find(marks, MarkKind::kDeviceBytes, &Mark::kind);
+  const bool on_device = held != marks.end();
   const MarkKind kind = on_device ? MarkKind::kDeviceBytes : MarkKind::kResidentBytes;
   std::vector<Mark> read;
   std::ranges::copy_if(timeline.trace().marks, std::back_inserter(read), [&](const Mark& mark) {
-    return mark.kind == kind && (!on_device || mark.name == first->name) && mark.time_ns >= from && mark.time_ns <= to;
+    return mark.kind == kind && (!on_device || mark.name == held->name) && mark.time_ns >= from && mark.time_ns <= to;
   });
   if (read.empty()) return std::nullopt;
   const std::optional<double> mean = GrowthBytesPerStep(timeline, read.front(), read.back());
