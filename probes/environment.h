@@ -15,6 +15,11 @@ inline constexpr char kUntil[] = "LOOPSCOPE_UNTIL";     // …"epoch" was seen (
 inline constexpr char kDetail[] = "LOOPSCOPE_DETAIL";   // steps in the detail window after warm-up
 inline constexpr char kClock[] = "LOOPSCOPE_CLOCK";     // the clock all arms use: a kStepEnd name; empty = choose
 inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=4;amp=bf16"
+// Treatments that are switched at the ends of steps, in the form of kTreatment; and how: "SEED STEPS ARM,ARM…". Every
+// round has each arm once, in random order, for STEPS steps; an arm is the treatments that are on, as letters from 'a'
+// in their order, or "-".
+inline constexpr char kLiveTreatment[] = "LOOPSCOPE_LIVE_TREATMENT";
+inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
 inline constexpr char kSeed[] = "LOOPSCOPE_SEED";            // base seed, decimal; absent with --no-seed
 inline constexpr char kSampleRng[] =
     "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)

@@ -73,6 +73,16 @@ inline std::optional<std::string> Knob(std::string_view key) {
   return std::nullopt;
 }
 
+// The knob `key` can be turned while the program runs. `turn` is called at ends of steps, on the thread that trains, with
+// the value that is asked for or null for the program's own, and returns whether that stands now; what it changes holds
+// from the next step on. Called only where `prove` compares ways of running within one launch; `context` must live on.
+// Returns whether this launch turns it.
+inline bool Switchable(const char* key, bool (*turn)(const char* value, void* context), void* context) {
+  static auto* probe =
+      detail::Probe<int(const char*, bool (*)(const char*, void*), void*)>("loopscope_v1_switchable");
+  return probe && probe(key, turn, context) != 0;
+}
+
 // Reports that the knob `key` changed something at `where` from `old_value` to `new_value`, as read back.
 inline void Applied(const char* key, const char* where, const char* old_value, const char* new_value) {
   static auto* probe =

@@ -7,6 +7,7 @@
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/ending.h"
+#include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 
 namespace loopscope::loop {
@@ -74,6 +75,8 @@ const ProbeApi* Api() noexcept {
       .file_generation = &capture::FileGeneration(),
       .set_torch_hooks = SetTorchHooks,
       .set_device_hooks = SetDeviceHooks,
+      .live_state = [](const char* key) { return live::State(key); },
+      .live_acted = [](const char* key) { live::Acted(key); },
   };
   return Active() ? &api : nullptr;
 }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "probes/capture/records.h"
+#include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/target.h"
 
@@ -61,6 +62,11 @@ LOOPSCOPE_EXPORT void loopscope_v1_evaluation(int begins) {
 
 LOOPSCOPE_EXPORT void loopscope_v1_claim(const char* key) {
   loopscope::loop::Claim(Text(key));
+}
+
+LOOPSCOPE_EXPORT int loopscope_v1_switchable(const char* key, bool (*turn)(const char* value, void* context),
+                                             void* context) {
+  return loopscope::loop::Active() && loopscope::live::Offer(Text(key), turn, context) ? 1 : 0;
 }
 
 LOOPSCOPE_EXPORT void loopscope_v1_applied(const char* key, const char* where, const char* old_value,

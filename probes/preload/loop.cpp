@@ -10,6 +10,7 @@
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/ending.h"
+#include "probes/preload/live.h"
 #include "probes/preload/memory.h"
 #include "probes/preload/passes.h"
 #include "probes/preload/processors.h"
@@ -92,14 +93,14 @@ void CloseWindow(std::uint64_t time_ns) noexcept {
   ProcessorsWindowCloses();
 }
 
-// Under the lock. Returns whether the run is over.
-bool OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
+// Under the lock.
+WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
   WriteMarkAt(time_ns, MarkKind::kStepEnd, name, samples);
   passes.StepEnded(time_ns);
   const WindowActions actions = window.StepEnded(time_ns);
   if (actions.measure_begin) OpenWindow(time_ns);
   if (actions.measure_end) CloseWindow(time_ns);
-  return actions.finish;
+  return actions;
 }
 
 void WriteMemoryLimit() noexcept {
@@ -138,23 +139,28 @@ void NoteResidentBytes(std::uint64_t now_ns) noexcept {
 
 void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::uint64_t parameters,
           std::uint64_t samples) noexcept {
-  bool stepped = false, over = false;
+  bool stepped = false;
+  WindowActions actions;
   const std::uint64_t now_ns = NowNs();
   {
     const Guard guard;
     if (ended) return;
     clock_choice.Tick(kind, object, name, parameters, now_ns, passes.samples_total(), samples,
                       [&](std::string_view clock, std::uint64_t time_ns, std::uint64_t count) {
-                        if (over) return;  // held back, and beyond the end
+                        if (actions.finish) return;  // held back, and beyond the end
                         stepped = true;
-                        over = OneStep(clock, time_ns, count);
+                        const WindowActions one = OneStep(clock, time_ns, count);
+                        actions.measure_begin |= one.measure_begin;
+                        actions.measure_end |= one.measure_end;
+                        actions.finish = one.finish;
                       });
     if (stepped) UpdateGate(now_ns);
   }
   if (!stepped) return;
   NoteResidentBytes(now_ns);
+  live::StepEnded(actions.measure_begin, actions.measure_end);
   Tell(Moment::kStepEnd);
-  if (over && TakeEnd()) {
+  if (actions.finish && TakeEnd()) {
     WriteTotals(0);
     EndProgram(settings);
   }
@@ -175,6 +181,7 @@ void Start(const Settings& from) noexcept {
   settings = from;
   clock_choice.Want(settings.clock);
   window.Start(settings.window);
+  live::Start();
   pthread_atfork([] { pthread_mutex_lock(&lock); }, [] { pthread_mutex_unlock(&lock); },
                  [] {
                    // Steps, window and end belong to the process that began them.

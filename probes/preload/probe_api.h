@@ -67,6 +67,8 @@ struct ProbeApi {
   const std::atomic<std::uint32_t>* file_generation;
   void (*set_torch_hooks)(const TorchHooks* hooks);
   void (*set_device_hooks)(const DeviceHooks* hooks);
+  int (*live_state)(const char* key);   // preload/live.h, State
+  void (*live_acted)(const char* key);  // …, Acted
 };
 
 }  // namespace loopscope

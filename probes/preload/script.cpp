@@ -4,6 +4,7 @@
 
 #include "probes/capture/records.h"
 #include "probes/preload/attach.h"
+#include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/python_stack.h"
 
@@ -107,6 +108,10 @@ LOOPSCOPE_EXPORT void loopscope_script_loss(double value) {
 
 LOOPSCOPE_EXPORT void loopscope_script_claim(const char* key) {
   loop::Claim(Text(key));
+}
+
+LOOPSCOPE_EXPORT void loopscope_script_set_switch(int (*tell)(const char* key, int on)) {
+  live::SetInterpreter(tell);
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_fact(const char* key, const char* value) {

@@ -42,6 +42,9 @@ void loopscope_script_range(int category, const char* name, std::uint64_t begin_
 void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind
 void loopscope_script_loss(double value);
 void loopscope_script_claim(const char* key);
+// Of live pairs (live.h): `tell` hears of every treatment at every switch, on the training thread, and returns whether
+// it changed anything since the switch before.
+void loopscope_script_set_switch(int (*tell)(const char* key, int on));
 void loopscope_script_fact(const char* key, const char* value);
 void loopscope_script_applied(const char* key, const char* where, const char* old_value, const char* now,
                               std::uint32_t flags);  // wire.h, AppliedFlag

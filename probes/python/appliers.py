@@ -1,7 +1,10 @@
 """Treatments that Python applies: one module each in treatments/, named as its row in profiler/treatments/.
 
 A module has KEY, NOTHING (why nothing was changed, said when no other reason was given) and apply(value, report), called
-after torch was imported and before the program's own code; it adds to the hooks or replaces functions of torch."""
+after torch was imported and before the program's own code; it adds to the hooks or replaces functions of torch.
+
+One that says REVERSIBLE = True can be switched between steps: it changes nothing while report.on is false, and calls
+report.acted() whenever it changes something."""
 
 import importlib
 import os
@@ -15,8 +18,12 @@ _MOST_PLACES = 32
 class Report:
     """What one treatment did: places with old and new values, or why it did nothing."""
 
-    def __init__(self, key, torch):
+    def __init__(self, key, torch, live):
         self.torch = torch
+        self.live = live  # it is switched between steps
+        self.on = not live
+        self.on_switch = []  # f(on): at ends of steps, where the treatment has to undo something
+        self._acted = False
         self._key = key
         self._places = {}  # where -> (old, new, read_back or None)
         self._reason = None  # (flag, text)
@@ -28,6 +35,18 @@ class Report:
         where = where or frames.place() or self._key
         if where not in self._places and len(self._places) < _MOST_PLACES:
             self._places[where] = (str(old), str(new), read_back)
+
+    def acted(self):
+        self._acted = True
+
+    def switch(self, on):
+        """Returns whether it changed something since the switch before."""
+        acted, self._acted = self._acted, False
+        if on != self.on:
+            self.on = on
+            for function in self.on_switch:
+                function(on)
+        return acted
 
     def not_applicable(self, reason, had=""):
         """`had`: what was asked for, where the program does it by itself."""
@@ -46,24 +65,25 @@ class Report:
             probe.applied(text(self._key), b"", text(self._had), text(reason), flag)
             return
         for where, (old, new, read_back) in self._places.items():
-            stands = read_back() if read_back else None
+            stands = read_back() if read_back and not self.live else None
             lost = stands is not None and str(stands) != new
             now = str(stands) if lost else new
             probe.applied(text(self._key), text(where), text(old), text(now), LOST if lost else 0)
 
 
 class Treatments:
-    """Those of LOOPSCOPE_TREATMENT that have a module here."""
+    """Those of LOOPSCOPE_TREATMENT, and of LOOPSCOPE_LIVE_TREATMENT, that have a module here."""
 
-    def __init__(self, torch, wanted):
+    def __init__(self, torch, wanted, live):
         self._all = []  # (module, value, report)
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "treatments")
         # The number of workers first: what else a loader is given depends on it.
-        for key, value in sorted(wanted.items(), key=lambda pair: pair[0] != "loader.workers"):
+        for key, value in sorted({**wanted, **live}.items(), key=lambda pair: pair[0] != "loader.workers"):
             stem = key.replace(".", "_")
             if stem.isidentifier() and os.path.exists(os.path.join(folder, stem + ".py")):
                 module = importlib.import_module(".treatments." + stem, __package__)
-                self._all.append((module, value, Report(key, torch)))
+                if key not in live or getattr(module, "REVERSIBLE", False):
+                    self._all.append((module, value, Report(key, torch, key in live)))
 
     def keys(self):
         return [module.KEY for module, _, _ in self._all]
@@ -74,6 +94,16 @@ class Treatments:
                 module.apply(value, report)
             except Exception as error:
                 report.failed(f"{type(error).__name__}: {error}")
+
+    def switch(self, key, on):
+        """Of live pairs; see Report.switch. Returns 1 or 0."""
+        for module, _, report in self._all:
+            if report.live and module.KEY == key.decode():
+                try:
+                    return int(report.switch(bool(on)))
+                except Exception as error:
+                    report.failed(f"{type(error).__name__}: {error}")
+        return 0
 
     def report(self, probe):
         for module, _, report in self._all:

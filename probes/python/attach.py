@@ -47,7 +47,7 @@ class _Session:
         self._torch, self._settings, self._probe = torch, settings, probe
         self._pid = 0  # of the process that started; its forked children record nothing
         self._losses = check.Losses(torch, probe) if settings.mode == "check" else None
-        self._treatments = Treatments(torch, settings.treatment)
+        self._treatments = Treatments(torch, settings.treatment, settings.live)
         self._loaders = Loaders(probe, settings)
         self._optimizers = Optimizers(probe, settings, self.start)
         self._forward = None
@@ -82,6 +82,8 @@ class _Session:
             self._probe.claim(text(key))
         torch_probe.load(self._torch, self._probe)
         self._probe.set_finish(self._bounded_run_ends)
+        if self._settings.live:
+            self._probe.set_switch(self._treatments.switch)
         atexit.register(self._program_ends)
 
     def _backward_begins(self):

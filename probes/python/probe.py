@@ -34,6 +34,7 @@ _FUNCTIONS = {
 }
 _DETAIL = 2  # probe_api.h, GateBit
 _FINISH = ctypes.PYFUNCTYPE(None)
+_SWITCH = ctypes.PYFUNCTYPE(_INT, _TEXT, _INT)
 
 
 class Missing(Exception):
@@ -44,7 +45,7 @@ class Probe:
     """One attribute per function; texts are bytes. Calls keep the interpreter's lock: none of them waits."""
 
     def __init__(self):
-        library = _library()
+        library = self._library = _library()
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(library, "loopscope_script_" + name)
             function.restype, function.argtypes = result, arguments
@@ -61,6 +62,13 @@ class Probe:
         self.step_end.restype, self.step_end.argtypes = None, [ctypes.c_uint64]
         self._set_finish = library.loopscope_script_set_finish
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
+
+    def set_switch(self, switch):
+        """`switch(key, on)` is called for every treatment of live pairs at every switch (preload/live.h)."""
+        self._switch = _SWITCH(switch)
+        function = self._library.loopscope_script_set_switch
+        function.restype, function.argtypes = None, [_SWITCH]
+        function(self._switch)
 
     def in_detail(self):
         """Whether the detail window is open."""

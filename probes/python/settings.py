@@ -5,14 +5,15 @@ import os
 
 class Settings:
     """mode: "trace", "clock" or "check"; seed: base seed plus rank, None when the program's own draws are kept;
-    treatment: key -> value."""
+    treatment: key -> value; live: the same, of those that are switched between steps."""
 
-    def __init__(self, mode, seed, rank, hash_samples, treatment):
+    def __init__(self, mode, seed, rank, hash_samples, treatment, live):
         self.mode = mode
         self.seed = seed
         self.rank = rank
         self.hash_samples = hash_samples
         self.treatment = treatment
+        self.live = live
 
 
 def _rank():
@@ -37,4 +38,5 @@ def read():
         rank=rank,
         hash_samples=os.environ.get("LOOPSCOPE_SAMPLE_RNG") == "hash",
         treatment=_treatment(os.environ.get("LOOPSCOPE_TREATMENT", "")),
+        live=_treatment(os.environ.get("LOOPSCOPE_LIVE_TREATMENT", "")),
     )

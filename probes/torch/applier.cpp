@@ -28,6 +28,10 @@ struct Asked {
   std::string value, old_value, refusal, failure;
   bool looked_at = false;  // its precondition was checked
   bool changed = false;
+  // Of one that is switched between steps.
+  bool live = false, on = false;
+  std::string own;          // what stood at the last end of a step while it was off
+  std::uint64_t times = 0;  // Applier::times, when last asked
 };
 
 struct State {
@@ -42,11 +46,12 @@ State& Treatments() {
   return *state;
 }
 
-void Ask(std::string_view key, std::string_view value) {
+void Ask(std::string_view key, std::string_view value, bool live) {
   for (std::size_t n = 0; n < kAppliers.size(); ++n) {
     if (kAppliers[n]->key != key) continue;
     Treatments().asked[n].applier = kAppliers[n];
     Treatments().asked[n].value = value;
+    Treatments().asked[n].live = live;
     Treatments().any = true;
   }
 }
@@ -55,11 +60,58 @@ bool IsProgramsOwn(const Asked& asked) {
   return api->claimed(std::string(asked.applier->key).c_str());
 }
 
+void Acted(Asked& asked) {
+  asked.changed = true;
+  api->live_acted(std::string(asked.applier->key).c_str());
+}
+
+void SwitchMoments(Asked& asked, Moment moment) {
+  const Applier& applier = *asked.applier;
+  // The scope that is open when it goes off is closed by the moment that ends it anyway.
+  if (asked.on || moment != Moment::kBatchBegin) applier.at(moment, asked.value);
+  const std::uint64_t times = applier.times();
+  if (times != asked.times) Acted(asked);
+  asked.times = times;
+}
+
+// On, it holds at every moment; off, what the program had set stands again.
+void SwitchState(Asked& asked, bool was_on, Moment moment) {
+  const Applier& applier = *asked.applier;
+  std::string now = applier.read();
+  if (asked.on) {
+    if (now != asked.value) {
+      if (!asked.changed) asked.old_value = now;
+      applier.write(asked.value);
+      Acted(asked);
+    } else if (!asked.own.empty() && asked.own != asked.value) {
+      Acted(asked);
+    }
+    return;
+  }
+  if (was_on && !asked.own.empty() && now != asked.own) applier.write(asked.own);
+  if (!was_on && moment == Moment::kStepEnd) asked.own = std::move(now);
+}
+
+void SwitchLive(Asked& asked, Moment moment) {
+  const bool was_on = asked.on;
+  asked.on = api->live_state(std::string(asked.applier->key).c_str()) == 1;
+  if (asked.applier->at != nullptr) {
+    SwitchMoments(asked, moment);
+  } else {
+    SwitchState(asked, was_on, moment);
+  }
+}
+
 void Assert(Asked& asked, Moment moment) {
   const Applier& applier = *asked.applier;
-  if (!asked.looked_at) asked.refusal = applier.refusal(asked.value);
+  if (!asked.looked_at) {
+    asked.refusal = applier.refusal(asked.value);
+    const bool fixed = asked.live && applier.at != nullptr && applier.times == nullptr;
+    if (fixed) asked.refusal = "it cannot be switched between steps";
+  }
   asked.looked_at = true;
   if (!asked.refusal.empty()) return;
+  if (asked.live) return SwitchLive(asked, moment);
   if (applier.at != nullptr) return applier.at(moment, asked.value);
   std::string now = applier.read();
   if (now == asked.value) return;
@@ -77,7 +129,7 @@ void Report(const Asked& asked) {
   if (!asked.failure.empty()) return write(applier.where, "", asked.failure, wire::kAppliedFailed);
   if (!asked.looked_at) return write("", "", "the training loop was not reached", wire::kAppliedNotApplicable);
   if (!asked.refusal.empty()) return write("", "", asked.refusal, wire::kAppliedNotApplicable);
-  const std::string now = applier.read();
+  const std::string now = asked.live && applier.at == nullptr ? asked.value : applier.read();
   if (applier.at != nullptr) {
     if (now == asked.value) return write(applier.where, "off", now, 0);
     return write("", "", now, wire::kAppliedNotApplicable);
@@ -88,15 +140,24 @@ void Report(const Asked& asked) {
 
 }  // namespace
 
-void AskForTreatments() {
-  const char* text = std::getenv(env::kTreatment);
+namespace {
+
+void AskFor(const char* variable, bool live) {
+  const char* text = std::getenv(variable);
   std::string_view rest = text != nullptr ? text : "";
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(';'));
     rest.remove_prefix(item.size() < rest.size() ? item.size() + 1 : rest.size());
     const std::size_t equals = item.find('=');
-    if (equals != item.npos) Ask(item.substr(0, equals), item.substr(equals + 1));
+    if (equals != item.npos) Ask(item.substr(0, equals), item.substr(equals + 1), live);
   }
+}
+
+}  // namespace
+
+void AskForTreatments() {
+  AskFor(env::kTreatment, false);
+  AskFor(env::kLiveTreatment, true);
 }
 
 void ApplyTreatments(Moment moment) {

@@ -2,6 +2,7 @@
 // one line in treatments/appliers.def.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,13 +21,15 @@ struct Applier {
   // For a change that holds for a part of the step only; null: it holds always and is asserted again at each moment.
   // Then read() is asked at the end only, and tells whether it was ever in force.
   void (*at)(Moment moment, std::string_view value);
+  // How often it acted so far, where `at` is not null. Null there: it cannot be switched between steps.
+  std::uint64_t (*times)();
 };
 
 // The loop reached `moment`: asserts every treatment that was asked for and is not the program's own.
 void ApplyTreatments(Moment moment);
 // Reads back what was asked for and reports it, once.
 void ReportTreatments();
-// Reads LOOPSCOPE_TREATMENT.
+// Reads LOOPSCOPE_TREATMENT and LOOPSCOPE_LIVE_TREATMENT.
 void AskForTreatments();
 
 }  // namespace loopscope

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,20 @@ class StepMark {
 
  private:
   void* token_;
+};
+
+enum class Implementation { kSingle, kForeach, kFused };
+
+inline Implementation ImplementationOf(std::string_view name) {
+  if (name == "single") return Implementation::kSingle;
+  return name == "fused" ? Implementation::kFused : Implementation::kForeach;
+}
+
+// What the optimizers on lists share; one at a time is left to torch::optim's own step.
+struct ListOptimizer {
+  explicit ListOptimizer(Implementation first) : implementation(first) {}
+  virtual ~ListOptimizer() = default;
+  Implementation implementation;
 };
 
 inline std::size_t CountParameters(torch::optim::Optimizer& optimizer) {
@@ -62,13 +77,14 @@ struct AdamWOfTorch {
 
 // Adam (Kingma and Ba, arXiv 1412.6980) or AdamW (Loshchilov and Hutter, arXiv 1711.05101), without amsgrad.
 template <class Kind>
-class ListAdam : public Kind::Base {
+class ListAdam : public Kind::Base, public ListOptimizer {
  public:
   using typename Kind::Base::LossClosure;
-  ListAdam(Tensors parameters, typename Kind::Options options, bool fused)
-      : Kind::Base(std::move(parameters), options), fused_(fused) {}
+  ListAdam(Tensors parameters, typename Kind::Options options, Implementation first)
+      : Kind::Base(std::move(parameters), options), ListOptimizer(first) {}
 
   torch::Tensor step(LossClosure closure = nullptr) override {
+    if (implementation == Implementation::kSingle) return Kind::Base::step(std::move(closure));
     const StepMark mark(Kind::kName, *this, CountParameters(*this));
     torch::Tensor loss;
     if (closure) loss = closure();
@@ -77,7 +93,7 @@ class ListAdam : public Kind::Base {
       const auto& options = static_cast<const typename Kind::Options&>(group.options());
       Lists lists = Gather(group);
       if (lists.parameters.empty()) continue;
-      fused_ ? Fused(lists, options) : Foreach(lists, options);
+      implementation == Implementation::kFused ? Fused(lists, options) : Foreach(lists, options);
     }
     return loss;
   }
@@ -137,8 +153,6 @@ class ListAdam : public Kind::Base {
     at::_foreach_add_(divisors, options.eps());
     at::_foreach_addcdiv_(lists.parameters, lists.first, divisors, -options.lr() / (1 - std::pow(beta1, lists.step)));
   }
-
-  bool fused_;
 };
 
 }  // namespace loopscope::train

@@ -7,12 +7,13 @@ namespace loopscope::train {
 
 // torch::optim::SGD without dampening and Nesterov; a momentum buffer starts at zero, so that it begins as the
 // gradient.
-class ListSgd : public torch::optim::SGD {
+class ListSgd : public torch::optim::SGD, public ListOptimizer {
  public:
-  ListSgd(Tensors parameters, torch::optim::SGDOptions options, bool fused)
-      : torch::optim::SGD(std::move(parameters), options), fused_(fused) {}
+  ListSgd(Tensors parameters, torch::optim::SGDOptions options, Implementation first)
+      : torch::optim::SGD(std::move(parameters), options), ListOptimizer(first) {}
 
   torch::Tensor step(LossClosure closure = nullptr) override {
+    if (implementation == Implementation::kSingle) return torch::optim::SGD::step(std::move(closure));
     const StepMark mark("SGD", *this, CountParameters(*this));
     torch::Tensor loss;
     if (closure) loss = closure();
@@ -21,7 +22,7 @@ class ListSgd : public torch::optim::SGD {
       const auto& options = static_cast<const torch::optim::SGDOptions&>(group.options());
       Lists lists = Gather(group, options.momentum() != 0);
       if (lists.parameters.empty()) continue;
-      fused_ ? Fused(lists, options) : Foreach(lists, options);
+      implementation == Implementation::kFused ? Fused(lists, options) : Foreach(lists, options);
     }
     return loss;
   }
@@ -63,8 +64,6 @@ class ListSgd : public torch::optim::SGD {
     }
     at::_foreach_add_(lists.parameters, lists.gradients, -options.lr());
   }
-
-  bool fused_;
 };
 
 }  // namespace loopscope::train

@@ -12,16 +12,18 @@ namespace {
 constexpr double kMomentum = 0.9;
 
 template <class Kind>
-std::unique_ptr<torch::optim::Optimizer> MakeAdam(const CommonSettings& settings, Tensors parameters) {
+std::unique_ptr<torch::optim::Optimizer> MakeAdam(const CommonSettings& settings, Tensors parameters, bool switchable) {
   const typename Kind::Options options(settings.lr);
-  if (settings.optimizer_impl == "single") return std::make_unique<typename Kind::Base>(std::move(parameters), options);
-  return std::make_unique<ListAdam<Kind>>(std::move(parameters), options, settings.optimizer_impl == "fused");
+  if (settings.optimizer_impl == "single" && !switchable)
+    return std::make_unique<typename Kind::Base>(std::move(parameters), options);
+  return std::make_unique<ListAdam<Kind>>(std::move(parameters), options, ImplementationOf(settings.optimizer_impl));
 }
 
-std::unique_ptr<torch::optim::Optimizer> MakeSgd(const CommonSettings& settings, Tensors parameters) {
+std::unique_ptr<torch::optim::Optimizer> MakeSgd(const CommonSettings& settings, Tensors parameters, bool switchable) {
   const auto options = torch::optim::SGDOptions(settings.lr).momentum(settings.optimizer == "momentum" ? kMomentum : 0);
-  if (settings.optimizer_impl == "single") return std::make_unique<torch::optim::SGD>(std::move(parameters), options);
-  return std::make_unique<ListSgd>(std::move(parameters), options, settings.optimizer_impl == "fused");
+  if (settings.optimizer_impl == "single" && !switchable)
+    return std::make_unique<torch::optim::SGD>(std::move(parameters), options);
+  return std::make_unique<ListSgd>(std::move(parameters), options, ImplementationOf(settings.optimizer_impl));
 }
 
 Tensors Gradients(const Tensors& parameters) {
@@ -40,11 +42,18 @@ void ClipNormOfList(const Tensors& gradients, double limit) {
 
 }  // namespace
 
-std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const CommonSettings& settings, Tensors parameters) {
-  if (settings.optimizer == "adamw") return MakeAdam<AdamWOfTorch>(settings, std::move(parameters));
-  if (settings.optimizer == "adam") return MakeAdam<AdamOfTorch>(settings, std::move(parameters));
+std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const CommonSettings& settings, Tensors parameters,
+                                                       bool switchable) {
+  if (settings.optimizer == "adamw") return MakeAdam<AdamWOfTorch>(settings, std::move(parameters), switchable);
+  if (settings.optimizer == "adam") return MakeAdam<AdamOfTorch>(settings, std::move(parameters), switchable);
   if (auto by_layer = MakeTrustOptimizer(settings.optimizer, settings.lr, parameters)) return by_layer;
-  return MakeSgd(settings, std::move(parameters));
+  return MakeSgd(settings, std::move(parameters), switchable);
+}
+
+bool SetImplementation(torch::optim::Optimizer& optimizer, std::string_view implementation) {
+  auto* lists = dynamic_cast<ListOptimizer*>(&optimizer);
+  if (lists) lists->implementation = ImplementationOf(implementation);
+  return lists != nullptr;
 }
 
 void SetLearningRate(torch::optim::Optimizer& optimizer, double rate) {

@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <stdexcept>
+#include <utility>
 
 #include "probes/loopscope.h"
 #include "workloads/common/autocast.h"
@@ -62,8 +64,19 @@ class Training {
   Score Evaluate();
   torch::Tensor Scores(const Batch& batch);
 
+  // A knob that Loopscope may turn between steps.
+  struct Turned {
+    Training* training;
+    const Knob* knob;
+    std::string own;
+    bool told;
+  };
+  bool OfferKnobs();
+  static bool Turn(const char* value, void* turned);
+
   const TrainingRun& run_;
   CommonSettings settings_;  // its own: a search may change the learning rate
+  std::deque<Turned> turned_;
   std::unique_ptr<Task> task_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
@@ -81,8 +94,32 @@ Training::Training(const TrainingRun& run, std::unique_ptr<Task> task)
       settings_(run.settings),
       task_(std::move(task)),
       parameters_(task_->model().parameters()),
-      optimizer_(MakeOptimizer(settings_, parameters_)),
+      optimizer_(MakeOptimizer(settings_, parameters_, OfferKnobs())),
       batches_per_epoch_(task_->batches_per_epoch()) {}
+
+// Those that act anew in every step. Returns whether the optimizer's implementation is among those that are turned.
+bool Training::OfferKnobs() {
+  bool implementation = false;
+  for (const char* key : {"debug", "amp", "grad.set_to_none", "sync.defer", "clip.foreach", "optimizer.impl"}) {
+    const Knob* knob = run_.knobs.Find(key);
+    turned_.push_back({this, knob, ValueOf(*knob), false});
+    if (Switchable(key, Turn, &turned_.back())) implementation |= knob->key == "optimizer.impl";
+  }
+  return implementation;
+}
+
+bool Training::Turn(const char* value, void* turned) {
+  auto& [training, knob, own, told] = *static_cast<Turned*>(turned);
+  const Knobs& knobs = training->run_.knobs;
+  const std::string wanted = value ? value : own;
+  if (knobs.Assign(*knob, wanted)) return false;
+  const double rate = training->settings_.lr;
+  training->settings_ = training->run_.settings;
+  training->settings_.lr = rate;
+  if (knob->key == "optimizer.impl" && !SetImplementation(*training->optimizer_, wanted)) return false;
+  if (!std::exchange(told, true)) ReportTreatment({{knob, own}}, knobs, {});
+  return wanted != own;
+}
 
 void Training::Report() const {
   const auto on = [](bool value) { return std::string(value ? "on" : "off"); };

@@ -11,6 +11,7 @@ from .. import hooks, wrapping
 
 KEY = "amp"
 NOTHING = "no module was called in training mode"
+REVERSIBLE = True
 
 # GradScaler's own: its first scale, growth after so many good steps, and factors.
 _SCALE, _GROWTH_STEPS, _GROWTH, _BACKOFF = 65536.0, 2000, 2.0, 0.5
@@ -21,19 +22,22 @@ def apply(value, report):
     kind = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(value)
     if kind is None:
         return report.not_applicable(f"no such precision: {value} (bf16, fp16)")
+    if value == "fp16" and report.live:
+        return report.not_applicable("scaled gradients cannot be switched between steps")
     scaling = _Scaling(report) if value == "fp16" else None
     devices = weakref.WeakKeyDictionary()
     state = {"device": "cpu", "inside": False}
 
     def begins(module):
         state["inside"] = False
-        if not module.training or not torch.is_grad_enabled() or scaling and scaling.given_up:
+        if not report.on or not module.training or not torch.is_grad_enabled() or scaling and scaling.given_up:
             return None
         device = state["device"] = devices.setdefault(module, _device_of(module)) or state["device"]
         if torch.is_autocast_enabled(device):
             report.not_applicable("the program computes under autocast already")
             return None
         state["inside"] = True
+        report.acted()
         if not report.has_places():
             report.applied("float32", value)
         return torch.autocast(device, dtype=kind)

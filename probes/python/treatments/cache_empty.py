@@ -4,6 +4,7 @@ from .. import hooks, wrapping
 
 KEY = "cache.empty"
 NOTHING = "empty_cache was not called in the training loop"
+REVERSIBLE = True
 
 
 def apply(value, report):
@@ -15,8 +16,9 @@ def apply(value, report):
 
     def make(original):
         def empty_cache():
-            if not steps:
+            if not steps or not report.on:
                 return original()
+            report.acted()
             report.applied("empties the cache", "keeps it")
 
         return empty_cache

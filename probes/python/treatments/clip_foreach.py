@@ -4,6 +4,7 @@ from .. import wrapping
 
 KEY = "clip.foreach"
 NOTHING = "gradients are not clipped by torch.nn.utils"
+REVERSIBLE = True
 
 
 def apply(value, report):
@@ -11,10 +12,13 @@ def apply(value, report):
     wanted = value == "on"
 
     def change(arguments):
+        if not report.on:
+            return None
         old = arguments.get("foreach")
         if old is wanted:
             return report.not_applicable("clipping is done for all parameters together already", had=value)
         arguments["foreach"] = wanted
+        report.acted()
         if not report.has_places():
             report.applied("default" if old is None else old, wanted)
 

@@ -4,6 +4,7 @@ from .. import wrapping
 
 KEY = "copy.non_blocking"
 NOTHING = "nothing was copied from page-locked memory to a device"
+REVERSIBLE = True
 
 
 def apply(value, report):
@@ -13,9 +14,12 @@ def apply(value, report):
 
     def make(original, to_device):
         def copy(tensor, *positional, **named):
+            if not report.on:
+                return original(tensor, *positional, **named)
             pinned = tensor.device.type == "cpu" and not named.get("non_blocking") and tensor.is_pinned()
             if pinned and to_device(positional, named) and not any(one is True for one in positional):
                 named["non_blocking"] = True
+                report.acted()
                 report.applied("blocking", "non_blocking")
             return original(tensor, *positional, **named)
 

@@ -1,15 +1,18 @@
 """debug=off: anomaly mode, profilers, emit_nvtx and gradcheck are switched off wherever the program switches them on."""
 
-from .. import wrapping
+from .. import hooks, wrapping
 
 KEY = "debug"
 NOTHING = "no debugging switch was turned on"
+REVERSIBLE = True
 
 
 def apply(value, report):
     torch = report.torch
     if value != "off":
         return report.not_applicable(f"only debug=off is known, not {value}")
+    if report.live:
+        return _switch_anomaly(torch, report)
     wrapping.replace(torch, "set_anomaly_enabled", lambda original: _anomaly(original, report))
     for name in ("gradcheck", "gradgradcheck"):
         wrapping.replace(torch.autograd, name, lambda original: _passes(original, report))
@@ -31,6 +34,36 @@ def _anomaly(original, report):
         return original(False, *positional, **named)
 
     return set_anomaly_enabled
+
+
+def _switch_anomaly(torch, report):
+    """Profilers cannot be stopped and started between steps; anomaly mode can."""
+    own = [torch.is_anomaly_enabled()]  # what the program asked for last
+    set_anomaly = torch.set_anomaly_enabled
+
+    def make(original):
+        def set_anomaly_enabled(enabled, *positional, **named):
+            own[0] = enabled
+            if enabled and report.on:
+                report.acted()
+                report.applied("anomaly mode on", "off")
+            return original(enabled and not report.on, *positional, **named)
+
+        return set_anomaly_enabled
+
+    def switch(on):
+        if own[0]:
+            set_anomaly(not on)
+
+    def begins(module):
+        if own[0] and report.on:  # it was asked for before this block of steps
+            report.acted()
+            if not report.has_places():
+                report.applied("anomaly mode on", "off")
+
+    report.on_switch.append(switch)
+    hooks.forward_begins.append(begins)
+    wrapping.replace(torch, "set_anomaly_enabled", make)
 
 
 def _state(torch):

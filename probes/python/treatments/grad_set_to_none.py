@@ -4,6 +4,7 @@ from .. import hooks
 
 KEY = "grad.set_to_none"
 NOTHING = "zero_grad was never called to fill gradients with zeros"
+REVERSIBLE = True
 
 
 def apply(value, report):
@@ -11,8 +12,9 @@ def apply(value, report):
     told = set()
 
     def change(owner, arguments):
-        if bool(arguments["set_to_none"]) == wanted:
+        if not report.on or bool(arguments["set_to_none"]) == wanted:
             return
+        report.acted()
         arguments["set_to_none"] = wanted
         if id(owner) not in told:
             told.add(id(owner))

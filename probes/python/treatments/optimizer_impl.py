@@ -1,11 +1,13 @@
 """optimizer.impl=fused|foreach|single: how torch's optimizers update their parameters."""
 
 import inspect
+import weakref
 
 from .. import wrapping
 
 KEY = "optimizer.impl"
 NOTHING = "no optimizer of torch.optim was built"
+REVERSIBLE = True
 
 _SWITCHES = {
     "fused": {"fused": True, "foreach": False},
@@ -18,6 +20,8 @@ def apply(value, report):
     switches = _SWITCHES.get(value)
     if switches is None:
         return report.not_applicable(f"no such implementation: {value} (fused, foreach, single)")
+    if report.live:
+        return _switch(switches, value, report)
     building = []  # a class that hands its arguments on to its base class is asked once
     optim = report.torch.optim
     for one in list(vars(optim).values()):
@@ -52,6 +56,43 @@ def _wrapper(original, value, switches, building, report):
         report.applied(old, value, read_back=lambda: _implementation(group))
 
     return __init__
+
+
+def _switch(switches, value, report):
+    """Optimizers look at their groups' switches in every step."""
+    optimizers = weakref.WeakKeyDictionary()  # -> the program's own switches, by group; None: cannot be switched
+
+    def own(optimizer):
+        known = inspect.signature(type(optimizer).__init__).parameters
+        groups = optimizer.param_groups
+        elsewhere = any(one.device.type != "cpu" for group in groups for one in group["params"])
+        if not all(key in known for key in switches):
+            report.not_applicable(f"{type(optimizer).__name__} has no {value} implementation")
+        elif elsewhere and (value == "fused" or any(group.get("fused") for group in groups)):
+            report.not_applicable("on a GPU a fused optimizer keeps its state elsewhere: that cannot be switched between steps")
+        elif all(_implementation(group) == value for group in groups):
+            report.not_applicable(f"{type(optimizer).__name__} is {value} already")
+        else:
+            return [{key: group.get(key) for key in switches} for group in groups]
+        return None
+
+    def switch(on):
+        for optimizer, groups in optimizers.items():
+            for group, before in zip(optimizer.param_groups, groups or []):
+                group.update(switches if on else before)
+
+    def begins(optimizer):
+        if optimizer not in optimizers:
+            optimizers[optimizer] = own(optimizer)
+            if report.on:
+                switch(True)
+        if report.on and optimizers[optimizer]:
+            report.acted()
+            if not report.has_places():
+                report.applied(_implementation(optimizers[optimizer][0]), value)
+
+    report.on_switch.append(switch)
+    hooks.step_begins.append(begins)
 
 
 def _implementation(options):

@@ -61,9 +61,13 @@ void At(Moment moment, std::string_view) {
 
 void Write(std::string_view) {}
 
+std::uint64_t Times() {
+  return scopes.load();
+}
+
 }  // namespace
 
 extern const Applier kAmp;
-const Applier kAmp{"amp", "forward, from the loader's batch to backward", Refusal, Read, Write, At};
+const Applier kAmp{"amp", "forward, from the loader's batch to backward", Refusal, Read, Write, At, Times};
 
 }  // namespace loopscope

@@ -14,13 +14,13 @@ std::string Refusal(std::string_view value) {
 std::string Read() {
   return AnomalyMode::is_enabled() ? "on" : "off";
 }
-void Write(std::string_view) {
-  AnomalyMode::set_enabled(false);
+void Write(std::string_view value) {
+  AnomalyMode::set_enabled(value == "on");
 }
 
 }  // namespace
 
 extern const Applier kDebug;
-const Applier kDebug{"debug", "torch::autograd::AnomalyMode", Refusal, Read, Write, nullptr};
+const Applier kDebug{"debug", "torch::autograd::AnomalyMode", Refusal, Read, Write, nullptr, nullptr};
 
 }  // namespace loopscope

@@ -9,18 +9,30 @@ namespace {
 std::string Refusal(std::string_view value) {
   return value == "off" ? "" : "only deterministic=off can be applied from outside";
 }
+// As the program set them, for a launch that switches to and fro.
+struct Own {
+  bool algorithms = false, warns_only = false, cudnn = false;
+} own;
+
 std::string Read() {
   return at::globalContext().deterministicAlgorithms() || at::globalContext().deterministicCuDNN() ? "on" : "off";
 }
-void Write(std::string_view) {
-  at::globalContext().setDeterministicAlgorithms(false, false);
-  at::globalContext().setDeterministicCuDNN(false);
+void Write(std::string_view value) {
+  at::Context& context = at::globalContext();
+  if (value == "on") {
+    context.setDeterministicAlgorithms(own.algorithms, own.warns_only);
+    context.setDeterministicCuDNN(own.cudnn);
+    return;
+  }
+  own = {context.deterministicAlgorithms(), context.deterministicAlgorithmsWarnOnly(), context.deterministicCuDNN()};
+  context.setDeterministicAlgorithms(false, false);
+  context.setDeterministicCuDNN(false);
 }
 
 }  // namespace
 
 extern const Applier kDeterministic;
 const Applier kDeterministic{
-    "deterministic", "at::globalContext().deterministicAlgorithms, deterministicCuDNN", Refusal, Read, Write, nullptr};
+    "deterministic", "at::globalContext().deterministicAlgorithms, deterministicCuDNN", Refusal, Read, Write, nullptr, nullptr};
 
 }  // namespace loopscope

@@ -18,13 +18,13 @@ std::string Read() {
 }
 
 void Write(std::string_view value) {
-  at::globalContext().setAllowTF32CuBLAS(value == "on");
-  at::globalContext().setAllowTF32CuDNN(value == "on");
+  at::globalContext().setAllowTF32CuBLAS(value == "on" || value.starts_with("on for products"));
+  at::globalContext().setAllowTF32CuDNN(value == "on" || value.starts_with("off for products"));
 }
 
 }  // namespace
 
 extern const Applier kTf32;
-const Applier kTf32{"tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", Refusal, Read, Write, nullptr};
+const Applier kTf32{"tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", Refusal, Read, Write, nullptr, nullptr};
 
 }  // namespace loopscope

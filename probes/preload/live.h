@@ -1,0 +1,32 @@
+// Live pairs: treatments that can be switched while the program runs are switched at the ends of steps, in blocks, by a
+// schedule that the environment gives (env::kLive). Three places act: knobs of the program, appliers of the LibTorch
+// probe, the shim inside an interpreter.
+#pragma once
+
+#include <string_view>
+
+namespace loopscope::live {
+
+// Reads the schedule; without one, all that follows does nothing.
+void Start() noexcept;
+bool Scheduled() noexcept;
+
+// 1 on, 0 off just now; -1: not switched in this launch.
+int State(std::string_view key) noexcept;
+// The treatment changed something in the steps since the last switch.
+void Acted(std::string_view key) noexcept;
+
+// A knob of the program. `turn` gets the value that is asked for, or null for the program's own, and tells whether that
+// stands now. Returns whether it is switched in this launch.
+using Turn = bool (*)(const char* value, void* context);
+bool Offer(std::string_view key, Turn turn, void* context) noexcept;
+
+// Told of every treatment at every switch; returns whether it changed anything since the switch before.
+using Switch = int (*)(const char* key, int on);
+void SetInterpreter(Switch tell) noexcept;
+
+// A step of the chosen clock ended, on this thread; no lock is held. `opens`: the window begins with this; `closes`: it
+// is over.
+void StepEnded(bool opens, bool closes) noexcept;
+
+}  // namespace loopscope::live
