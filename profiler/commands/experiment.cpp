@@ -8,6 +8,7 @@
 
 #include "profiler/commands/experiment_blocks.h"
 #include "profiler/commands/experiment_launches.h"
+#include "profiler/commands/experiment_live.h"
 #include "profiler/commands/experiment_pilots.h"
 #include "profiler/commands/recommend.h"
 #include "profiler/commands/same_training_launches.h"
@@ -35,6 +36,7 @@ class Experiment {
     Result<Pilots> pilots = RunPilots(input_, candidates_, states_, series_);
     if (!pilots) return pilots.error();
     if (input_.options.check_training) CheckTraining(input_, candidates_, states_, *pilots, series_);
+    if (input_.options.live) ScreenLive(input_, candidates_, states_, *pilots, series_);
     if (series_.stopped()) return Interrupted();
     SetAside();
     if (candidates_.empty()) return {};
@@ -69,7 +71,8 @@ class Experiment {
         continue;
       }
       aside_.push_back(RowWithoutBlocks(candidates_[i], states_[i]));
-      all_changed_ = all_changed_ || (states_[i].verdict == "different-training" && states_[i].in_all);
+      const bool was_in = states_[i].verdict == "different-training" || states_[i].verdict == "dropped";
+      all_changed_ = all_changed_ || (was_in && states_[i].in_all);
     }
     candidates_ = std::move(living);
     states_ = std::move(living_states);

@@ -33,6 +33,7 @@ struct ExperimentInput {
   ExperimentOptions options;
   std::string clock;              // the step clock that the diagnosis chose
   int steps_per_epoch = 0;        // 0 unknown
+  double step_ms = 0;             // as diagnosed; 0 unknown
   int run_ahead = 0;              // batches that the untreated loader prepares ahead: workers x prefetch
   LoaderDepth loader;             // the untreated one; without workers they follow from run_ahead
   std::filesystem::path journal;  // file of finished launches; empty: none, and no --resume

@@ -11,9 +11,6 @@
 namespace loopscope {
 namespace {
 
-// A clear loser: slower by more than a tenth, at a Holm p of one in a hundred.
-constexpr double kMuchSlower = 0.10, kSurelySlower = 0.01;
-
 double Value(const LaunchResult& result, Metric metric) {
   switch (metric) {
     case Metric::kStepTime:

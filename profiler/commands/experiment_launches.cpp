@@ -120,9 +120,9 @@ LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Wi
 }
 
 std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
                      o.seed_programs, o.warmup, o.auto_warmup, o.steps, o.min_steps, o.min_window_s, o.alone,
-                     o.check_training, o.check_steps, clock);
+                     o.check_training, o.check_steps, o.live, clock);
 }
 
 Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,

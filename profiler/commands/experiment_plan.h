@@ -26,6 +26,7 @@ struct ExperimentOptions {
   bool check_training = true;  // the check launches; without them nothing is said about the losses
   int check_steps = 30;        // training steps whose losses a check launch compares
   double launch_timeout_s = 600;
+  bool live = false;    // live pairs screen the treatments first, or are all with `prove --quick`
   bool resume = false;  // finished launches are read from the journal
 };
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "profiler/commands/launch_environment.h"
+
 namespace loopscope {
 namespace {
 
@@ -33,6 +35,8 @@ Json ToJson(const LaunchResult& result) {
   for (const Applied& one : result.applied) {
     applied.push_back({one.key, one.where, one.old_value, one.new_value, one.flags});
   }
+  Json live = Json::array();
+  for (const LiveBlock& block : result.live) live.push_back({block.on, block.acted, block.step_ms});
   for (const auto& [name, value] : result.metrics) metrics.push_back({name, std::bit_cast<std::uint64_t>(value)});
   return {{"status", result.status},
           {"tail", result.tail},
@@ -55,6 +59,7 @@ Json ToJson(const LaunchResult& result) {
           {"steps_seen", result.steps_seen},
           {"samples_seen", result.samples_seen},
           {"best_metric", result.best_metric ? Json(*result.best_metric) : Json(nullptr)},
+          {"live", live},
           {"directory", result.directory}};
 }
 
@@ -85,6 +90,7 @@ LaunchResult FromJson(const Json& json) {
   result.steps_seen = json.at("steps_seen");
   result.samples_seen = json.at("samples_seen");
   if (!json.at("best_metric").is_null()) result.best_metric = json.at("best_metric").get<double>();
+  for (const Json& one : json.at("live")) result.live.push_back({one.at(0), one.at(1), one.at(2)});
   result.directory = json.at("directory");
   return result;
 }
@@ -144,6 +150,7 @@ std::string SpecText(const LaunchSpec& spec) {
                   spec.time_s, spec.clock, spec.seed ? fmt::to_string(*spec.seed) : "-", spec.hash_samples, spec.label);
   if (spec.target) text += "|" + TargetText(spec.target->target) + "|" + spec.target->regex;
   for (const auto& [key, value] : spec.treatment) text += "|" + key + "=" + value;
+  if (spec.live) text += "|live " + LiveTreatmentText(*spec.live) + "|" + LiveText(*spec.live);
   return text;
 }
 

@@ -56,6 +56,10 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
                                             spec.target->target.at_least ? ">=" : "<=", spec.target->target.value);
     environment["PYTHONUNBUFFERED"] = "1";  // what it prints is read as it comes
   }
+  if (spec.live) {
+    environment[env::kLiveTreatment] = LiveTreatmentText(*spec.live);
+    environment[env::kLive] = LiveText(*spec.live);
+  }
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
   // Python's own hashes order its sets: the same in every arm, unless the user fixed them.
   if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));
@@ -93,6 +97,22 @@ std::string TreatmentText(const std::vector<std::pair<std::string, std::string>>
   std::string text;
   for (const auto& [key, value] : treatment) text += (text.empty() ? "" : ";") + key + "=" + value;
   return text;
+}
+
+std::string LiveTreatmentText(const LiveSchedule& live) {
+  return TreatmentText(live.treatments);
+}
+
+std::string LiveText(const LiveSchedule& live) {
+  std::string arms;
+  for (const std::uint32_t arm : live.arms) {
+    if (!arms.empty()) arms += ',';
+    if (arm == 0) arms += '-';
+    for (std::size_t n = 0; n < live.treatments.size(); ++n) {
+      if ((arm >> n & 1) != 0) arms += static_cast<char>('a' + n);
+    }
+  }
+  return fmt::format("{} {} {}", live.seed, live.block_steps, arms);
 }
 
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,

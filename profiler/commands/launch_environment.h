@@ -20,6 +20,9 @@ std::vector<std::string> AsStrings(const Environment& environment);  // "NAME=va
 
 // "loader.workers=4;amp=bf16"
 std::string TreatmentText(const std::vector<std::pair<std::string, std::string>>& treatment);
+// Of live pairs: what env::kLiveTreatment and env::kLive say.
+std::string LiveTreatmentText(const LiveSchedule& live);
+std::string LiveText(const LiveSchedule& live);
 
 struct LaunchPlace {
   std::filesystem::path captures;  // LOOPSCOPE_RUN_DIR

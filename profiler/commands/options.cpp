@@ -164,6 +164,8 @@ class Parser {
     Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],...",
         "try these treatments alone, found or not");
     Add("--skip", options_.selection.skip, list, "a list", "KEY,...", "do not try these");
+    app_.add_flag("--quick", options_.quick,
+                  "one launch in which treatments take turns: a first ranking, of those that can be switched");
     Add("--alone", options_.alone, ParseCount, "a number", "N", "measure the N costliest fixes also by themselves (3)");
   }
 

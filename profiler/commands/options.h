@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::string> inputs;                 // report INPUT…, rules [ID], treatments [ID]
 
   std::filesystem::path output;              // -o
+  bool quick = false;                        // `prove`: live pairs only
   std::string json;                          // file
   std::map<std::string, std::string> files;  // the other formats that go to a file: id → file
   std::string format = "text";               // an id in formats.def

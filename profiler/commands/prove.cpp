@@ -6,6 +6,7 @@
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/experiment.h"
+#include "profiler/commands/experiment_live.h"
 #include "profiler/commands/prove_target.h"
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/session.h"
@@ -104,14 +105,17 @@ Result<int> ProveCommand(const Options& options) {
   input.command = options.program;
   input.candidates = std::move(*candidates);
   input.options = session.Experiment(SettledAfter(*report->timeline, kLeastWarmup));
+  input.options.live = true;
   input.clock = report->timeline->clock();
+  input.step_ms = report->steps.mean_ms.value_or(0);
   input.steps_per_epoch = static_cast<int>(report->timeline->steps_per_epoch());
   input.run_ahead = RunAhead(*report);
   input.loader = LoaderOf(*report);
   input.options.resume = *resumes;
   input.journal = journal;
   const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
-  const auto done = RunExperiment(input, launch, session.Events(), *report);
+  const auto experiment = options.quick ? RunQuick : RunExperiment;
+  const auto done = experiment(input, launch, session.Events(), *report);
   const bool interrupted = session.signals().interrupted();
   if (!done) {
     const auto finished = Finish(*report, options, session, 0);

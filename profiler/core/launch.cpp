@@ -159,6 +159,39 @@ int Settled(const LeadingProcess& trace, const Window& window) {
   return SettledAfter(lengths);
 }
 
+std::uint32_t ArmOf(std::string_view name) {
+  std::uint32_t bits = 0;
+  for (const char letter : name) {
+    if (letter >= 'a' && letter <= 'z') bits |= 1u << (letter - 'a');
+  }
+  return bits;
+}
+
+// From one switch to the next; what changed in between is written at the end.
+std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const Window& window) {
+  const std::vector<const Mark*> ends =
+      StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
+  const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
+  std::vector<const Mark*> switches;
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind == MarkKind::kSwitch) switches.push_back(&mark);
+  }
+  std::vector<LiveBlock> blocks;
+  for (std::size_t s = 0; s + 1 < switches.size(); ++s) {
+    LiveBlock block{.on = ArmOf(trace.text(switches[s]->name)),
+                    .acted = static_cast<std::uint32_t>(switches[s + 1]->value),
+                    .step_ms = {}};
+    for (std::size_t i = 1; i < ends.size(); ++i) {
+      if (ends[i]->time_ns <= switches[s]->time_ns || ends[i]->time_ns > switches[s + 1]->time_ns) continue;
+      const auto next = std::ranges::upper_bound(boundaries, ends[i - 1]->time_ns);
+      const bool plain = next == boundaries.end() || *next > ends[i]->time_ns;
+      block.step_ms.push_back(plain ? static_cast<double>(ends[i]->time_ns - ends[i - 1]->time_ns) / kNsPerMs : 0);
+    }
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
 // With devices, theirs is the memory that runs out: the fullest one counts; else the fullest process.
 double PeakBytes(const Trace& trace) {
   double host = 0, device = 0;
@@ -220,6 +253,7 @@ LaunchResult LaunchFacts(const Trace& trace) {
   if (window) {
     MeasureSteps(leading, *window, result);
     result.settled_after = Settled(leading, *window);
+    result.live = LiveBlocks(leading, *window);
     result.startup_s = static_cast<double>(window->begin_ns - trace.marks.front().time_ns) / 1e9;
   }
   if (result.steps == 0) {

@@ -16,6 +16,22 @@ namespace loopscope {
 
 enum class LaunchMode { kTrace, kClock, kCheck };
 
+// Treatments that are switched at the ends of steps within one launch: in every round each arm once, in random order,
+// for `block_steps` steps.
+struct LiveSchedule {
+  std::vector<std::pair<std::string, std::string>> treatments;  // key, value; at most kMostLiveTreatments
+  std::vector<std::uint32_t> arms;  // treatments that are on, as bits; at most kMostLiveArms
+  int block_steps = 0;
+  std::uint64_t seed = 1;
+};
+inline constexpr std::size_t kMostLiveTreatments = 26, kMostLiveArms = 64;  // as probes/preload/live.cpp
+
+// What one block of steps of such a launch took.
+struct LiveBlock {
+  std::uint32_t on = 0, acted = 0;  // bits of the schedule's treatments: asked for; changed something
+  std::vector<double> step_ms;      // of its plain steps in order; 0 stands for one at an epoch's boundary
+};
+
 struct LaunchSpec {
   LaunchMode mode = LaunchMode::kClock;
   int side = 0;  // which of the launcher's commands: `ab` and `gate` have several
@@ -25,6 +41,7 @@ struct LaunchSpec {
   std::string clock;                                           // the step clock fixed by the diagnosis; empty = choose
   std::optional<std::uint64_t> seed;
   bool hash_samples = false;          // LOOPSCOPE_SAMPLE_RNG=hash
+  std::optional<LiveSchedule> live = {};
   std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
   std::optional<TargetWatch> target;  // the launch ends when it is reached; a timeout is no failure then
   double timeout_s = 600;             // then ended, status "timeout"
@@ -49,6 +66,7 @@ struct LaunchResult {
   std::vector<double> losses;                // check mode
   std::vector<std::uint64_t> sample_hashes;  // check mode
   std::vector<std::pair<std::string, double>> metrics;
+  std::vector<LiveBlock> live;  // of a LiveSchedule: whole blocks only
   // Of a launch with a target.
   std::optional<double> target_s;           // from the program's start; empty: never reached
   double steps_seen = 0, samples_seen = 0;  // until then, or until its end; samples 0: unknown

@@ -30,6 +30,8 @@ struct Treatment {
   std::span<const std::string_view> appliers;  // "torch", "python", "knob:train_image", "environment"
   // The values worth trying for this finding on this machine, the likeliest first; empty: does not apply.
   std::vector<std::string> (*values)(const Finding&, const Host&);
+  // Its appliers can switch it on and off between steps, so that it is offered for live pairs.
+  bool live = false;
 };
 
 }  // namespace loopscope

@@ -29,6 +29,7 @@ const Treatment kAmp{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .live = true,
 };
 
 }  // namespace loopscope

@@ -23,6 +23,7 @@ const Treatment kCopyNonBlocking{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .live = true,
 };
 
 }  // namespace loopscope

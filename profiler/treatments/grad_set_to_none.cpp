@@ -23,6 +23,7 @@ const Treatment kGradSetToNone{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .live = true,
 };
 
 }  // namespace loopscope

@@ -22,6 +22,7 @@ const Treatment kOptimizerImpl{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .live = true,
 };
 
 }  // namespace loopscope

@@ -24,6 +24,7 @@ const Treatment kSyncDefer{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .live = true,
 };
 
 }  // namespace loopscope

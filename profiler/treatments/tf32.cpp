@@ -23,6 +23,7 @@ const Treatment kTf32{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .live = true,
 };
 
 }  // namespace loopscope
