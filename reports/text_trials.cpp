@@ -50,7 +50,9 @@ void WriteCombined(const CombinedRow& combined, Page& page) {
 void WriteNoise(const Report& report, Page& page) {
   std::string text = "Intervals are 95 % each, unadjusted; p values are Holm's over all planned comparisons.";
   if (Known(report.noise.pair_sd_pct)) {
-    text += fmt::format(" A pair of launches differs by {} (SD)", HumanPct(*report.noise.pair_sd_pct));
+    const bool live = std::ranges::any_of(report.trials, [](const TrialRow& one) { return one.method == "live"; });
+    text += fmt::format(" A pair of {} differs by {} (SD)", live ? "blocks of steps" : "launches",
+                        HumanPct(*report.noise.pair_sd_pct));
     text += Known(report.noise.detectable_pct)
                 ? fmt::format("; {} could be detected.", HumanPct(*report.noise.detectable_pct))
                 : ".";

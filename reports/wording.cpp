@@ -70,6 +70,10 @@ NextStep Loopscope(std::string what, std::vector<std::string> arguments, const s
 }
 
 NextStep NextAfterTrials(const Report& report) {
+  const auto live = [](const TrialRow& trial) { return trial.method == "live"; };
+  if (std::ranges::any_of(report.trials, live)) {
+    return Loopscope("confirms by launches what one launch could only rank", {"prove"}, report.run.command);
+  }
   if (const TrialRow* best = BestTrial(report)) {
     return Loopscope("shows how to make the change that brought most", {"rules", best->rules.front()});
   }
@@ -182,6 +186,7 @@ std::string VerdictText(const TrialRow& trial, const NoiseFacts& noise) {
   } else {
     std::ranges::replace(text, '-', ' ');
   }
+  if (trial.method == "live") text += " within this one launch";
   if (trial.metric == "epoch-boundary") text += " at epoch boundaries";
   if (trial.metric == "peak-memory") text += ", judged by peak memory";
   if (Known(trial.speedup) && trial.context == "with-others") text += ", beside the other fixes";

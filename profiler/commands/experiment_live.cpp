@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSettle = 2, kFewestSteps = 5, kMostSteps = 50;  // per block
 constexpr double kBlockMs = 100;  // measured: short against drift, long against the clock's and the scheduler's grain
-constexpr int kFewestRounds = kExactBlocks, kMostRounds = 30;
+constexpr int kFewestRounds = kExactBlocks, kMostRounds = 20;
 constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
 
 std::uint32_t Bits(const std::vector<int>& members) {
@@ -82,9 +82,8 @@ void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedT
     return;
   }
   row.verdict = "inconclusive";
-  row.reason = off.acted > 0
-                   ? fmt::format("it still acted in {} of {} blocks that it was off", off.acted, off.blocks)
-                   : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
+  row.reason = off.acted > 0 ? fmt::format("it still acted in {} of {} blocks that it was off", off.acted, off.blocks)
+                             : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
 }
 
 std::vector<Candidate> LiveOnes(std::span<const Candidate> candidates, std::span<const CandidateState> states,
@@ -102,9 +101,10 @@ std::vector<Candidate> LiveOnes(std::span<const Candidate> candidates, std::span
 std::vector<std::string> Describe(const LivePlan& live, std::span<const Candidate> candidates) {
   std::vector<std::string> settings;
   for (const Candidate& one : candidates) settings.push_back(one.Setting());
-  return {fmt::format("live pairs of {}", fmt::join(settings, "; ")),
-          fmt::format("one launch, about {:.0f} s: {} rounds of {} ways of running, {} steps each, the first {} left out",
-                      live.seconds, live.rounds, live.schedule.arms.size(), live.schedule.block_steps, live.settle)};
+  return {
+      fmt::format("live pairs of {}", fmt::join(settings, "; ")),
+      fmt::format("one launch, about {:.0f} s: {} rounds of {} ways of running, {} steps each, the first {} left out",
+                  live.seconds, live.rounds, live.schedule.arms.size(), live.schedule.block_steps, live.settle)};
 }
 
 // Those that were measured by what they brought, the others by the bound that their findings give.
@@ -129,7 +129,7 @@ bool ClearlyLoses(const TrialRow& row) {
 
 CandidateState NotLive() {
   CandidateState state;
-  state.verdict = "inconclusive";
+  state.verdict = "not-applicable";
   state.reason = "it cannot be switched between steps: `prove` without --quick launches with it";
   return state;
 }

@@ -50,6 +50,7 @@ void Write(const Treatment& treatment, Page& page) {
   row("judged by", std::string(MetricText(treatment.metric)));
   row("same training", SamenessText(treatment));
   row("applied by", Joined(treatment.appliers));
+  row("live pairs", treatment.live ? "yes, it can be switched between steps" : "no, it needs launches");
 }
 
 void WriteAll(Page& page) {

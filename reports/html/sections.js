@@ -110,7 +110,7 @@ function fixesSection() {
     parts.push(element("p", {}, element("strong", {}, "Together: "), what, ". ", element("code", {}, report.combined.treatments.join(", "))));
   }
   parts.push(element("p", { class: "soft" }, "Intervals are 95 % each, unadjusted; p values are Holm's over all planned comparisons.",
-    known(report.noise.pair_sd_pct) ? ` A pair of launches differs by ${percent(report.noise.pair_sd_pct)} (standard deviation).` : ""));
+    known(report.noise.pair_sd_pct) ? ` A pair of ${report.trials.some((one) => one.method === "live") ? "blocks of steps" : "launches"} differs by ${percent(report.noise.pair_sd_pct)} (standard deviation).` : ""));
   return [...parts, ...lossParts()];
 }
 

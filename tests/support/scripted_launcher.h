@@ -28,6 +28,7 @@ struct ScriptedTreatment {
   bool fails = false;
   int samples = 32;
   int settled_after = 0;
+  bool acts_live = true;  // of live pairs: tells that it changed something
 };
 
 class ScriptedProgram {
@@ -78,6 +79,7 @@ class ScriptedProgram {
     result.clock = spec.side == 1 ? other_side_clock : clock;
     result.epoch_ms = epoch_ms * epoch * std::exp(spread * Draw());
     result.peak_bytes = peak_bytes * peak * std::exp(0.01 * Draw());
+    if (spec.live) FillLive(spec, result);
     if (spec.mode == LaunchMode::kCheck) FillLosses(spec, launch, result);
     if (!result.ok()) result.tail = "line before\nit went wrong\n";
     return result;
@@ -85,6 +87,36 @@ class ScriptedProgram {
 
  private:
   double Draw() { return heavy_tails ? heavy_(random_) / std::sqrt(3.0) : normal_(random_); }
+
+  // Blocks in each round's random order; what is not applicable changes nothing.
+  void FillLive(const LaunchSpec& spec, LaunchResult& result) {
+    const LiveSchedule& live = *spec.live;
+    std::vector<std::uint32_t> arms = live.arms;
+    const int rounds = spec.steps / (static_cast<int>(arms.size()) * live.block_steps);
+    for (int round = 0; round < rounds; ++round) {
+      std::shuffle(arms.begin(), arms.end(), random_);
+      for (const std::uint32_t arm : arms) {
+        LiveBlock block{arm, 0, {}};
+        double factor = 1;
+        for (std::size_t t = 0; t < live.treatments.size(); ++t) {
+          const ScriptedTreatment& one = treatments[live.treatments[t].first];
+          if ((arm >> t & 1) == 0 || !one.not_applicable.empty()) continue;
+          factor *= one.factor;
+          block.acted |= one.acts_live ? 1u << t : 0u;
+        }
+        for (int step = 0; step < live.block_steps; ++step) {
+          const bool cold = step < 2;  // what a switch leaves behind
+          block.step_ms.push_back(result.ms_per_step * (cold ? 3 : factor * std::exp(noise * Draw())));
+        }
+        result.live.push_back(std::move(block));
+      }
+    }
+    for (const auto& [key, value] : live.treatments) {
+      const std::string& why = treatments[key].not_applicable;
+      result.applied.push_back(why.empty() ? Applied{key, "train.cpp:1", "old", value, 0}
+                                           : Applied{key, "", "", why, wire::kAppliedNotApplicable});
+    }
+  }
 
   void FillLosses(const LaunchSpec& spec, int launch, LaunchResult& result) {
     // The same batches in every launch; a program that does not repeat itself adds noise of its own.

@@ -234,6 +234,31 @@ TEST(Treatments, EveryApplierThatARowNamesIsThere) {
   }
 }
 
+// Whether something can switch the treatment between steps.
+bool CanSwitch(const Treatment& treatment, const std::string& stem, const std::string& applier) {
+  const std::string quoted = "\"" + std::string(treatment.id) + "\"";
+  const auto text = [](const std::string& path) { return Read(Root() / path); };
+  if (applier == "python")
+    return text("probes/python/treatments/" + stem + ".py").find("\nREVERSIBLE = True\n") != std::string::npos;
+  // A flag always can; what acts at moments has to count its acts.
+  if (applier == "torch")
+    return text("probes/torch/treatments/" + stem + ".cpp").find(", At, nullptr}") == std::string::npos;
+  if (!applier.starts_with("knob:")) return false;
+  return text("workloads/common/training.cpp").find(quoted) != std::string::npos;
+}
+
+TEST(Treatments, WhatIsOfferedForLivePairsCanBeSwitched) {
+  const std::vector<std::string> stems = ListOf(Seams()[2]).stems;
+  for (std::size_t row = 0; row < stems.size(); ++row) {
+    const Treatment& treatment = *AllTreatments()[row];
+    if (!treatment.live) continue;
+    const auto switches = [&](std::string_view applier) {
+      return CanSwitch(treatment, stems[row], std::string(applier));
+    };
+    EXPECT_TRUE(std::ranges::any_of(treatment.appliers, switches)) << treatment.id;
+  }
+}
+
 TEST(Treatments, EveryApplierHasARowThatNamesIt) {
   std::map<std::string, std::set<std::string>> stems_by_applier;
   const std::vector<std::string> stems = ListOf(Seams()[2]).stems;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probes/loopscope.h"
+#include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 
 namespace loopscope::loop {
@@ -63,6 +64,17 @@ TEST_F(EntryPoints, TwinOptimizersAreTwo) {
   EXPECT_EQ(steps[1].parameters, 100u);
 }
 
+TEST_F(EntryPoints, AKnobIsTurnedWhereTheLaunchSwitchesIt) {
+  std::string turned;
+  const auto turn = [](const char* value, void* context) {
+    *static_cast<std::string*>(context) = value;
+    return true;
+  };
+  EXPECT_TRUE(Switchable("clip.foreach", turn, &turned));
+  EXPECT_EQ(turned, "on");
+  EXPECT_FALSE(Switchable("debug", turn, &turned));
+}
+
 TEST_F(EntryPoints, WithoutAnAddressNameAndSizeTellThemApart) {
   Step("Adam", 100, nullptr);
   OldStep("Adam", 100);
@@ -77,3 +89,9 @@ TEST_F(EntryPoints, WithoutAnAddressNameAndSizeTellThemApart) {
 
 }  // namespace
 }  // namespace loopscope::loop
+
+namespace loopscope::live {
+bool Offer(std::string_view key, Turn turn, void* context) noexcept {
+  return key == "clip.foreach" && turn("on", context);
+}
+}  // namespace loopscope::live

@@ -31,6 +31,21 @@ class TraceOfMarks {
   Trace trace_;
 };
 
+TEST(LaunchFacts, BlocksOfLivePairs) {
+  TraceOfMarks marks;
+  marks.At(0, MarkKind::kProbeOn).Step(100).At(100, MarkKind::kMeasureBegin).At(101, MarkKind::kSwitch, 0, "ab");
+  marks.Step(110).Step(130).At(131, MarkKind::kSwitch, 0b10, "-");
+  marks.Step(150).At(155, MarkKind::kEpochStart).Step(190).At(191, MarkKind::kSwitch, 0, "b").Step(200);
+  marks.At(200, MarkKind::kMeasureEnd);
+  const LaunchResult facts = marks.Facts();
+  ASSERT_EQ(facts.live.size(), 2u) << "the last block was cut off";
+  EXPECT_EQ(facts.live[0].on, 0b11u);
+  EXPECT_EQ(facts.live[0].acted, 0b10u) << "told by the switch that ends it";
+  EXPECT_THAT(facts.live[0].step_ms, ElementsAre(10, 20));
+  EXPECT_EQ(facts.live[1].on, 0u);
+  EXPECT_THAT(facts.live[1].step_ms, ElementsAre(20, 0)) << "an epoch boundary is no plain step";
+}
+
 TEST(LaunchFacts, MeanOfTheWindowWithItsEnd) {
   // Warm-up until 1000 ms; steps of 100, 120 and, device included, 110 ms.
   const LaunchResult facts = TraceOfMarks()

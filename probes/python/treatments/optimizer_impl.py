@@ -3,7 +3,7 @@
 import inspect
 import weakref
 
-from .. import wrapping
+from .. import hooks, wrapping
 
 KEY = "optimizer.impl"
 NOTHING = "no optimizer of torch.optim was built"

@@ -33,6 +33,7 @@ void Write(std::string_view value) {
 
 extern const Applier kDeterministic;
 const Applier kDeterministic{
-    "deterministic", "at::globalContext().deterministicAlgorithms, deterministicCuDNN", Refusal, Read, Write, nullptr, nullptr};
+    "deterministic", "at::globalContext().deterministicAlgorithms, deterministicCuDNN", Refusal, Read, Write, nullptr,
+    nullptr};
 
 }  // namespace loopscope
