@@ -63,8 +63,10 @@ Result<Counters> CounterGate::Reference(std::size_t workload, const GateRow& row
   return OtherWorkError("of two launches of it one: " + OtherWork(*first, *second), row.against);
 }
 
-void CounterGate::Compare(const Counters& before, const Counters& after, const Fingerprint& here, GateRow& row) {
-  CounterRules rules{.strict = options_.gate.strict_counters};
+Result<void> CounterGate::Compare(std::size_t workload, const Counters& before, const Counters& after,
+                                  const Fingerprint& here, GateRow& row) {
+  CounterRules rules{.strict = options_.gate.strict_counters,
+                     .fails_from = options_.fail_on.value_or(Severity::kMedium)};
   if (recorded_) {
     const auto differences = OtherMachine(recorded_->machine, here);
     rules.same_machine = false;  // nor at the same time: no recorded cost is judged
@@ -73,9 +75,14 @@ void CounterGate::Compare(const Counters& before, const Counters& after, const F
                             : fmt::format("recorded on another machine, so that times and costs are not compared: {}",
                                           fmt::join(differences, "; ")));
   }
-  CounterComparison comparison = CompareCounters(before, after, rules);
-  row.counters_compared = comparison.compared;
-  row.counters = std::move(comparison.rows);
+  const auto recount = [&](bool candidate) {
+    return Launch(workload, candidate, candidate ? "candidate-again" : "against-third");
+  };
+  auto comparison = CompareAndConfirm(before, after, rules, recorded_ == nullptr, recount);
+  if (!comparison) return comparison.error();
+  row.counters_compared = comparison->compared;
+  row.counters = std::move(comparison->rows);
+  return {};
 }
 
 Result<void> CounterGate::Judge(std::size_t workload, GateRow& row) {
@@ -97,16 +104,7 @@ Result<void> CounterGate::Judge(std::size_t workload, GateRow& row) {
     return {};
   }
   if (const std::string why = OtherWork(*before, *after); !why.empty()) return OtherWorkError(why, row.command);
-  Compare(*before, *after, here, row);
-  if (std::ranges::none_of(row.counters, &CounterRow::fails)) return {};
-  const auto again = Launch(workload, true, "candidate-again");
-  if (!again) return again.error();
-  GateRow second;
-  Compare(*before, *again, here, second);
-  CounterComparison comparison{row.counters_compared, std::move(row.counters)};
-  Confirm({second.counters_compared, std::move(second.counters)}, comparison);
-  row.counters = std::move(comparison.rows);
-  return {};
+  return Compare(workload, *before, *after, here, row);
 }
 
 }  // namespace loopscope

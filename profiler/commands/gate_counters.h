@@ -31,7 +31,8 @@ class CounterGate {
  private:
   Result<Counters> Launch(std::size_t workload, bool candidate, const std::string& name);
   Result<Counters> Reference(std::size_t workload, const GateRow& row);
-  void Compare(const Counters& before, const Counters& after, const Fingerprint& here, GateRow& row);
+  Result<void> Compare(std::size_t workload, const Counters& before, const Counters& after, const Fingerprint& here,
+                       GateRow& row);
 
   Session& session_;
   const Options& options_;

@@ -9,6 +9,7 @@
 #include "profiler/commands/config.h"
 #include "profiler/commands/option_parsers.h"
 #include "profiler/commands/option_values.h"
+#include "profiler/commands/prove_options.h"
 #include "profiler/commands/report_output.h"
 #include "profiler/commands/target_options.h"
 #include "reports/formats.h"
@@ -68,11 +69,12 @@ class Parser {
     if (command.reports) AddReporting();
     if (command.launches) AddRunning();
     if (command.experiments) AddExperiment();
-    if (command.id == "prove") AddProve(), AddTarget(app_, options);
+    if (command.id == "prove") AddProve(app_, options), AddTarget(app_, options);
     if (command.id == "sweep") AddSweep(app_, options);
     if (command.id == "ab") AddOtherSide(app_, options, "CMD_A");
     if (command.id == "gate") AddGate(app_, options);
     if (command.id == "aa-check") AddSensitivity(app_, options, "the slowdown that is to be told (5%)");
+    if (command.id == "run" || command.id == "report" || command.id == "gate") AddFailOn(app_, options);
     if (command.id == "report") {
       Last(app_.add_option("--definitions", options.definitions,
                            "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
@@ -157,16 +159,6 @@ class Parser {
     app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in the folder of -o");
     app_.add_flag("--allow-writes", options_.allow_writes, "go on where launches cannot be kept from the real files");
     app_.add_flag("--keep", options_.keep, "keep every launch's captures and output");
-  }
-
-  void AddProve() {
-    const auto list = [](std::string_view text) { return std::optional(SplitList(text)); };
-    Add("--only", options_.selection.only, list, "a list", "KEY[=VALUE],...",
-        "try these treatments alone, found or not");
-    Add("--skip", options_.selection.skip, list, "a list", "KEY,...", "do not try these");
-    app_.add_flag("--quick", options_.quick,
-                  "one launch in which treatments take turns: a first ranking, of those that can be switched");
-    Add("--alone", options_.alone, ParseCount, "a number", "N", "measure the N costliest fixes also by themselves (3)");
   }
 
   const Command& command_;

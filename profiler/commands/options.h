@@ -40,6 +40,7 @@ struct Options {
   TargetOptions target;  // prove
   int alone = -1, blocks = 12;
   double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
+  std::optional<Severity> fail_on;  // --fail-on
   std::uint64_t seed = 1;
   bool yes = false;          // build a probe where one is missing
   bool loader_only = false;  // sweep

@@ -7,7 +7,7 @@
 #include "profiler/commands/terminal.h"
 
 namespace loopscope {
-// Every input is tried; the first that fails gives the exit code.
+// Every input is tried; the first that fails gives the exit code, else --fail-on.
 Result<int> ReportCommand(const Options& options) {
   if ((!options.json.empty() || !options.files.empty()) && options.inputs.size() > 1) {
     const std::string id = options.json.empty() ? options.files.begin()->first : "json";
@@ -20,6 +20,7 @@ Result<int> ReportCommand(const Options& options) {
     if (report && (options.format == "html" || options.files.contains("html"))) AddTimeline(input, *report);
     Result<void> written = report ? ApplyDefinitions(options.definitions, *report) : report.error();
     if (written) written = WriteReport(*report, options, "");
+    if (written && code && MeetsFailOn(*report, options)) code = 1;
     if (written) continue;
     if (!code) Say("loopscope: " + written.error().Message());
     if (code) code = written.error();

@@ -79,6 +79,17 @@ Result<void> CheckFiles(const Options& options) {
   return {};
 }
 
+bool MeetsFailOn(const Report& report, const Options& options) {
+  if (!options.fail_on) return false;
+  for (const Finding& one : report.findings) {
+    if (one.severity < *options.fail_on) continue;
+    Say(fmt::format("loopscope: failed by --fail-on {}: {} ({}): {}", SeverityName(*options.fail_on), one.rule,
+                    SeverityName(one.severity), one.title));
+    return true;
+  }
+  return false;
+}
+
 Result<void> WriteReport(const Report& report, const Options& options, const fs::path& folder) {
   Result<void> result;
   if (!folder.empty()) result = WriteAs("json", report, folder / "report.json");

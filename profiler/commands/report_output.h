@@ -13,6 +13,9 @@ namespace loopscope {
 // Before a long run: its report's files can be written. Error (exit 2).
 Result<void> CheckFiles(const Options& options);
 
+// Whether a finding has the severity of --fail-on or more. Says on standard error which.
+bool MeetsFailOn(const Report& report, const Options& options);
+
 // Prints it in --format, writes --json and the other formats' files, and report.json into `folder` unless that is
 // empty. Error (exit 2): a file cannot be written; what could be is.
 Result<void> WriteReport(const Report& report, const Options& options, const std::filesystem::path& folder);

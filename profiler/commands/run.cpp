@@ -12,7 +12,8 @@ constexpr int kDefaultSteps = 50;
 
 }  // namespace
 
-// The exit code is the program's own, so that `run` can stand before any command.
+// The exit code is the program's own, so that `run` can stand before any command; 1 where that is 0 and --fail-on was
+// met.
 Result<int> RunCommand(const Options& options) {
   auto session = Session::Open(options, false);
   if (!session) return session.error();
@@ -21,6 +22,7 @@ Result<int> RunCommand(const Options& options) {
   const auto written = WriteReport(diagnosed->report, options, (*session)->output());
   if (diagnosed->failure) Say("loopscope: " + diagnosed->failure->Message());
   if (!written) return written.error();
+  if (diagnosed->launched.end.status == 0 && MeetsFailOn(diagnosed->report, options)) return 1;
   return diagnosed->launched.end.status;
 }
 

@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kSurelyMediumPct = 10;  // twice the share of the step from which a cost is medium (SeverityOfShare)
+constexpr double kSurely = 2;  // times the share of the step from which a cost has a severity
 constexpr std::size_t kMostPlaces = 10;
 
 bool Same(double a, double b) {
@@ -58,6 +58,15 @@ std::string WhyFails(CounterKind kind, const CounterRules& rules, bool more) {
   if (kind == CounterKind::kSync && more) return "a new synchronising call";
   if (kind == CounterKind::kDebug && more) return "a debugging switch is left on";
   return rules.strict ? "every change fails under --strict-counters" : "";
+}
+
+// The share of the step, in percent, from which a cost has the severity (SeverityOfShare).
+double LeastShareOf(Severity severity) {
+  double least = 0;
+  for (const double share : {20.0, 5.0, 1.0}) {
+    if (SeverityOfShare(share) >= severity) least = share;
+  }
+  return least;
 }
 
 class Comparing {
@@ -142,11 +151,11 @@ class Comparing {
     result_.rows.push_back(std::move(row));
   }
 
-  // Of medium severity or more, whatever the noise and the machine.
+  // Of that severity or more, whatever the noise and the machine.
   bool Weighs(const CountedFinding& finding) const {
-    if (finding.severity < Severity::kMedium) return false;
+    if (finding.severity < rules_.fails_from) return false;
     const bool fact = finding.cost_pct <= 0 || finding.rule == "debug-left-on";
-    return fact || (rules_.same_machine && finding.cost_pct >= kSurelyMediumPct);
+    return fact || (rules_.same_machine && finding.cost_pct >= kSurely * LeastShareOf(rules_.fails_from));
   }
 
   const Counters &before_, &after_;
@@ -196,6 +205,23 @@ void Confirm(const CounterComparison& again, CounterComparison& comparison) {
     row.reason = "seen in one of two launches only: " + row.reason;
   }
   std::ranges::stable_partition(comparison.rows, &CounterRow::fails);
+}
+
+Result<CounterComparison> CompareAndConfirm(Counters before, const Counters& after, const CounterRules& rules,
+                                            bool against_runs, const Recount& recount) {
+  CounterComparison comparison = CompareCounters(before, after, rules);
+  if (!comparison.fails()) return comparison;
+  const auto again = recount(true);
+  if (!again) return again.error();
+  Confirm(CompareCounters(before, *again, rules), comparison);
+  if (!comparison.fails() || !against_runs) return comparison;
+  const auto third = recount(false);
+  if (!third) return third.error();
+  // A launch that did other work tells nothing of these counters.
+  if (!OtherWork(before, *third).empty()) return comparison;
+  CounterComparison closing = CompareCounters(Stable(std::move(before), *third), after, rules);
+  Confirm(comparison, closing);
+  return closing;
 }
 
 }  // namespace loopscope

@@ -2,6 +2,7 @@
 // compares them without statistics. What they mean for the verdict is decided here too, with no launches in it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "profiler/core/finding.h"
 #include "profiler/core/gate.h"
+#include "profiler/core/result.h"
 #include "profiler/core/timeline.h"
 
 namespace loopscope {
@@ -54,8 +56,9 @@ Counters Stable(Counters first, const Counters& second);
 std::string OtherWork(const Counters& before, const Counters& after);
 
 struct CounterRules {
-  bool strict = false;       // every change fails
-  bool same_machine = true;  // costs of findings were measured on the same one
+  bool strict = false;                      // every change fails
+  Severity fails_from = Severity::kMedium;  // of new findings
+  bool same_machine = true;                 // costs of findings were measured on the same one
 };
 
 struct CounterComparison {
@@ -65,12 +68,21 @@ struct CounterComparison {
   bool fails() const;
 };
 
-// New synchronising calls, switches and findings of medium severity or more fail. A finding whose cost is a measured
-// share of the step fails from twice the threshold of medium on: what is nearer may cross it by noise, and is a
+// New synchronising calls, switches and findings of `fails_from` or more fail. A finding whose cost is a measured share
+// of the step fails from twice the threshold of that severity on: what is nearer may cross it by noise, and is a
 // slowdown that the time gate judges.
 CounterComparison CompareCounters(const Counters& before, const Counters& after, const CounterRules& rules);
 
 // A failure counts when a second launch of the candidate shows it too.
 void Confirm(const CounterComparison& again, CounterComparison& comparison);
+
+// Traces the candidate, or what it is gated against, once more.
+using Recount = std::function<Result<Counters>(bool candidate)>;
+
+// The two compared. Where something fails, the candidate is launched again, and with `against_runs` so is what it is
+// gated against: what only one of the candidate's launches shows, or the other command's too by then (a machine under
+// load shows new costs in both), does not fail. Errors of `recount`.
+Result<CounterComparison> CompareAndConfirm(Counters before, const Counters& after, const CounterRules& rules,
+                                            bool against_runs, const Recount& recount);
 
 }  // namespace loopscope

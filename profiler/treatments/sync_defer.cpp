@@ -24,7 +24,6 @@ const Treatment kSyncDefer{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
-    .live = true,
 };
 
 }  // namespace loopscope

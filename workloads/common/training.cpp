@@ -118,7 +118,7 @@ bool Training::Turn(const char* value, void* turned) {
   training->settings_.lr = rate;
   if (knob->key == "optimizer.impl" && !SetImplementation(*training->optimizer_, wanted)) return false;
   if (!std::exchange(told, true)) ReportTreatment({{knob, own}}, knobs, {});
-  return wanted != own;
+  return wanted != own && !knobs.Idle(knob->key);
 }
 
 void Training::Report() const {

@@ -1,0 +1,15 @@
+// What `prove` takes on its command line besides the options that it shares with other experiments, and --fail-on.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace loopscope {
+
+struct Options;
+
+void AddProve(CLI::App& app, Options& options);
+void AddFailOn(CLI::App& app, Options& options);  // `run`, `report` and `gate`
+
+}  // namespace loopscope
