@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/gate_wording.h"
 #include "reports/json_tree.h"
 #include "reports/printable.h"
 #include "reports/source_quote.h"
@@ -83,10 +84,27 @@ Json TrialWords(const TrialRow& trial, const NoiseFacts& noise) {
           {"checks", Printable(ChecksText(trial))}};
 }
 
+Json GateWords(const GateRow& row) {
+  Json counters = Json::array();
+  for (const CounterRow& one : row.counters) {
+    Json places = Json::array();
+    for (const CounterPlace& at : one.places) places.push_back(CounterPlaceText(at));
+    counters.push_back({{"text", CounterText(one)}, {"fails", one.fails}, {"places", std::move(places)}});
+  }
+  return {{"verdict", GateText(row)},
+          {"time", GateTimeText(row)},
+          {"compared", GateCountersText(row)},
+          {"counters", std::move(counters)}};
+}
+
 Json WordsJson(const Report& report) {
   Json findings = Json::array(), trials = Json::array();
   for (const Finding& finding : report.findings) findings.push_back(FindingWords(finding, report.run));
   for (const TrialRow& trial : report.trials) trials.push_back(TrialWords(trial, report.noise));
+  Json gate = Json::array();
+  if (report.gate) {
+    for (const GateRow& row : report.gate->workloads) gate.push_back(GateWords(row));
+  }
   const NextStep next = NextOf(report);
   const bool gained = report.combined && Known(report.combined->speedup);
   return {{"command", ShellQuoted(report.run.command)},
@@ -96,6 +114,7 @@ Json WordsJson(const Report& report) {
           {"step", Known(report.steps.mean_ms) ? StepText(report.steps) : ""},
           {"quality", DataText(report.quality)},
           {"next", {{"command", ShellQuoted(next.command)}, {"what", next.what}}},
+          {"gate", std::move(gate)},
           {"findings", std::move(findings)},
           {"trials", std::move(trials)}};
 }

@@ -3,7 +3,8 @@ const page = { lanes: null };
 
 // Id, heading, what the way to it is called, what makes it.
 const sections = [
-  ["summary", "Summary", "", summarySection], ["compare", "What changed", "Changes", compareSection],
+  ["summary", "Summary", "", summarySection], ["gate", "Gate", "Gate", gateSection],
+  ["compare", "What changed", "Changes", compareSection],
   ["grid", "The grid", "Grid", gridSection], ["fixes", "What each fix was measured to bring", "Fixes", fixesSection], ["target", "Time to the target", "Target", targetSection], ["findings", "What slows it", "Findings", findingsSection],
   ["step", "A training step", "Step", stepSection], ["time", "Timeline of a step", "Timeline", timelineSection],
   ["trust", "How far to trust this", "Trust", trustSection], ["environment", "Environment", "Environment", environmentSection],

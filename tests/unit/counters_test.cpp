@@ -247,5 +247,89 @@ TEST_F(CounterFiles, AnotherMachineIsNamed) {
   EXPECT_EQ(OtherOperators(recorded, here).size(), 2u);
 }
 
+// Traced launches in the order in which they are asked for.
+class ScriptedRecounts {
+ public:
+  std::vector<Counters> candidate, against;
+  std::string asked;  // 'c' and 'a', in order
+
+  Result<Counters> operator()(bool of_candidate) {
+    std::vector<Counters>& from = of_candidate ? candidate : against;
+    asked += of_candidate ? 'c' : 'a';
+    if (from.empty()) return Error{"cannot be launched", "the command", "", 4};
+    const Counters next = from.front();
+    from.erase(from.begin());
+    return next;
+  }
+};
+
+TEST(CompareAndConfirm, LaunchesNothingMoreWhenNothingFails) {
+  ScriptedRecounts recounts;
+  const Counters same = CountersOfText(Program());
+  const auto compared = CompareAndConfirm(same, same, {}, true, std::ref(recounts));
+  ASSERT_TRUE(compared);
+  EXPECT_FALSE(compared->fails());
+  EXPECT_EQ(recounts.asked, "");
+}
+
+TEST(CompareAndConfirm, AFindingOfTheCandidateAloneFails) {
+  const Counters before = CountersOfText(Program());
+  const Counters after = CountersOfText(Program(), {Found(Severity::kHigh, 30)});
+  ScriptedRecounts recounts{{after}, {before}, ""};
+  const auto compared = CompareAndConfirm(before, after, {}, true, std::ref(recounts));
+  ASSERT_TRUE(compared);
+  EXPECT_TRUE(compared->fails());
+  EXPECT_EQ(recounts.asked, "ca");
+}
+
+TEST(CompareAndConfirm, AFindingThatLoadBringsToBothDoesNotFail) {
+  const Counters before = CountersOfText(Program());
+  const Counters loaded = CountersOfText(Program(), {Found(Severity::kHigh, 30)});
+  ScriptedRecounts recounts{{loaded}, {loaded}, ""};
+  const auto compared = CompareAndConfirm(before, loaded, {}, true, std::ref(recounts));
+  ASSERT_TRUE(compared);
+  EXPECT_FALSE(compared->fails());
+  EXPECT_EQ(recounts.asked, "ca");
+  const CounterRow* row = Find(*compared, "needless-copy");
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->change, "ignored") << "named, not hidden";
+}
+
+TEST(CompareAndConfirm, OneLaunchOfTheCandidateDoesNotFail) {
+  const Counters before = CountersOfText(Program());
+  const Counters after = CountersOfText(Program(), {Found(Severity::kHigh, 30)});
+  ScriptedRecounts recounts{{before}, {}, ""};
+  const auto compared = CompareAndConfirm(before, after, {}, true, std::ref(recounts));
+  ASSERT_TRUE(compared);
+  EXPECT_FALSE(compared->fails());
+  EXPECT_EQ(recounts.asked, "c") << "the base is not launched for what the candidate does not repeat";
+}
+
+TEST(CompareAndConfirm, RecordedCountersHaveNoThirdLaunch) {
+  const Counters before = CountersOfText(Program());
+  const Counters after = CountersOfText(Program("    op aten::item 2us at=/src/train.cpp:45:Train\n"));
+  ScriptedRecounts recounts{{after}, {}, ""};
+  const auto compared = CompareAndConfirm(before, after, {}, false, std::ref(recounts));
+  ASSERT_TRUE(compared);
+  EXPECT_TRUE(compared->fails());
+  EXPECT_EQ(recounts.asked, "c");
+  ScriptedRecounts broken;
+  EXPECT_EQ(CompareAndConfirm(before, after, {}, true, std::ref(broken)).error().exit_code, 4);
+}
+
+TEST(CompareCounters, NewFindingsFailFromTheSeverityThatIsAsked) {
+  const Counters before = CountersOfText(Program());
+  const auto fails = [&](Severity severity, double cost_pct, Severity from) {
+    return CompareCounters(before, CountersOfText(Program(), {Found(severity, cost_pct)}), {.fails_from = from})
+        .fails();
+  };
+  EXPECT_TRUE(fails(Severity::kMedium, 12, Severity::kMedium));
+  EXPECT_FALSE(fails(Severity::kMedium, 12, Severity::kHigh));
+  EXPECT_FALSE(fails(Severity::kHigh, 30, Severity::kHigh)) << "too near to the threshold of high to be sure";
+  EXPECT_TRUE(fails(Severity::kHigh, 45, Severity::kHigh));
+  EXPECT_FALSE(fails(Severity::kLow, 3, Severity::kMedium));
+  EXPECT_TRUE(fails(Severity::kLow, 3, Severity::kLow));
+}
+
 }  // namespace
 }  // namespace loopscope

@@ -157,6 +157,23 @@ TEST(LiveScreening, DropsAClearLoserAndPutsTheBestFirst) {
   EXPECT_EQ(std::ranges::count_if(program.log, [](const LaunchSpec& spec) { return spec.live.has_value(); }), 1);
 }
 
+TEST(LiveScreening, KeepsTheBudgetAsAWhole) {
+  for (const double budget : {60.0, 120.0, 300.0, 900.0}) {
+    ScriptedProgram program = Program(8);
+    double spent = 0;
+    const Launcher counted = [&](const LaunchSpec& spec) {
+      LaunchResult result = program(spec);
+      spent += result.wall_s;
+      return result;
+    };
+    ExperimentInput input = Input({Fix("optimizer.impl", "fused"), Fix("debug", "off"), Fix("amp", "bf16")});
+    input.options.budget_s = budget;
+    Report report;
+    ASSERT_TRUE(RunExperiment(input, counted, {}, report));
+    EXPECT_LE(spent, 1.1 * budget);
+  }
+}
+
 TEST(LiveScreening, TakesAFifthOfTheBudgetAtMost) {
   ScriptedProgram program = Program(7);
   ExperimentInput input = Input({Fix("optimizer.impl", "fused"), Fix("debug", "off")});

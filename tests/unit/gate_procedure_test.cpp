@@ -79,6 +79,23 @@ TEST(GateProcedure, TheOrderWithinPairsIsRandom) {
   EXPECT_LT(a_first, pairs - 1);
 }
 
+TEST(GateProcedure, TheBudgetIsKept) {
+  for (const double budget : {40.0, 120.0, 400.0}) {
+    ScriptedProgram program(17);
+    program.other_side_factor = 1.08;  // asks for the second stage
+    double spent = 0;
+    const Launcher counted = [&](const LaunchSpec& spec) {
+      LaunchResult result = program(spec);
+      spent += result.wall_s;
+      return result;
+    };
+    Report report;
+    const auto gated = RunGate(Input(budget), {}, counted, {}, report);
+    EXPECT_TRUE(gated);
+    EXPECT_LE(spent, 1.1 * budget);
+  }
+}
+
 TEST(GateProcedure, ABudgetTooSmallIsNeverAPass) {
   ScriptedProgram program(4);
   program.noise = 0.001;
