@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "analyzers/anomaly_cost.h"
 
@@ -152,6 +153,17 @@ std::string WhyNoDetail(const Timeline& timeline) {
     return "the export holds no shapes (only emit_nvtx(record_shapes=True) records them)";
   }
   return "no timed step lies in the detail window";
+}
+
+std::optional<Where> PlaceOf(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  Where where;
+  if (colon == text.npos || colon == 0) return std::nullopt;
+  const std::string_view line = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), where.line);
+  if (error != std::errc() || end != line.data() + line.size()) return std::nullopt;
+  where.path = text.substr(0, colon);
+  return where;
 }
 
 }  // namespace loopscope

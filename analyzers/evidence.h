@@ -92,6 +92,9 @@ std::string TimesPerStep(double times);
 // "12.3 ms", "0.41 ms", "85 us": three digits that a person reads.
 std::string MsText(double ms);
 
+// The place in a fact's text: "train.py:36".
+std::optional<Where> PlaceOf(std::string_view text);
+
 // "1 step", "3 steps".
 std::string Counted(std::uint64_t count, std::string_view singular);
 

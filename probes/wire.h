@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 3;
+inline constexpr std::uint16_t kMinor = 4;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -116,7 +116,7 @@ static_assert(sizeof(OpRecord) == 32);
 
 // Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';':
 // a tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", with "@cuda:0" behind unless on the CPU and "!" behind when
-// it requires grad), "-" an undefined tensor, otherwise the scalar's value ("true", "1e-05") or "?" for the rest.
+// it requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05") or "?".
 // dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" behind them: of T tokens, P are padding.
 // Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph nodes
 // that made further tensor inputs, those in lists too: each once, without `producer`, at most kMaxFurtherProducers.
@@ -143,6 +143,7 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
   kWait = 10,       // the thread waits on a condition variable (loader queues)
   kDeviceCall = 11,  // a call of the device's runtime or driver ("cudaLaunchKernel"); value = correlation id
   kModule = 12,      // a module's forward inside the detail window, nested; name "layer1.0.conv1", the root's is its class
+  kOutput = 13,      // since version 1.4: text is written ("print", "fwrite"); value = bytes (0 unknown)
 };
 
 struct RangeRecord {  // written when it ends

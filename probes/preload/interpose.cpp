@@ -78,11 +78,13 @@ struct SizeResult {
 };
 static_assert(sizeof(IndicesResult) == sizeof(std::vector<std::size_t>) + 8);
 
-void Tell(const void* sampler, std::uint64_t begin_ns, const IndicesResult& batch) noexcept {
+void Tell(const void* sampler, const char* name, std::uint64_t begin_ns, const IndicesResult& batch) noexcept {
   if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
-  loop::SamplerGave(sampler, begin_ns, batch.begin, static_cast<std::size_t>(batch.end - batch.begin));
+  const auto samples = static_cast<std::size_t>(batch.end - batch.begin);
+  loop::DescribeSampler(name, batch.begin, samples);
+  loop::SamplerGave(sampler, begin_ns, batch.begin, samples);
 }
-void Tell(const void* sampler, std::uint64_t begin_ns, const SizeResult& batch) noexcept {
+void Tell(const void* sampler, const char*, std::uint64_t begin_ns, const SizeResult& batch) noexcept {
   if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
   loop::SamplerGave(sampler, begin_ns, nullptr, batch.size);
 }
@@ -90,10 +92,10 @@ void Tell(const void* sampler, std::uint64_t begin_ns, const SizeResult& batch) 
 using Next = void*(void* result, void* self, std::size_t batch_size);
 
 template <class Result>
-void* ForwardNext(Next* real, void* result, void* self, std::size_t batch_size) {
+void* ForwardNext(Next* real, const char* name, void* result, void* self, std::size_t batch_size) {
   const std::uint64_t begin_ns = loop::Active() ? NowNs() : 0;
   real(result, self, batch_size);
-  if (begin_ns != 0) Tell(self, begin_ns, *static_cast<const Result*>(result));
+  if (begin_ns != 0) Tell(self, name, begin_ns, *static_cast<const Result*>(result));
   return result;
 }
 
@@ -121,7 +123,7 @@ LOOPSCOPE_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEv
   extern "C" LOOPSCOPE_EXPORT void* Class##Next(void*, void*, std::size_t) asm(next_mangled);            \
   void* Class##Next(void* result, void* self, std::size_t batch_size) {                                  \
     static auto* real = reinterpret_cast<loopscope::Next*>(loopscope::FindReal(next_mangled));           \
-    return loopscope::ForwardNext<loopscope::Result>(real, result, self, batch_size);                    \
+    return loopscope::ForwardNext<loopscope::Result>(real, #Class, result, self, batch_size);            \
   }                                                                                                      \
   extern "C" LOOPSCOPE_EXPORT void Class##Reset(void*, std::uint64_t, std::uint64_t) asm(reset_mangled); \
   void Class##Reset(void* self, std::uint64_t size, std::uint64_t has_size) {                            \

@@ -25,6 +25,7 @@ using wire::MarkKind;
 using wire::RangeCategory;
 
 constexpr int kFirstStacks = 16;  // ranges of each category that carry a stack outside the detail window
+constexpr int kFirstLosses = 3;   // kept of each of several ranks while tracing
 constexpr std::uint64_t kResidentEveryNs = 20'000'000;  // asking /proc takes some 10 us, too much for a short step
 
 Settings settings;
@@ -255,6 +256,13 @@ void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view
   Tell(in_flight ? Moment::kBatchBegin : Moment::kLoaderEnd);
 }
 
+// Ranks whose first losses are the same have trained on the same samples.
+bool TellsRanksApart() noexcept {
+  static std::atomic<int> taken{0};
+  if (settings.mode != Mode::kTrace || !settings.several_ranks) return false;
+  return taken.load(std::memory_order_relaxed) < kFirstLosses && taken.fetch_add(1) < kFirstLosses;
+}
+
 void BackwardBegins(const void* roots) noexcept {
   ++backward_depth;
   if (!Active()) return;
@@ -264,8 +272,8 @@ void BackwardBegins(const void* roots) noexcept {
   }
   Tell(Moment::kBackwardBegin);
   const TorchHooks* known = hooks.load(std::memory_order_acquire);
-  const bool keeps_losses = settings.mode == Mode::kCheck && known != nullptr && roots != nullptr;
-  if (keeps_losses && backward_depth == 1) known->backward_roots(roots);
+  if (known == nullptr || roots == nullptr || backward_depth != 1) return;
+  if (settings.mode == Mode::kCheck || TellsRanksApart()) known->backward_roots(roots);
 }
 
 void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
@@ -316,6 +324,10 @@ void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t p
 
 void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
   Range(RangeCategory::kWait, "condition_variable", begin_ns, end_ns, 0, true);
+}
+
+void Output(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
+  Range(RangeCategory::kOutput, name, begin_ns, end_ns, bytes, true);
 }
 
 void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {

@@ -27,6 +27,8 @@ bool Tracing() noexcept;  // … and ranges are recorded
 void SamplerReset(const void* sampler) noexcept;
 void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,
                  std::string_view name = "sampler") noexcept;
+// What the first sampler is that the program asks, and the samples of its first batch, as facts; once.
+void DescribeSampler(std::string_view sampler, const std::size_t* indices, std::size_t samples) noexcept;
 void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name = "sampler") noexcept;
 
 void BackwardBegins(const void* roots) noexcept;
@@ -45,6 +47,8 @@ void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t p
                    bool threw) noexcept;
 
 void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
+// Text was written; `bytes` 0: unknown.
+void Output(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept;
 
 // Records a range while tracing.
 void Range(wire::RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,

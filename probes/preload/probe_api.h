@@ -30,7 +30,7 @@ enum class Moment : std::uint32_t {
 // Implemented by the LibTorch probe.
 struct TorchHooks {
   void (*moment)(Moment moment);
-  void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; check mode only
+  void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; when losses are kept
   std::uint64_t (*parameters)(const void* optimizer);  // how many numbers a torch::optim::Optimizer trains
   void (*finish)();                                    // read treatments back, write what is still held
 };

@@ -93,6 +93,10 @@ LOOPSCOPE_EXPORT const std::uint32_t* loopscope_script_gate() {
   return reinterpret_cast<const std::uint32_t*>(&loop::Gate());
 }
 
+LOOPSCOPE_EXPORT void loopscope_script_output(const char* name, std::uint64_t begin_ns) {
+  loop::Output(Text(name), begin_ns, capture::NowNs(), 0);
+}
+
 LOOPSCOPE_EXPORT void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns,
                                              std::uint64_t end_ns, std::uint64_t value) {
   loop::Range(static_cast<wire::RangeCategory>(category), Text(name), begin_ns, end_ns, value, false);

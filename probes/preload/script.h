@@ -36,6 +36,8 @@ void loopscope_script_optimizer_ends(std::uint64_t optimizer, const char* name, 
 // The word whose bits say what is recorded just now (probe_api.h, GateBit); holds as long as the process.
 const std::uint32_t* loopscope_script_gate();
 
+// The program wrote text since begin_ns.
+void loopscope_script_output(const char* name, std::uint64_t begin_ns);
 // A range that has ended, without a call stack: it encloses much, and its line would stand for all of it.
 void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns, std::uint64_t end_ns,
                             std::uint64_t value);                             // wire.h, RangeCategory

@@ -48,6 +48,7 @@ Settings ReadSettings() noexcept {
   settings.clock = Text(env::kClock);
   settings.limit_bytes = Number(env::kCaptureLimit, 0);
   settings.rank_timeout_ns = Nanoseconds(env::kRankTimeout, 30);
+  settings.several_ranks = ReadRank().rank >= 0;
   return settings;
 }
 

@@ -18,6 +18,7 @@ struct Settings {
   std::string_view clock;         // the step clock that all launches share; empty: choose
   std::uint64_t limit_bytes = 0;  // of the capture; 0: the writer's default
   std::uint64_t rank_timeout_ns = 0;
+  bool several_ranks = false;  // this process is one of them
 };
 
 Settings ReadSettings() noexcept;

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from . import check, facts, frames, hooks, torch_probe
+from . import check, facts, frames, hooks, output, torch_probe
 from .appliers import Treatments
 from .backward import Backward
 from .forward import Forward
@@ -19,6 +19,7 @@ from .probe import Missing, Probe, text
 # optimizer, so that those that never train leave none.
 _HELPERS = ("--multiprocessing-fork", "torch.distributed.run", "torch.distributed.launch", "torch._inductor")
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
+_FIRST_LOSSES = 3  # kept of each of several ranks while tracing
 
 
 def attach(torch, settings):
@@ -40,13 +41,20 @@ def _is_helper():
     )
 
 
+def _losses(torch, probe, settings):
+    if settings.mode == "check":
+        return check.Losses(torch, probe)
+    # Ranks whose first losses are the same have trained on the same samples.
+    return check.Losses(torch, probe, most=_FIRST_LOSSES) if settings.mode == "trace" and settings.ranks > 1 else None
+
+
 class _Session:
     """One process's share of a run."""
 
     def __init__(self, torch, settings, probe):
         self._torch, self._settings, self._probe = torch, settings, probe
         self._pid = 0  # of the process that started; its forked children record nothing
-        self._losses = check.Losses(torch, probe) if settings.mode == "check" else None
+        self._losses = _losses(torch, probe, settings)
         self._treatments = Treatments(torch, settings.treatment, settings.live)
         self._loaders = Loaders(probe, settings)
         self._optimizers = Optimizers(probe, settings, self.start)
@@ -60,6 +68,8 @@ class _Session:
         if self._settings.mode == "trace" or hooks.forward_begins or hooks.forward_ends:
             self._forward = Forward(self._probe, self._torch)
             self._forward.install()
+        if self._settings.mode == "trace":
+            output.install(self._probe)
         from torch.utils.data import dataloader
 
         self._loaders.install(dataloader)

@@ -10,10 +10,15 @@ _STEP = 0x9E3779B97F4A7C15
 class Losses:
     """The roots of backward: copies that stay on their device until the end, so that the run is not held up."""
 
-    def __init__(self, torch, probe):
+    def __init__(self, torch, probe, most=None):
         self._torch, self._probe, self._kept = torch, probe, []
+        self._most = most  # backwards whose roots are kept; None: all
 
     def keep(self, roots):
+        if self._most is not None:
+            if self._most == 0:
+                return
+            self._most -= 1
         tensors = [root.detach().clone() for root in roots if isinstance(root, self._torch.Tensor)]
         self._kept.extend(tensors)
 

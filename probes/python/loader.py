@@ -93,6 +93,9 @@ class Loaders:
                 self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, _samples(index))
             self._last, self._iterator = one_pass.loader, weakref.ref(iterator)
             self.last_samples = _samples(index)
+            loader = one_pass.loader() if one_pass.given == 0 else None
+            if loader is not None:
+                loader.__dict__.setdefault("_loopscope_first", index)
             for function in hooks.batch_given:
                 function(one_pass.loader())
             one_pass.given += 1
@@ -185,9 +188,36 @@ def _facts(loader):
         "prefetch": loader.prefetch_factor if loader.prefetch_factor is not None else "none",
         "drop_last": _on_off(loader.drop_last),
         "dataset": type(loader.dataset).__qualname__,
-        "sampler": type(loader.sampler).__qualname__,
+        "sampler": type(_sampler(loader)).__qualname__,
+        "samples": _length(loader.dataset),
+        "pass": _length(_sampler(loader)),
+        "first": ",".join(str(_as_number(one)) for one in _indices(loader.__dict__.get("_loopscope_first")))[:500],
         "where": loader.__dict__.get("_loopscope_place", ""),
     }
+
+
+def _sampler(loader):
+    """The one that draws single samples: batch samplers are asked for theirs."""
+    sampler = loader.sampler
+    if loader.batch_sampler is not None:
+        sampler = getattr(loader.batch_sampler, "sampler", sampler)
+    while getattr(sampler, "batch_size", None) is not None and hasattr(sampler, "sampler"):
+        sampler = sampler.sampler
+    return sampler
+
+
+def _length(sized):
+    """-1 where it is not known; an iterable data set's length is not asked for, since it makes the loader warn."""
+    try:
+        return len(sized)
+    except Exception:
+        return -1
+
+
+def _indices(index):
+    if index is None:
+        return ()
+    return index if isinstance(index, (list, tuple)) else (index,)
 
 
 def _on_off(value):

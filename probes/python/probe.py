@@ -25,6 +25,7 @@ _FUNCTIONS = {
     "zero_grad_ends": (None, [_NS, _INT]),
     "optimizer_begins": (None, []),
     "optimizer_ends": (None, [_ID, _TEXT, ctypes.c_uint64, _NS, _INT]),
+    "output": (None, [_TEXT, _NS]),
     "range": (None, [_INT, _TEXT, _NS, _NS, ctypes.c_uint64]),
     "mark": (None, [_INT, _TEXT, ctypes.c_uint64]),
     "loss": (None, [ctypes.c_double]),

@@ -7,10 +7,11 @@ class Settings:
     """mode: "trace", "clock" or "check"; seed: base seed plus rank, None when the program's own draws are kept;
     treatment: key -> value; live: the same, of those that are switched between steps."""
 
-    def __init__(self, mode, seed, rank, hash_samples, treatment, live):
+    def __init__(self, mode, seed, rank, ranks, hash_samples, treatment, live):
         self.mode = mode
         self.seed = seed
         self.rank = rank
+        self.ranks = ranks
         self.hash_samples = hash_samples
         self.treatment = treatment
         self.live = live
@@ -22,6 +23,14 @@ def _rank():
         if text.isdigit():
             return int(text)
     return 0
+
+
+def _ranks():
+    for name in ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        text = os.environ.get(name, "")
+        if text.isdigit():
+            return int(text)
+    return 1
 
 
 def _treatment(text):
@@ -36,6 +45,7 @@ def read():
         mode=os.environ.get("LOOPSCOPE_MODE", "trace"),
         seed=int(seed) + rank if seed.isdigit() else None,
         rank=rank,
+        ranks=_ranks(),
         hash_samples=os.environ.get("LOOPSCOPE_SAMPLE_RNG") == "hash",
         treatment=_treatment(os.environ.get("LOOPSCOPE_TREATMENT", "")),
         live=_treatment(os.environ.get("LOOPSCOPE_LIVE_TREATMENT", "")),

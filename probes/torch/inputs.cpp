@@ -92,8 +92,20 @@ void AddTensor(const at::Tensor& tensor, Text& text) {
   if (tensor.requires_grad()) text.Add("!");
 }
 
+// The first of a list: gradients in a bucket's collective, parameters of a multi-tensor operator.
+void AddTensors(const c10::List<at::Tensor>& tensors, Text& text) {
+  constexpr std::size_t kMostShown = 16;
+  text.Add("(");
+  for (std::size_t i = 0; i < std::min(tensors.size(), kMostShown); ++i) {
+    if (i > 0) text.Add(" ");
+    AddTensor(tensors.get(i), text);
+  }
+  text.Add(tensors.size() > kMostShown ? " ...)" : ")");
+}
+
 void AddInput(const c10::IValue& input, Text& text) {
   if (input.isTensor()) return AddTensor(input.toTensor(), text);
+  if (input.isTensorList()) return AddTensors(input.toTensorList(), text);
   if (input.isNone()) return text.Add("-");
   if (input.isBool()) return text.Add(input.toBool() ? "true" : "false");
   if (input.isInt()) return text.Format("%lld", static_cast<long long>(input.toInt()));

@@ -184,6 +184,14 @@ void NameMissing(const std::vector<RankSummary>& all, std::vector<std::string>& 
                                  fmt::join(first, ", "), missing > first.size() ? " …" : ""));
 }
 
+// Where a run is bounded a rank may be a step ahead of another at its end.
+void CompareSteps(const std::vector<RankSummary>& all, std::vector<std::string>& warnings) {
+  const auto [least, most] = std::ranges::minmax_element(all, {}, &RankSummary::all_steps);
+  if (least == all.end() || most->all_steps - least->all_steps <= std::max(2, most->all_steps / 10)) return;
+  warnings.push_back(fmt::format("the ranks disagree on the number of steps: rank {} took {}, rank {} took {}",
+                                 most->run.rank, most->all_steps, least->run.rank, least->all_steps));
+}
+
 }  // namespace
 
 std::vector<Input> RankInputs(const fs::path& folder) {
@@ -227,6 +235,7 @@ RankSelection SelectRanks(std::vector<RankSummary> all) {
   DropForeign(all, selection.warnings);
   Number(all, selection.warnings);
   NameMissing(all, selection.warnings);
+  CompareSteps(all, selection.warnings);
   selection.ranks = std::move(all);
   return selection;
 }

@@ -124,4 +124,17 @@ std::vector<TensorText> ParseInputs(std::string_view inputs) {
   return parsed;
 }
 
+std::vector<TensorText> ParseTensorList(std::string_view text) {
+  std::vector<TensorText> tensors;
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return tensors;
+  text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    tensors.push_back(ParseInput(text.substr(0, end)));
+    if (!tensors.back().is_tensor) return {};
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return tensors;
+}
+
 }  // namespace loopscope

@@ -26,5 +26,7 @@ struct PaddedTokens {
   std::uint64_t padded = 0, tokens = 0;
 };
 std::optional<PaddedTokens> ParsePadding(std::string_view inputs);
+// The tensors of a list, whose text is an input's `scalar`; empty for anything else and for a list that was cut.
+std::vector<TensorText> ParseTensorList(std::string_view text);
 
 }  // namespace loopscope

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
+
+#include "profiler/core/communication.h"
 
 namespace loopscope {
 namespace {
@@ -41,60 +44,6 @@ RankDevice DeviceOf(const Timeline& timeline, const DeviceTimeline& device) {
   const IntervalSet exposed = device.communication().Subtract(device.compute()).Subtract(device.memory());
   summary.exposed_ms = Ms(exposed.Intersect(device.window()).total_ns()) / parts;
   return summary;
-}
-
-// As PyTorch names the ranges on its backends' own threads: "gloo:all_reduce", from the start to the last rank's part.
-bool IsBackendRange(std::string_view name) {
-  return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
-}
-
-// What the probe's NCCL plugin wrote, with the device's times. PyTorch's own operator of that name only enqueues.
-bool IsPluginRange(const Event& event, std::string_view name) {
-  return event.is_range(RangeCategory::kCommunication) && name.starts_with("nccl:");
-}
-
-// Calls `visit` for each of them in the training process.
-template <class Visit>
-void ForEachBackendRange(const Timeline& timeline, const Visit& visit) {
-  const Trace& trace = timeline.trace();
-  if (timeline.training_thread() == kNone) return;
-  std::vector<bool> named(trace.strings.size());
-  for (std::size_t i = 0; i < named.size(); ++i)
-    named[i] = IsBackendRange(trace.strings[i]) || trace.strings[i].starts_with("nccl:");
-  if (std::ranges::find(named, true) == named.end()) return;
-  for (const Thread& thread : trace.threads) {
-    if (thread.pid != trace.threads[timeline.training_thread()].pid) continue;
-    for (const Event& event : thread.events) {
-      if (event.name >= named.size() || !named[event.name]) continue;
-      const std::string_view name = trace.text(event.name);
-      if (IsBackendRange(name) || IsPluginRange(event, name)) visit(event);
-    }
-  }
-}
-
-// While a backend communicated and the training thread ran no operator, it waited.
-IntervalSet HostOnlyCommunicating(const Timeline& timeline) {
-  std::vector<Interval> communicating, working;
-  ForEachBackendRange(timeline, [&](const Event& event) { communicating.push_back({event.start_ns, event.end_ns}); });
-  const IntervalSet& calls = timeline.part(Part::kCommunication);
-  if (communicating.empty()) return calls;
-  for (const Event& event : timeline.trace().threads[timeline.training_thread()].events) {
-    if (event.flags & wire::kOpOutermost && event.kind == EventKind::kOp) {
-      working.push_back({event.start_ns, event.end_ns});
-    }
-  }
-  return IntervalSet(std::move(communicating)).Subtract(IntervalSet(std::move(working))).Union(calls);
-}
-
-// Time in which a device, or without devices the training thread, did nothing but communicate.
-IntervalSet OnlyCommunicating(const Timeline& timeline) {
-  if (timeline.devices().empty()) return HostOnlyCommunicating(timeline);
-  IntervalSet communicating, working;
-  for (const DeviceTimeline& device : timeline.devices()) {
-    communicating = communicating.Union(device.communication());
-    working = working.Union(device.compute()).Union(device.memory());
-  }
-  return communicating.Subtract(working);
 }
 
 class CollectiveNames {
@@ -155,6 +104,73 @@ void AddCollectives(const Timeline& timeline, RankSummary& summary) {
   summary.names = names.Take();
 }
 
+constexpr std::size_t kFirstLosses = 8;
+
+std::vector<double> FirstLosses(const Trace& trace) {
+  std::vector<double> losses;
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind == MarkKind::kLoss && losses.size() < kFirstLosses) {
+      losses.push_back(std::bit_cast<double>(mark.value));
+    }
+  }
+  return losses;
+}
+
+void AddWhere(const Timeline& timeline, EventRef ref, std::optional<Where>& where) {
+  if (where) return;
+  if (const Where* known = timeline.where(ref)) where = *known;
+}
+
+RankOutput OutputOf(const Timeline& timeline) {
+  RankOutput output;
+  std::vector<bool> wrote(timeline.steps().size());
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (ref.thread != timeline.training_thread() || !event.is_range(RangeCategory::kOutput)) return;
+    output.ms_per_step += Ms(event.duration_ns());
+    wrote[static_cast<std::size_t>(timeline.step_at(event.start_ns))] = true;
+    AddWhere(timeline, ref, output.where);
+  });
+  const auto steps = static_cast<double>(timeline.steady().size());
+  output.ms_per_step /= steps;
+  output.steps_share = static_cast<double>(std::ranges::count(wrote, true)) / steps;
+  return output;
+}
+
+// The map of used parameters is summed over the ranks in each backward pass: as many integers as there are parameters.
+// Those that got a gradient each have a node that accumulates it.
+UnusedSearch UnusedSearchOf(const Timeline& timeline, const std::vector<HostCollective>& collectives) {
+  constexpr std::string_view kSearch = "reducer::search_unused_parameters", kNode = "AccumulateGrad";
+  UnusedSearch search;
+  std::map<int, std::pair<std::int64_t, std::int64_t>> passes;  // by pass: parameters, and those with a gradient
+  for (const HostCollective& one : collectives) {
+    if (one.in_backward() && one.sized() && one.dtype == "i32") passes[one.pass].first += one.elements;
+  }
+  const auto spans = timeline.part(Part::kBackward).intervals();
+  timeline.ForEachSteady([&](EventRef ref) {
+    const std::string_view name = timeline.name(ref);
+    const Event& event = timeline.event(ref);
+    if (event.kind != EventKind::kOp) return;
+    if (name.ends_with(kSearch)) {
+      ++search.per_step;
+      search.ms_per_step += Ms(event.duration_ns());
+      AddWhere(timeline, ref, search.where);
+    } else if (name.starts_with("autograd::engine::evaluate_function: ") && name.ends_with(kNode)) {
+      for (auto& [pass, counts] : passes) {
+        const Interval& span = spans[static_cast<std::size_t>(pass)];
+        if (event.start_ns >= span.start_ns && event.start_ns < span.end_ns) ++counts.second;
+      }
+    }
+  });
+  const auto steps = static_cast<double>(timeline.steady().size());
+  search.per_step /= steps;
+  search.ms_per_step /= steps;
+  search.passes_checked = static_cast<int>(passes.size());
+  search.passes_unused = static_cast<int>(
+      std::ranges::count_if(passes, [](const auto& one) { return one.second.second < one.second.first; }));
+  return search;
+}
+
 }  // namespace
 
 double RankSummary::own_ms() const {
@@ -176,7 +192,15 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   summary.why_no_steps = timeline.why_no_steps();
   for (const DeviceTimeline& device : timeline.devices()) summary.devices.push_back(DeviceOf(timeline, device));
   AddCollectives(timeline, summary);
+  summary.all_steps = static_cast<int>(timeline.steps().size());
+  summary.facts = timeline.trace().facts;
+  summary.first_losses = FirstLosses(timeline.trace());
   if (summary.steps == 0) return summary;
+  const std::vector<HostCollective> collectives = HostCollectives(timeline);
+  summary.gradient_exchanges =
+      static_cast<double>(std::ranges::count_if(collectives, &HostCollective::in_backward)) / summary.steps;
+  summary.unused_search = UnusedSearchOf(timeline, collectives);
+  summary.output = OutputOf(timeline);
   summary.mean_step_ms = timeline.mean_step_ms();
   if (timeline.loader_known()) summary.loader_wait_ms = timeline.part_ms(Part::kLoaderWait);
   summary.communication_ms = timeline.part_ms(Part::kCommunication);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,21 @@ struct RankDevice {
   double communication_ms = 0, exposed_ms = 0;  // exposed: while the device did nothing else
 };
 
+// DistributedDataParallel's search for parameters that get no gradient.
+struct UnusedSearch {
+  double per_step = 0, ms_per_step = 0;
+  int passes_checked = 0;  // backward passes of which it is known how many parameters got a gradient
+  int passes_unused = 0;   // … and in which some got none
+  std::optional<Where> where;
+};
+
+// Text that the training thread writes: log lines, progress bars.
+struct RankOutput {
+  double ms_per_step = 0;
+  double steps_share = 0;  // of the steady steps, in which it writes
+  std::optional<Where> where;
+};
+
 struct RankSummary {
   std::string input;  // where it was read from, as a person writes it
   RunInfo run;        // rank -1: the trace does not tell
@@ -40,6 +56,12 @@ struct RankSummary {
   std::vector<std::string> names;
   std::vector<RankCollective> collectives;  // by start
   std::uint64_t events = 0;
+  int all_steps = 0;                         // with warm-up and epoch boundaries
+  std::map<std::string, std::string> facts;  // as in Trace
+  std::vector<double> first_losses;          // of the run's first backward passes, where a probe kept them
+  double gradient_exchanges = 0;             // collectives inside backward passes, per step
+  UnusedSearch unused_search;
+  RankOutput output;
 
   // A step without the time in which the rank only communicated: on the device where one was recorded, else while the
   // training thread ran no operator. The rank that the others wait for has the longest. 0 without steps.

@@ -3,7 +3,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"python"};
+constexpr std::string_view kCures[] = {"unused-parameter-search"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {"off"};
@@ -18,7 +19,7 @@ const Treatment kDdpFindUnused{
     .exactness = Exactness::kExact,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

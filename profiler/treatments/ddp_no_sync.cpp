@@ -3,7 +3,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"python"};
+constexpr std::string_view kCures[] = {"accumulation-allreduce"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {"on"};
@@ -18,7 +19,7 @@ const Treatment kDdpNoSync{
     .exactness = Exactness::kNumeric,
     .condition = "",
     .metric = Metric::kStepTime,
-    .cures = {},
+    .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
 };

@@ -3,12 +3,12 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kCures[] = {"host-sync"};
+constexpr std::string_view kCures[] = {"host-sync", "loss-reduction"};
 constexpr std::string_view kAppliers[] = {"python"};
 
-std::vector<std::string> Values(const Finding&, const Host& host) {
-  // On a CPU nothing runs ahead of the host, so that there is no wait to save.
-  if (host.gpus.empty()) return {};
+std::vector<std::string> Values(const Finding& finding, const Host& host) {
+  // On a CPU nothing runs ahead of the host: there is no wait to save but that for other ranks.
+  if (host.gpus.empty() && finding.rule != "loss-reduction") return {};
   return {"on"};
 }
 
@@ -17,7 +17,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 extern const Treatment kSyncDefer;
 const Treatment kSyncDefer{
     .id = "sync.defer",
-    .summary = "read a logged value one step late, so that the device need not wait",
+    .summary = "read a logged value one step late, so that nothing waits for it",
     .exactness = Exactness::kExact,
     .condition = "",
     .metric = Metric::kStepTime,

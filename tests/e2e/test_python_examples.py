@@ -123,11 +123,21 @@ def test_two_ranks_under_torchrun(loopscope):
     # Four batches of 32 in a step.
     assert report["steps"]["samples_per_s"] == pytest.approx(128e3 / report["steps"]["mean_ms"], rel=0.01)
     places = found(report)
-    expected = {
+    planted = {
+        "accumulation-allreduce": line(file, "loss.backward()"),
+        "duplicated-data": line(file, "DataLoader(data("),
+        "loss-reduction": line(file, "dist.all_reduce(mean)"),
+    }
+    assert planted.items() <= places.items()
+    expected = planted | {
         "fp32-compute": line(file, "F.cross_entropy(model(inputs)"),
         "input-starvation": line(file, "in enumerate(loader)"),
         "single-tensor-optimizer": line(file, "optimizer.step()"),
+        "unused-parameter-search": line(file, "find_unused_parameters=True"),
     }
+    # Which rank is late, and whether both take longer than one would, depends on what else the machine does.
+    for rule in ("straggler", "overdistributed"):
+        places.pop(rule, None)
     assert places.items() <= expected.items()
 
 

@@ -270,6 +270,8 @@ def test_a_sum_taken_before_backward_lets_go(launch, line):
         ("ddp.find_unused=off", "no DistributedDataParallel"),
         ("checkpoint=off", "was not called"),
         ("checkpoint=on", "for the script to say"),
+        ("ddp.bucket_mb=5", "no DistributedDataParallel"),
+        ("sampler.distributed=on", "one rank"),
     ],
 )
 def test_why_a_treatment_does_not_apply(launch, treatment, reason):

@@ -34,6 +34,20 @@ TEST(ParseInputs, TensorsScalarsAndTheRest) {
   EXPECT_EQ(inputs[6].bytes(), 8);
 }
 
+TEST(ParseInputs, ListsOfTensors) {
+  const auto inputs = ParseInputs("(f32[10]@cuda:0 i32[2,3] -);(f32[1] ...);()");
+  ASSERT_EQ(inputs.size(), 3u);
+  const auto tensors = ParseTensorList(inputs[0].scalar);
+  ASSERT_EQ(tensors.size(), 3u);
+  EXPECT_EQ(tensors[0].bytes(), 40);
+  EXPECT_EQ(tensors[0].device, "cuda:0");
+  EXPECT_EQ(tensors[1].elements(), 6);
+  EXPECT_FALSE(tensors[2].defined);
+  EXPECT_TRUE(ParseTensorList(inputs[1].scalar).empty()) << "what was cut is not known";
+  EXPECT_TRUE(ParseTensorList(inputs[2].scalar).empty());
+  EXPECT_TRUE(ParseTensorList("?").empty() && ParseTensorList("(").empty() && ParseTensorList("(1)").empty());
+}
+
 TEST(ParseInputs, EmptyAndTrailing) {
   EXPECT_TRUE(ParseInputs("").empty());
   EXPECT_EQ(ParseInputs("f32[2];").size(), 2u);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analyzers/rule_texts.h"
 
 namespace loopscope {
@@ -36,7 +38,7 @@ std::vector<Finding> RunRule(std::string_view rule, const std::vector<RankSummar
 }
 
 TEST(RankAnalyzers, EachHasItsText) {
-  EXPECT_EQ(AllRankAnalyzers().size(), 2u);
+  EXPECT_EQ(AllRankAnalyzers().size(), 6u);
   for (const RankAnalyzer* one : AllRankAnalyzers()) {
     EXPECT_NE(RuleTitle(one->id), "") << one->id;
     EXPECT_NE(RuleAdvice(one->id), "") << one->id;
@@ -248,9 +250,111 @@ TEST(DiagnoseRanks, FindingsAreCompleteAndSortedIn) {
   EXPECT_NEAR(report.findings[0].cost_pct, 30, 1e-3);
   EXPECT_EQ(report.findings[0].id.size(), 12u);
   EXPECT_NE(report.findings[0].advice, "");
-  ASSERT_EQ(report.rules.size(), 2u);
+  ASSERT_EQ(report.rules.size(), AllRankAnalyzers().size());
   EXPECT_EQ(report.rules[0].verdict, Verdict::kFound);
   EXPECT_EQ(report.rules[1].verdict, Verdict::kNotApplicable);
+}
+
+// Two ranks that exchange gradients.
+std::vector<RankSummary> Exchanging(double own_ms = 90) {
+  std::vector<RankSummary> ranks = {Rank(0, 100 - own_ms), Rank(1, 100 - own_ms)};
+  for (RankSummary& rank : ranks) {
+    rank.run.ranks = 2;
+    rank.gradient_exchanges = 2;
+  }
+  return ranks;
+}
+
+Verdict VerdictOf(std::string_view rule, const std::vector<RankSummary>& ranks) {
+  const std::vector<Finding> findings = RunRule(rule, ranks);
+  return findings.empty() ? Verdict::kClear : findings.front().verdict;
+}
+
+TEST(DuplicatedData, LossesThatAreTheSameToTheLastBit) {
+  std::vector<RankSummary> ranks = Exchanging();
+  ranks[0].first_losses = ranks[1].first_losses = {1.25, 1.125, 0.75};
+  ranks[0].facts = ranks[1].facts = {
+      {"loader.sampler", "RandomSampler"}, {"loader.first", "3,1"}, {"loader.where", "train.py:38"}};
+  const std::vector<Finding> found = RunRule("duplicated-data", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].verdict, Verdict::kFound);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 50, 1e-6) << "one of two ranks would do";
+  ASSERT_TRUE(found[0].evidence[0].where);
+  EXPECT_EQ(found[0].evidence[0].where->line, 38);
+  EXPECT_THAT(found[0].evidence[1].text, HasSubstr("RandomSampler, and its first batch holds the same ones"));
+  ranks[1].first_losses[2] = std::nextafter(0.75, 1);
+  EXPECT_EQ(VerdictOf("duplicated-data", ranks), Verdict::kCannotTell);
+}
+
+TEST(DuplicatedData, SharesOfOneSetAreClear) {
+  std::vector<RankSummary> ranks = Exchanging();
+  for (RankSummary& rank : ranks) rank.facts = {{"loader.sampler", "DistributedSampler"}};
+  EXPECT_EQ(VerdictOf("duplicated-data", ranks), Verdict::kClear);
+  for (RankSummary& rank : ranks) {
+    rank.facts = {{"loader.sampler", "Shards"}, {"loader.samples", "100"}, {"loader.pass", "50"}};
+  }
+  EXPECT_EQ(VerdictOf("duplicated-data", ranks), Verdict::kClear);
+  for (RankSummary& rank : ranks) rank.facts["loader.pass"] = "100";
+  EXPECT_EQ(VerdictOf("duplicated-data", ranks), Verdict::kCannotTell) << "shares of their own have this look too";
+}
+
+TEST(DuplicatedData, RanksThatShareAModelSeeTheSameSamplesRightly) {
+  std::vector<RankSummary> ranks = Exchanging();
+  ranks[0].first_losses = ranks[1].first_losses = {1.25, 1.125};
+  ranks[0].gradient_exchanges = ranks[1].gradient_exchanges = 0;
+  EXPECT_EQ(VerdictOf("duplicated-data", ranks), Verdict::kNotApplicable);
+}
+
+TEST(UnusedParameterSearch, FiresWhenNothingIsEverUnused) {
+  std::vector<RankSummary> ranks = Exchanging();
+  EXPECT_EQ(VerdictOf("unused-parameter-search", ranks), Verdict::kClear);
+  for (RankSummary& rank : ranks) {
+    rank.unused_search = {.per_step = 4, .ms_per_step = 0.5, .passes_checked = 20, .passes_unused = 0, .where = {}};
+    rank.facts = {{"ddp.where", "train.py:36"}};
+  }
+  ranks[1].unused_search.ms_per_step = 2;
+  const std::vector<Finding> found = RunRule("unused-parameter-search", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].verdict, Verdict::kFound);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 2, 1e-9);
+  ASSERT_TRUE(found[0].evidence[0].where);
+  EXPECT_EQ(found[0].evidence[0].where->line, 36);
+  ranks[1].unused_search.passes_unused = 1;
+  EXPECT_EQ(VerdictOf("unused-parameter-search", ranks), Verdict::kClear) << "rank 1 needs the search";
+  ranks[1].unused_search = {.per_step = 4, .ms_per_step = 2, .passes_checked = 0, .passes_unused = 0, .where = {}};
+  EXPECT_EQ(VerdictOf("unused-parameter-search", ranks), Verdict::kCannotTell);
+  ranks[0].gradient_exchanges = ranks[1].gradient_exchanges = 0;
+  EXPECT_EQ(VerdictOf("unused-parameter-search", ranks), Verdict::kNotApplicable);
+}
+
+TEST(Overdistributed, WhenOneRankAloneWouldBeQuicker) {
+  EXPECT_EQ(VerdictOf("overdistributed", Exchanging(60)), Verdict::kClear) << "alone: 120 ms";
+  const std::vector<Finding> found = RunRule("overdistributed", Exchanging(20));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].verdict, Verdict::kFound);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 60, 1e-3);
+  std::vector<RankSummary> ranks = Exchanging(20);
+  ranks[0].run.ranks = ranks[1].run.ranks = 4;
+  EXPECT_EQ(VerdictOf("overdistributed", ranks), Verdict::kCannotTell) << "two ranks are missing";
+  ranks = Exchanging(20);
+  ranks[1].steps = 2;
+  EXPECT_EQ(VerdictOf("overdistributed", ranks), Verdict::kCannotTell);
+  EXPECT_EQ(VerdictOf("overdistributed", {Rank(0, 80)}), Verdict::kNotApplicable);
+}
+
+TEST(RedundantLogging, WhenSeveralRanksWriteAsLong) {
+  std::vector<RankSummary> ranks = Exchanging();
+  ranks[0].output = {.ms_per_step = 3, .steps_share = 1, .where = Where{"train.py", 51, "main"}};
+  EXPECT_EQ(VerdictOf("redundant-logging", ranks), Verdict::kClear) << "one rank's log";
+  ranks[1].output = {.ms_per_step = 2, .steps_share = 1, .where = {}};
+  const std::vector<Finding> found = RunRule("redundant-logging", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 3, 1e-9);
+  EXPECT_EQ(found[0].evidence[0].where->line, 51);
+  ranks[0].output.ms_per_step = ranks[1].output.ms_per_step = 0.5;
+  EXPECT_EQ(VerdictOf("redundant-logging", ranks), Verdict::kClear) << "half a percent";
+  ranks[1].steps = 1;
+  EXPECT_EQ(VerdictOf("redundant-logging", ranks), Verdict::kCannotTell);
 }
 
 }  // namespace

@@ -82,6 +82,15 @@ TEST(SelectRanks, MissingOnesAreNamed) {
   EXPECT_THAT(SelectRanks({Summary("a", 1, 2)}).warnings, ElementsAre("1 of 2 ranks is missing: 0"));
 }
 
+TEST(SelectRanks, RanksThatDisagreeOnTheStepsAreNamed) {
+  RankSummary first = Summary("a", 0, 2), second = Summary("b", 1, 2);
+  first.all_steps = 50, second.all_steps = 46;
+  EXPECT_THAT(SelectRanks({first, second}).warnings, IsEmpty());
+  second.all_steps = 25;
+  EXPECT_THAT(SelectRanks({first, second}).warnings,
+              ElementsAre("the ranks disagree on the number of steps: rank 0 took 50, rank 1 took 25"));
+}
+
 TEST(SelectRanks, AnotherRunIsLeftOutAndNamed) {
   std::vector<RankSummary> all = {Summary("a", 0, 4), Summary("b", 1, 4), Summary("c", 2, 4), Summary("d", 3, 4)};
   all[0].run.command = {"python", "train.py", "--rank=0", "--port", "29500"};

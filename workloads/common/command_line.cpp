@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "probes/environment.h"
+#include "workloads/common/rank_launcher.h"
+#include "workloads/common/ranks.h"
 
 namespace loopscope::train {
 namespace {
@@ -26,6 +29,7 @@ constexpr char kUsage[] = R"(usage: {} [options]
 {}  --seed N            the same as --set seed=N; LOOPSCOPE_SEED overrides both
   --print-losses      prints every training loss with 17 digits, at the end of each epoch
   --checkpoints DIR   saves a checkpoint to DIR after each epoch and resumes from the newest there
+  --ranks N           trains in N processes that average their gradients; torchrun, srun and mpirun start ranks too
   --help              prints this
 
 LOOPSCOPE_TREATMENT="key=value;..." sets knobs over everything else.
@@ -34,6 +38,7 @@ LOOPSCOPE_TREATMENT="key=value;..." sets knobs over everything else.
 struct Options {
   std::string preset, data, checkpoints;
   std::vector<std::string> items;
+  int ranks = 0;  // 0: as the environment says
   bool help = false, list_knobs = false, print_losses = false;
 };
 
@@ -49,6 +54,16 @@ std::optional<std::string> ValueOfOption(std::string_view name, const std::vecto
   if (argument != name) return std::nullopt;
   if (index + 1 == arguments.size()) throw UsageError{fmt::format("{} needs a value", name)};
   return arguments[++index];
+}
+
+int ParseRanks(const std::string& text) {
+  constexpr int kMostRanks = 1024;
+  int ranks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+  if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > kMostRanks) {
+    throw UsageError{fmt::format("--ranks {}: it takes 1 to {}", text, kMostRanks)};
+  }
+  return ranks;
 }
 
 Options ParseOptions(const Program& program, const std::vector<std::string>& arguments) {
@@ -67,6 +82,8 @@ Options ParseOptions(const Program& program, const std::vector<std::string>& arg
       options.items.push_back(*item);
     } else if (const auto seed = ValueOfOption("--seed", arguments, index)) {
       options.items.push_back("seed=" + *seed);
+    } else if (const auto ranks = ValueOfOption("--ranks", arguments, index)) {
+      options.ranks = ParseRanks(*ranks);
     } else if (const auto checkpoints = ValueOfOption("--checkpoints", arguments, index)) {
       options.checkpoints = *checkpoints;
     } else if (const auto data = program.data.empty() ? std::nullopt : ValueOfOption("--data", arguments, index)) {
@@ -90,25 +107,46 @@ void Configure(const Program& program, const Options& options, CommonSettings& s
   if (const char* seed = std::getenv(env::kSeed)) settings.seed = int(std::strtoull(seed, nullptr, 10) % kSeeds);
 }
 
-void Run(const Program& program, const Options& options, CommonSettings& settings, const Knobs& knobs) {
-  if (options.help) {
-    return fmt::print(kUsage, program.name, program.summary, DescribePresets(program.presets), program.data);
+// Which rank this process is. Those that --ranks started are told by their environment, as those of other launchers
+// are.
+Ranks FindRanks(const Options& options) {
+  const Ranks ranks = ReadRanks();
+  if (options.ranks > 0 && ranks.several() && ranks.store.empty()) {
+    throw UsageError{fmt::format("--ranks {} under a launcher that has started {} ranks: leave --ranks out",
+                                 options.ranks, ranks.size)};
   }
-  if (options.list_knobs) return fmt::print("{}", knobs.Describe());
+  return ranks;
+}
+
+int Run(const Program& program, const Options& options, CommonSettings& settings, const Knobs& knobs, char** argv) {
+  if (options.help) {
+    fmt::print(kUsage, program.name, program.summary, DescribePresets(program.presets), program.data);
+    return 0;
+  }
+  if (options.list_knobs) {
+    fmt::print("{}", knobs.Describe());
+    return 0;
+  }
+  const Ranks ranks = FindRanks(options);
+  settings.rank = ranks.rank;
+  settings.ranks = std::max(ranks.size, options.ranks);
   Configure(program, options, settings, knobs);
+  if (settings.ranks > ranks.size) return LaunchRanks(program.name, options.ranks, argv);
+  EndWithLauncher();
   TrainingRun run{.settings = settings, .knobs = knobs};
   run.treated = ApplyTreatment(knobs);
   run.print_losses = options.print_losses;
+  run.ranks = ranks;
   run.checkpoints = options.checkpoints;
   program.train(run, options.data);
+  return 0;
 }
 
 }  // namespace
 
 int RunProgram(const Program& program, CommonSettings& settings, const Knobs& knobs, int argc, char** argv) {
   try {
-    Run(program, ParseOptions(program, {argv + 1, argv + argc}), settings, knobs);
-    return 0;
+    return Run(program, ParseOptions(program, {argv + 1, argv + argc}), settings, knobs, argv);
   } catch (const UsageError& error) {
     fmt::print(stderr, "{}: {}\n", program.name, error.message);
     return kExitUsage;

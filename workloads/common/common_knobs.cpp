@@ -59,6 +59,24 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
       {"tf32", &settings.tf32, "", "common/training.cpp:context", "15", "TF32 matrix products (no effect on a CPU)"},
       {"deterministic", &settings.deterministic, "", "common/training.cpp:context", "12",
        "deterministic algorithms only"},
+      {"ddp.backend", &settings.backend, "gloo|nccl", "common/rank_group.cpp:group", "51",
+       "how ranks exchange tensors; nccl needs GPUs"},
+      {"ddp.bucket_mb", &settings.bucket_mb, "0.001..1000", "common/data_parallel.cpp:buckets", "26",
+       "MiB of gradients that ranks exchange together"},
+      {"ddp.find_unused", &settings.find_unused, "", "common/data_parallel.cpp:search", "23",
+       "search every step's graph for parameters without a gradient"},
+      {"ddp.no_sync", &settings.no_sync, "", "common/training.cpp:exchange", "20",
+       "exchange accumulated gradients once per optimizer step; off = in each backward pass"},
+      {"sampler.distributed", &settings.distributed_sampler, "", "common/rank_sampler.h:share", "24",
+       "each rank trains on its share of the samples; off = each on all"},
+      {"log.rank0", &settings.log_rank0, "", "common/training.cpp:log", "50", "rank 0 alone writes the log; off = all"},
+      {"log.weights", &settings.log_weights, "0..1000000", "common/training.cpp:log", "50",
+       "weights that are printed with each line of the log"},
+      {"ranks.slow", &settings.slow_rank, "-1..65535", "common/training.cpp:slow rank", "26",
+       "a rank that is late in every batch; -1 = none"},
+      {"ranks.slow_ms", &settings.slow_ms, "0..60000", "common/training.cpp:slow rank", "26", "by how much"},
+      {"ranks.timeout", &settings.rank_timeout_s, "1..86400", "common/rank_group.cpp:group", "-",
+       "seconds that a rank waits for the others"},
       {"step.range", &settings.step_range, "", "common/training.cpp:step", "-",
        "an NVTX range named step around each optimizer step's work"},
       {"epochs", &settings.epochs, "1..1000000", "common/training.cpp:epochs", "-", "passes over the training samples"},
@@ -73,6 +91,9 @@ Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
   if (settings.workers == 0 && (key == "loader.prefetch" || key == "loader.persistent")) {
     return "the loader has no workers";
   }
+  const bool of_ranks = key.starts_with("ddp.") || key == "sampler.distributed" || key == "log.rank0";
+  if (settings.ranks == 1 && of_ranks) return "there is one rank";
+  if (settings.accumulate == 1 && key == "ddp.no_sync") return "gradients are not accumulated";
   if (settings.clip == "none" && key.starts_with("clip.")) return "gradients are not clipped";
   const bool by_layer =
       settings.optimizer == "lars" || settings.optimizer == "lamb" || settings.optimizer == "novograd";
@@ -82,10 +103,12 @@ Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
 }
 
 Knobs::Reason CommonConflict(const CommonSettings& settings, int samples, std::string_view samples_key) {
+  if (settings.backend == "nccl") return "ddp.backend=nccl needs GPUs, and this program trains on the CPU";
   const int per_step = settings.batch_size * settings.accumulate;
-  if (per_step <= samples) return std::nullopt;
-  return fmt::format("an epoch of {} {} has no full step of batch.size x accumulate = {}", samples, samples_key,
-                     per_step);
+  if (BatchesPerEpoch(settings, samples) >= settings.accumulate) return std::nullopt;
+  const std::string shares = settings.ranks > 1 ? fmt::format(" on each of {} ranks", settings.ranks) : "";
+  return fmt::format("an epoch of {} {} has no full step of batch.size x accumulate = {}{}", samples, samples_key,
+                     per_step, shares);
 }
 
 }  // namespace loopscope::train

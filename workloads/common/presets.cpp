@@ -34,6 +34,20 @@ Flaw TooManyThreads() {
   return {"thread-oversubscription", {item}, /*in_naive=*/false};
 }
 
+std::vector<Flaw> WithRankFlaws(std::vector<Flaw> flaws) {
+  const std::vector<Flaw> of_ranks = {
+      {"accumulation-allreduce", {"accumulate=4", "ddp.no_sync=off"}, false},
+      {"unused-parameter-search", {"ddp.find_unused=on"}, false},
+      {"duplicated-data", {"sampler.distributed=off"}, false},
+      {"loss-reduction", {"sync.defer=off"}, false},
+      {"redundant-logging", {"log.rank0=off", "log.every=1", "log.weights=20000"}, false},
+      {"straggler", {"ranks.slow=1"}, false},
+      {"overdistributed", {"batch.size=2", "ddp.bucket_mb=0.001"}, false},
+  };
+  flaws.insert(flaws.end(), of_ranks.begin(), of_ranks.end());
+  return flaws;
+}
+
 std::optional<std::string> ApplyPreset(const Knobs& knobs, const Presets& presets, std::string_view name) {
   const std::string_view rule = name.starts_with(kOnly) ? name.substr(kOnly.size()) : std::string_view{};
   const auto planted = [&](const Flaw& flaw) { return rule.empty() ? flaw.in_naive : rule == flaw.rule; };

@@ -26,6 +26,9 @@ struct Presets {
   std::vector<std::string_view> tuned;  // items; amp follows the CPU
 };
 
+// Flaws of several ranks, the same in every program: planted by only:<rule>.
+std::vector<Flaw> WithRankFlaws(std::vector<Flaw> flaws);
+
 // Changes the settings as the preset says; returns a message when there is no such preset.
 std::optional<std::string> ApplyPreset(const Knobs& knobs, const Presets& presets, std::string_view name);
 

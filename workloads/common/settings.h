@@ -47,6 +47,25 @@ struct CommonSettings {
   bool cudnn_benchmark = false;
   bool tf32 = false;
   bool deterministic = false;
+
+  // Of several ranks that train together. Which this one is, and how many there are, is no knob: the launcher says so.
+  int rank = 0, ranks = 1;
+  std::string backend = "gloo";
+  double bucket_mb = 25;
+  bool find_unused = false;
+  bool no_sync = true;
+  bool distributed_sampler = true;
+  bool log_rank0 = true;
+  int log_weights = 0;
+  int slow_rank = -1;  // -1: none
+  int slow_ms = 10;
+  int rank_timeout_s = 60;
 };
+
+// The batches of an epoch on one rank, when each trains on its own share of the samples or all on all of them.
+inline long BatchesPerEpoch(const CommonSettings& settings, long samples) {
+  const long share = settings.distributed_sampler ? (samples + settings.ranks - 1) / settings.ranks : samples;
+  return share / settings.batch_size;
+}
 
 }  // namespace loopscope::train

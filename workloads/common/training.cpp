@@ -9,19 +9,27 @@
 #include <torch/nn/functional/loss.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "probes/loopscope.h"
 #include "workloads/common/autocast.h"
 #include "workloads/common/checkpoints.h"
+#include "workloads/common/data_parallel.h"
 #include "workloads/common/lr_find.h"
 #include "workloads/common/optimizers.h"
 #include "workloads/common/ranges.h"
+#include "workloads/common/rank_group.h"
+#include "workloads/common/rank_positions.h"
 #include "workloads/common/schedule.h"
+#include "workloads/common/weights_log.h"
 
 namespace loopscope::train {
 namespace {
@@ -48,7 +56,8 @@ struct Score {
 
 class Training {
  public:
-  Training(const TrainingRun& run, std::unique_ptr<Task> task);
+  // `group` is null where one rank trains.
+  Training(const TrainingRun& run, RankGroup* group, std::unique_ptr<Task> task);
   void Run();
 
  private:
@@ -63,6 +72,9 @@ class Training {
   void LogSpectra();
   Score Evaluate();
   torch::Tensor Scores(const Batch& batch);
+  torch::Tensor OverRanks(const torch::Tensor& mean);
+  bool Speaks() const { return run_.ranks.leads() || !settings_.log_rank0; }
+  void Enter(const char* phase);
 
   // A knob that Loopscope may turn between steps.
   struct Turned {
@@ -75,24 +87,44 @@ class Training {
   static bool Turn(const char* value, void* turned);
 
   const TrainingRun& run_;
+  RankGroup* group_;
   CommonSettings settings_;  // its own: a search may change the learning rate
   std::deque<Turned> turned_;
   std::unique_ptr<Task> task_;
+  std::unique_ptr<DataParallel> parallel_;
+  std::unique_ptr<RankPositions> positions_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   long batches_per_epoch_;
 
   long batches_ = 0, updates_ = 0;  // since the start
+  int epoch_ = 0;
+  long step_of_epoch_ = 0;
   torch::Tensor loss_, total_loss_;
   double shown_loss_ = 0;
   std::vector<torch::Tensor> losses_;  // for --print-losses
   std::vector<torch::Tensor> kept_;    // lives until the next step with free.early=off
 };
 
-Training::Training(const TrainingRun& run, std::unique_ptr<Task> task)
+std::unique_ptr<DataParallel> MakeParallel(RankGroup* group, Task& task, const CommonSettings& settings) {
+  if (!group) return nullptr;
+  const DataParallelOptions options{.bucket_mb = settings.bucket_mb, .find_unused = settings.find_unused};
+  return std::make_unique<DataParallel>(*group, task.model(), options);
+}
+
+// Told to the process that --ranks is; other launchers do not ask.
+std::unique_ptr<RankPositions> MakePositions(const Ranks& ranks) {
+  if (ranks.store.empty()) return nullptr;
+  return std::make_unique<RankPositions>(ranks.store.string() + ".positions", ranks.size, /*make=*/false);
+}
+
+Training::Training(const TrainingRun& run, RankGroup* group, std::unique_ptr<Task> task)
     : run_(run),
+      group_(group),
       settings_(run.settings),
       task_(std::move(task)),
+      parallel_(MakeParallel(group, *task_, settings_)),
+      positions_(MakePositions(run.ranks)),
       parameters_(task_->model().parameters()),
       optimizer_(MakeOptimizer(settings_, parameters_, OfferKnobs())),
       batches_per_epoch_(task_->batches_per_epoch()) {}
@@ -133,12 +165,27 @@ void Training::Report() const {
     const auto read = in_effect.find(key);
     Fact(key, (read != in_effect.end() ? read->second : run_.knobs.Value(key)).c_str());
   }
+  if (!parallel_) return;
+  Fact("ddp.find_unused_parameters", settings_.find_unused ? "True" : "False");
+  Fact("ddp.bucket_cap_mb", run_.knobs.Value("ddp.bucket_mb").c_str());
+}
+
+void Training::Enter(const char* phase) {
+  if (positions_) positions_->Note(run_.ranks.rank, epoch_, int(step_of_epoch_), phase);
+}
+
+// The mean of what each rank has a mean of.
+torch::Tensor Training::OverRanks(const torch::Tensor& mean) {
+  if (!group_) return mean;
+  torch::Tensor sum = mean.detach().clone();
+  group_->Sum(sum);
+  return sum / settings_.ranks;
 }
 
 void Training::Run() {
   int first = 0;
   if (!run_.checkpoints.empty()) first = Resume(run_.checkpoints, task_->model(), *optimizer_);
-  if (first > 0) fmt::print("resumed after epoch {}\n", first);
+  if (first > 0 && Speaks()) fmt::print("resumed after epoch {}\n", first);
   updates_ = first * (batches_per_epoch_ / settings_.accumulate);
   Report();
   if (settings_.lr_find && first == 0) FindLearningRate();
@@ -152,12 +199,12 @@ void Training::Run() {
     if (epoch % settings_.eval_every == 0 || epoch == settings_.epochs) {
       score = Evaluate();
       Metric("accuracy", score.accuracy);
-      fmt::print("epoch {}: validation loss {:.4f} accuracy {:.4f}\n", epoch, score.loss, score.accuracy);
+      if (Speaks()) fmt::print("epoch {}: validation loss {:.4f} accuracy {:.4f}\n", epoch, score.loss, score.accuracy);
     }
     std::fflush(stdout);
-    if (!run_.checkpoints.empty()) Save(run_.checkpoints, epoch, task_->model(), *optimizer_);
+    if (!run_.checkpoints.empty() && run_.ranks.leads()) Save(run_.checkpoints, epoch, task_->model(), *optimizer_);
   }
-  fmt::print("final accuracy {:.4f} after {} epochs\n", score.accuracy, settings_.epochs);
+  if (Speaks()) fmt::print("final accuracy {:.4f} after {} epochs\n", score.accuracy, settings_.epochs);
 }
 
 // Steps of the search are steps of training in all but what is left of them: the weights are put back, and the
@@ -179,7 +226,7 @@ void Training::FindLearningRate() {
       Clip(settings_, parameters_);
       SetLearningRate(*optimizer_, RateOfSearch(settings_.lr, int(losses.size())));
       optimizer_->step();
-      losses.push_back(loss_.item<double>());
+      losses.push_back(OverRanks(loss_).item<double>());
     }
   }
   const torch::NoGradGuard no_grad;
@@ -189,7 +236,7 @@ void Training::FindLearningRate() {
   settings_.lr = RateFound(settings_.lr, losses);
   optimizer_ = MakeOptimizer(settings_, parameters_);
   losses_.clear();
-  fmt::print("learning rate {:.4g} found in {} steps\n", settings_.lr, kFindSteps);
+  if (Speaks()) fmt::print("learning rate {:.4g} found in {} steps\n", settings_.lr, kFindSteps);
 }
 
 // Each batch is a step: there is no optimizer's that could end one.
@@ -204,20 +251,23 @@ void Training::TrainEpoch(int epoch) {
   task_->model().train();
   total_loss_ = torch::zeros({});
   task_->StartEpoch(epoch);
-  long step_of_epoch = 0;
+  epoch_ = epoch;
+  step_of_epoch_ = 0;
   while (true) {
     std::optional<PhaseRange> step;
     if (settings_.step_range) step.emplace("step");
+    ++step_of_epoch_;
+    Enter("loader");
     auto batch = task_->Next();
     if (!batch) break;
     Step(*std::move(batch));
-    Log(epoch, ++step_of_epoch);
+    Log(epoch, step_of_epoch_);
   }
   for (const torch::Tensor& loss : losses_) fmt::print("loss {:.17g}\n", loss.item<double>());
   losses_.clear();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  fmt::print("epoch {}: training loss {:.4f} in {:.2f} s\n", epoch, total_loss_.item<double>() / double(step_of_epoch),
-             seconds.count());
+  const double loss = OverRanks(total_loss_).item<double>() / double(step_of_epoch_ - 1);
+  if (Speaks()) fmt::print("epoch {}: training loss {:.4f} in {:.2f} s\n", epoch, loss, seconds.count());
   std::fflush(stdout);
 }
 
@@ -231,6 +281,7 @@ torch::Tensor Training::Scores(const Batch& batch) {
 }
 
 void Training::Step(Batch batch) {
+  if (settings_.rank == settings_.slow_rank) std::this_thread::sleep_for(std::chrono::milliseconds(settings_.slow_ms));
   Accumulate(batch);
   if (settings_.free_early) batch = Batch();
   if (++batches_ % settings_.accumulate == 0) Update();
@@ -238,14 +289,20 @@ void Training::Step(Batch batch) {
 
 // Forward and backward.
 void Training::Accumulate(const Batch& batch) {
+  // While gradients are accumulated, only the last backward pass before a step must exchange them.
+  const bool exchange = !settings_.no_sync || (batches_ + 1) % settings_.accumulate == 0;
   torch::Tensor scores;
   {
     const PhaseRange range("forward");
+    Enter("forward");
+    if (parallel_) parallel_->BeforeForward(exchange);
     scores = Scores(batch);
+    if (parallel_) parallel_->AfterForward(scores, exchange);
     loss_ = F::cross_entropy(scores, batch.labels);
   }
   {
     const PhaseRange range("backward");
+    Enter("backward");
     if (batches_ % settings_.accumulate == 0) optimizer_->zero_grad(settings_.set_to_none);
     std::optional<torch::autograd::DetectAnomalyGuard> debug;
     if (settings_.debug) debug.emplace();
@@ -253,12 +310,13 @@ void Training::Accumulate(const Batch& batch) {
   }
   if (settings_.loss_detach) loss_ = loss_.detach();
   total_loss_ = total_loss_ + loss_;
-  if (run_.print_losses) losses_.push_back(loss_.detach());
+  if (run_.print_losses && run_.ranks.leads()) losses_.push_back(loss_.detach());
   if (!settings_.free_early) kept_ = {batch.inputs, batch.labels, batch.padding, scores};
 }
 
 void Training::Update() {
   const PhaseRange range("optimizer");
+  Enter("optimizer");
   Clip(settings_, parameters_);
   SetLearningRate(*optimizer_, LearningRate(settings_, updates_++, batches_per_epoch_ / settings_.accumulate));
   optimizer_->step();
@@ -267,9 +325,11 @@ void Training::Update() {
 void Training::Log(int epoch, long step_of_epoch) {
   if (settings_.log_spectra > 0 && batches_ % settings_.log_spectra == 0) LogSpectra();
   const bool shown = step_of_epoch % settings_.log_every == 0;
-  if (shown || !settings_.sync_defer) shown_loss_ = loss_.item<double>();
-  if (!shown) return;
+  Enter("log");
+  if (shown || !settings_.sync_defer) shown_loss_ = OverRanks(loss_).item<double>();
+  if (!shown || !Speaks()) return;
   fmt::print("epoch {} step {}/{} loss {:.4f}\n", epoch, step_of_epoch, batches_per_epoch_, shown_loss_);
+  if (settings_.log_weights > 0) PrintWeights(parameters_, settings_.log_weights);
   std::fflush(stdout);
 }
 
@@ -280,34 +340,58 @@ void Training::LogSpectra() {
     if (parameter.dim() < 2) continue;
     largest = std::max(largest, at::linalg_svdvals(parameter.flatten(1)).max().item<double>());
   }
-  fmt::print("largest spectral norm {:.4f}\n", largest);
+  if (Speaks()) fmt::print("largest spectral norm {:.4f}\n", largest);
 }
 
 Score Training::Evaluate() {
   const PhaseRange range("evaluation");
+  Enter("evaluation");
   const at::AutoGradMode grad(!settings_.eval_no_grad);
   task_->model().eval();
   torch::Tensor loss = torch::zeros({}), correct = torch::zeros({}, torch::kLong);
+  std::int64_t samples = 0;
   task_->StartEvaluation();
   while (const auto batch = task_->Next()) {
     const torch::Tensor scores = Scores(*batch).detach();
     loss += F::cross_entropy(scores, batch->labels, F::CrossEntropyFuncOptions().reduction(torch::kSum));
     correct += Correct(scores, batch->labels);
+    samples += batch->labels.size(0);
   }
-  const double samples = double(task_->validation_samples());
-  return {loss.item<double>() / samples, correct.item<double>() / samples};
+  if (!group_) {
+    const double all = double(task_->validation_samples());
+    return {loss.item<double>() / all, correct.item<double>() / all};
+  }
+  // Shares were filled up to equal length: what was counted is what counts.
+  const torch::Tensor sums = torch::tensor({loss.item<double>(), correct.item<double>(), double(samples)});
+  group_->Sum(sums);
+  const auto sum = sums.accessor<float, 1>();
+  return {sum[0] / sum[2], sum[1] / sum[2]};
+}
+
+void TrainOneRank(const TrainingRun& run, RankGroup* group, const std::function<std::unique_ptr<Task>()>& make) {
+  try {
+    SetContext(run.settings);
+    Training(run, group, make()).Run();
+  } catch (const torch::data::WorkerException& error) {
+    std::rethrow_exception(error.original_exception);
+  } catch (const c10::Error& error) {
+    throw std::runtime_error(error.what_without_backtrace());
+  }
 }
 
 }  // namespace
 
 void Train(const TrainingRun& run, const std::function<std::unique_ptr<Task>()>& make) {
+  if (!run.ranks.several()) return TrainOneRank(run, nullptr, make);
   try {
-    SetContext(run.settings);
-    Training(run, make()).Run();
-  } catch (const torch::data::WorkerException& error) {
-    std::rethrow_exception(error.original_exception);
-  } catch (const c10::Error& error) {
-    throw std::runtime_error(error.what_without_backtrace());
+    RankGroup group(run.ranks, std::chrono::seconds(run.settings.rank_timeout_s));
+    TrainOneRank(run, &group, make);
+    group.Barrier();
+  } catch (const std::exception& error) {
+    // Not thrown on: the group's threads may wait for a rank that is gone.
+    fmt::print(stderr, "{}: rank {}: {}\n", ::program_invocation_short_name, run.ranks.rank, error.what());
+    std::fflush(nullptr);
+    std::_Exit(1);
   }
 }
 

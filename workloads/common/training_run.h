@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "workloads/common/ranks.h"
 #include "workloads/common/treatment.h"
 
 namespace loopscope::train {
@@ -11,8 +12,9 @@ namespace loopscope::train {
 struct TrainingRun {
   const CommonSettings& settings;
   const Knobs& knobs;
-  std::vector<TreatedKnob> treated = {};   // reported once they are in effect
-  bool print_losses = false;               // every step's loss with 17 digits
+  std::vector<TreatedKnob> treated = {};  // reported once they are in effect
+  bool print_losses = false;              // every step's loss with 17 digits
+  Ranks ranks = {};
   std::filesystem::path checkpoints = {};  // saved to after each epoch, resumed from at the start; empty: neither
 };
 

@@ -8,15 +8,16 @@ ImageTask::ImageTask(const Settings& settings, const DataSet& data)
     : settings_(settings),
       draws_(MakeDraws(settings.seed)),
       train_batches_(data, Part::kTrain, settings, draws_),
-      train_(MakeTrainLoader(train_batches_, settings)),
-      validation_(MakeValidationLoader({data, Part::kValidation, settings, draws_}, settings)),
+      train_(MakeTrainLoader(train_batches_, settings, epoch_)),
+      validation_(MakeValidationLoader(ImageBatches(data, Part::kValidation, settings, draws_), settings)),
       model_(settings) {}
 
 void ImageTask::StartEpoch(int epoch) {
   draws_->epoch = std::uint64_t(epoch);
+  *epoch_ = epoch;
   const bool first = !train_pass_ && !validation_pass_;
   train_pass_.reset(), validation_pass_.reset();
-  if (!settings_.persistent && !first) train_ = MakeTrainLoader(train_batches_, settings_);
+  if (!settings_.persistent && !first) train_ = MakeTrainLoader(train_batches_, settings_, epoch_);
   train_pass_.emplace(*train_);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "workloads/common/batch_stream.h"
+#include "workloads/common/rank_sampler.h"
 #include "workloads/common/task.h"
 #include "workloads/train_image/loader.h"
 #include "workloads/train_image/model.h"
@@ -16,7 +17,7 @@ class ImageTask : public Task {
   ImageTask(const Settings& settings, const DataSet& data);
 
   torch::nn::Module& model() override { return *model_; }
-  long batches_per_epoch() const override { return settings_.train_images / settings_.batch_size; }
+  long batches_per_epoch() const override { return BatchesPerEpoch(settings_, settings_.train_images); }
   long validation_samples() const override { return settings_.val_images; }
   void StartEpoch(int epoch) override;
   void StartEvaluation() override;
@@ -30,10 +31,9 @@ class ImageTask : public Task {
   const Settings& settings_;
   std::shared_ptr<Draws> draws_;
   ImageBatches train_batches_;
-  std::unique_ptr<TrainLoader> train_;
-  std::unique_ptr<ValidationLoader> validation_;
-  std::optional<BatchStream<TrainLoader, Batch>> train_pass_;
-  std::optional<BatchStream<ValidationLoader, Batch>> validation_pass_;
+  std::shared_ptr<int> epoch_ = std::make_shared<int>(0);
+  std::unique_ptr<Loader<ImageBatches>> train_, validation_;
+  std::optional<BatchStream<Loader<ImageBatches>, Batch>> train_pass_, validation_pass_;
   ImageNetwork model_;
 };
 

@@ -2,10 +2,10 @@
 
 #include <torch/types.h>
 
-#include "workloads/common/loader_options.h"
 #include "workloads/train_image/augment.h"
 
 namespace loopscope::train::image {
+
 ImageBatches::ImageBatches(const DataSet& data, Part part, const Settings& settings, std::shared_ptr<Draws> draws)
     : data_(data),
       part_(part),
@@ -39,16 +39,6 @@ void ImageBatches::LoadInto(float* out, std::size_t index) {
     crop = RandomCrop(decoded_, random);
   }
   Resample(decoded_, crop, image_size_, channels_last_, out);
-}
-
-std::unique_ptr<TrainLoader> MakeTrainLoader(const ImageBatches& batches, const Settings& settings) {
-  return torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
-      batches, LoaderOptions(settings, settings.batch_size, true));
-}
-
-std::unique_ptr<ValidationLoader> MakeValidationLoader(const ImageBatches& batches, const Settings& settings) {
-  return torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
-      batches, LoaderOptions(settings, settings.batch_size, false));
 }
 
 }  // namespace loopscope::train::image

@@ -1,10 +1,7 @@
 // The loader: batches of decoded, augmented images through LibTorch's DataLoader.
 #pragma once
 
-#include <torch/data/dataloader.h>
 #include <torch/data/datasets/base.h>
-#include <torch/data/samplers/random.h>
-#include <torch/data/samplers/sequential.h>
 
 #include <memory>
 #include <vector>
@@ -34,11 +31,5 @@ class ImageBatches : public torch::data::datasets::BatchDataset<ImageBatches, Ba
   std::shared_ptr<Draws> draws_;
   Image decoded_;
 };
-
-using TrainLoader = torch::data::StatelessDataLoader<ImageBatches, torch::data::samplers::RandomSampler>;
-using ValidationLoader = torch::data::StatelessDataLoader<ImageBatches, torch::data::samplers::SequentialSampler>;
-
-std::unique_ptr<TrainLoader> MakeTrainLoader(const ImageBatches& batches, const Settings& settings);
-std::unique_ptr<ValidationLoader> MakeValidationLoader(const ImageBatches& batches, const Settings& settings);
 
 }  // namespace loopscope::train::image

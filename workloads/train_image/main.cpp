@@ -7,24 +7,23 @@ namespace loopscope::train::image {
 namespace {
 
 const Presets kPresets = {
-    .flaws =
-        {
-            {"input-starvation", {"loader.workers=0"}},
-            {"host-sync", {"sync.defer=off"}},
-            {"debug-left-on", {"debug=on"}},
-            {"bias-before-norm", {"bias.before_norm=on"}},
-            {"fp32-compute", {"amp=off"}},
-            {"grads-zeroed", {"grad.set_to_none=off"}},
-            {"single-tensor-optimizer", {"optimizer.impl=single"}},
-            {"grad-in-eval", {"eval.no_grad=off"}},
-            {"graph-retained", {"loss.detach=off"}},
-            {"needless-copy", {"loader.from_numpy=off"}},
-            // They would hide or worsen those above.
-            {"too-many-workers", {"loader.workers=16"}, /*in_naive=*/false},
-            {"periodic-stall", {"log.spectra=10"}, /*in_naive=*/false},
-            {"deterministic-mode", {"deterministic=on"}, /*in_naive=*/false},
-            TooManyThreads(),
-        },
+    .flaws = WithRankFlaws({
+        {"input-starvation", {"loader.workers=0"}},
+        {"host-sync", {"sync.defer=off"}},
+        {"debug-left-on", {"debug=on"}},
+        {"bias-before-norm", {"bias.before_norm=on"}},
+        {"fp32-compute", {"amp=off"}},
+        {"grads-zeroed", {"grad.set_to_none=off"}},
+        {"single-tensor-optimizer", {"optimizer.impl=single"}},
+        {"grad-in-eval", {"eval.no_grad=off"}},
+        {"graph-retained", {"loss.detach=off"}},
+        {"needless-copy", {"loader.from_numpy=off"}},
+        // They would hide or worsen those above.
+        {"too-many-workers", {"loader.workers=16"}, /*in_naive=*/false},
+        {"periodic-stall", {"log.spectra=10"}, /*in_naive=*/false},
+        {"deterministic-mode", {"deterministic=on"}, /*in_naive=*/false},
+        TooManyThreads(),
+    }),
     .tuned = {"loader.workers=1", "loader.prefetch=4", "sync.defer=on", "debug=off", "bias.before_norm=off",
               "grad.set_to_none=on", "eval.no_grad=on", "optimizer.impl=fused", "loss.detach=on",
               "loader.from_numpy=on", "channels_last=on", "relu.inplace=on"},

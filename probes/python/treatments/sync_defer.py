@@ -1,4 +1,5 @@
-"""sync.defer=on: `.item()` of a GPU tensor gives the value of the call before, so that the host need not wait.
+"""sync.defer=on: `.item()` of a GPU tensor gives the value of the call before, so that the host need not wait;
+`all_reduce` of a few logged numbers gives the sum of the call before, so that the ranks need not wait for each other.
 
 Only at lines where the value is logged or summed up: the line and the rest of its function are read first. The first
 call waits; each later one starts a copy to page-locked memory and returns what the last copy brought."""
@@ -6,16 +7,17 @@ call waits; each later one starts a copy to page-locked memory and returns what 
 import ast
 import linecache
 
-from .. import frames, wrapping
+from .. import deferred_reduce, frames, wrapping
 
 KEY = "sync.defer"
-NOTHING = "no value on a GPU was read at a line where it could be read later"
+NOTHING = "no value was read from a GPU or reduced over ranks at a line where it could come later; on a CPU reading waits for nothing"
 
 
 def apply(value, report):
     torch = report.torch
+    deferred_reduce.install(report, _decides)
     if not torch.cuda.is_available():
-        return report.not_applicable("on a CPU, reading a value waits for nothing")
+        return
     only = None if value == "on" else set(value.split(","))
     lines = {}  # (path, line) -> _Deferred or None
 

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/communication.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinPasses = 1.5;   // backward passes per step that exchange gradients
+constexpr double kMinRepeats = 1.9;  // numbers exchanged per step, over numbers that the optimizers update
+constexpr double kMinSharePct = 1;   // of the step's work
+
+// What the reducer does on the training thread for each pass that it exchanges.
+bool IsReducerWork(std::string_view name) {
+  return name.ends_with("reducer::copy_bucket_to_grad") || name.ends_with("reducer::mul_out");
+}
+
+struct Exchanges {
+  std::map<std::uint32_t, std::set<int>> passes;  // by step
+  double elements = 0, bytes = 0;                 // per step of the detail window
+  bool sized = false;
+  const HostCollective* first = nullptr;
+
+  double passes_per_step(const Timeline& timeline) const {
+    std::size_t count = 0;
+    for (const auto& [step, of_step] : passes) count += of_step.size();
+    return PerStep(timeline, static_cast<double>(count));
+  }
+  // The last of a step must exchange: all before it could wait.
+  bool NeedNot(std::uint32_t step, int pass) const {
+    const auto of_step = passes.find(step);
+    return of_step != passes.end() && of_step->second.contains(pass) && pass != *of_step->second.rbegin();
+  }
+};
+
+bool ExchangesGradients(const HostCollective& one) {
+  // The map of used parameters is made of integers.
+  return one.in_backward() && (!one.sized() || one.dtype.find('i') == one.dtype.npos);
+}
+
+Exchanges Collect(const Timeline& timeline, const std::vector<HostCollective>& collectives) {
+  Exchanges found;
+  for (const HostCollective& one : collectives) {
+    if (!ExchangesGradients(one)) continue;
+    if (!found.first) found.first = &one;
+    found.passes[one.step].insert(one.pass);
+    if (!one.sized() || !timeline.steps()[one.step].detail) continue;
+    found.sized = true;
+    found.elements += static_cast<double>(one.elements) / timeline.detail_steps();
+    found.bytes += static_cast<double>(one.bytes) / timeline.detail_steps();
+  }
+  return found;
+}
+
+double UpdatedPerStep(const Timeline& timeline) {
+  double numbers = 0;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.is_range(RangeCategory::kOptimizer)) numbers += event.value;
+  });
+  return PerStep(timeline, numbers);
+}
+
+// The wait for exchanges in passes before the last, and the copies from and to their buckets. On a device passes
+// overlap with what follows: an equal share of what no computation covers.
+double CostMs(const Timeline& timeline, const Exchanges& found) {
+  const IntervalSet waiting = OnlyCommunicating(timeline);
+  const auto passes = timeline.part(Part::kBackward).intervals();
+  double total_ms = 0;
+  if (!timeline.devices().empty()) {
+    for (const std::uint32_t step : timeline.steady()) total_ms += Ms(waiting.total_ns(timeline.steps()[step].time));
+    const double per_step = found.passes_per_step(timeline);
+    return PerStep(timeline, total_ms) * (per_step - 1) / per_step;
+  }
+  for (const auto& [step, of_step] : found.passes) {
+    for (const int pass : of_step) {
+      if (found.NeedNot(step, pass)) total_ms += Ms(waiting.total_ns(passes[static_cast<std::size_t>(pass)]));
+    }
+  }
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.kind != EventKind::kOp || !IsReducerWork(timeline.name(ref))) return;
+    const auto after = std::ranges::upper_bound(passes, event.start_ns, {}, &Interval::start_ns);
+    const int pass = static_cast<int>(after - passes.begin()) - 1;
+    if (found.NeedNot(static_cast<std::uint32_t>(timeline.step_at(event.start_ns)), pass)) {
+      total_ms += Ms(event.duration_ns());
+    }
+  });
+  return PerStep(timeline, total_ms);
+}
+
+// Where backward is called; else where the collective is.
+std::optional<Where> PlaceOf(const Timeline& timeline, const Exchanges& found) {
+  std::optional<Where> place;
+  timeline.ForEachSteady([&](EventRef ref) {
+    if (place || !timeline.event(ref).is_range(RangeCategory::kBackward)) return;
+    if (const Where* where = timeline.where(ref)) place = *where;
+  });
+  if (place) return place;
+  if (const Where* where = timeline.where(found.first->op)) place = *where;
+  return place;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const std::vector<HostCollective> collectives = HostCollectives(timeline);
+  const Exchanges found = Collect(timeline, collectives);
+  if (!found.first) return {Finding::NotApplicable("no exchange of gradients in a backward pass was seen")};
+  const double passes = found.passes_per_step(timeline);
+  if (passes < kMinPasses) return {};
+  const double updated = UpdatedPerStep(timeline);
+  if (!found.sized || updated == 0) {
+    return {Finding::CannotTell(fmt::format("{:.3g} backward passes per step exchange gradients, but {}", passes,
+                                            updated == 0
+                                                ? "how many the optimizer updates is not known"
+                                                : WhyNoDetail(timeline) + ": how many each exchanges is not known"))};
+  }
+  const double cost_ms = CostMs(timeline, found);
+  if (found.elements < kMinRepeats * updated || SharePct(timeline, cost_ms) < kMinSharePct) return {};
+  Finding finding =
+      Costing(timeline, cost_ms,
+              fmt::format("gradients are exchanged in {:.3g} backward passes per optimizer step: {} more than once",
+                          passes, MsText(cost_ms)));
+  finding.evidence.push_back(
+      {fmt::format("{:.3g} MB are exchanged per step for {:.3g} million numbers that are updated", found.bytes / 1e6,
+                   updated / 1e6),
+       found.passes.size(), PlaceOf(timeline, found)});
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kAccumulationAllreduce;
+const Analyzer kAccumulationAllreduce{.id = "accumulation-allreduce",
+                                      .question = "Are gradients exchanged more often than the optimizer needs them?",
+                                      .run = Run};
+
+}  // namespace loopscope

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "analyzers/evidence.h"
+#include "profiler/core/rank_analyzer.h"
+
+namespace loopscope {
+namespace {
+
+// Losses that agree to the last bit by chance once do not do so again.
+constexpr std::size_t kLossesNeeded = 2;
+// Ranks that pass over their share, padded to equal length, take little more than one data set together.
+constexpr double kMostOfOneSet = 1.1;
+
+std::string Fact(const RankSummary& rank, const std::string& key) {
+  const auto found = rank.facts.find(key);
+  return found == rank.facts.end() ? "" : found->second;
+}
+
+double Number(const RankSummary& rank, const std::string& key) {
+  const std::string text = Fact(rank, key);
+  return text.empty() ? -1 : std::strtod(text.c_str(), nullptr);
+}
+
+bool IsDistributed(const RankSummary& rank) {
+  return Fact(rank, "loader.sampler").find("Distributed") != std::string::npos;
+}
+
+bool SameLosses(std::span<const RankSummary> ranks) {
+  const std::vector<double>& first = ranks.front().first_losses;
+  return first.size() >= kLossesNeeded &&
+         std::ranges::all_of(ranks, [&](const RankSummary& rank) { return rank.first_losses == first; });
+}
+
+bool SameIndices(std::span<const RankSummary> ranks) {
+  const std::string first = Fact(ranks.front(), "loader.first");
+  return first.find(',') != std::string::npos &&
+         std::ranges::all_of(ranks, [&](const RankSummary& rank) { return Fact(rank, "loader.first") == first; });
+}
+
+// Whether the ranks' passes together are one pass over the data set.
+bool PassesShareOneSet(std::span<const RankSummary> ranks) {
+  double passes = 0;
+  for (const RankSummary& rank : ranks) {
+    const double pass = Number(rank, "loader.pass");
+    if (pass < 0) return false;
+    passes += pass;
+  }
+  const double samples = Number(ranks.front(), "loader.samples");
+  return samples > 0 && passes <= kMostOfOneSet * samples;
+}
+
+Finding Found(std::span<const RankSummary> ranks) {
+  const RankSummary& rank = ranks.front();
+  const auto count = static_cast<double>(ranks.size());
+  double mean_ms = 0;
+  for (const RankSummary& one : ranks) mean_ms = std::max(mean_ms, one.mean_step_ms);
+  Finding finding;
+  finding.title = fmt::format("the {} ranks train on the same samples: each repeats the others' work", ranks.size());
+  finding.cost_ms_per_step = mean_ms * (count - 1) / count;
+  const std::string sampler = Fact(rank, "loader.sampler");
+  finding.evidence.push_back(
+      {fmt::format("the first {} losses of all ranks are the same to the last bit", rank.first_losses.size()),
+       rank.first_losses.size(), PlaceOf(Fact(rank, "loader.where"))});
+  if (!sampler.empty()) {
+    finding.evidence.push_back({fmt::format("every rank draws its samples with {}{}", sampler,
+                                            SameIndices(ranks) ? ", and its first batch holds the same ones" : ""),
+                                ranks.size(), std::nullopt});
+  }
+  return finding;
+}
+
+std::vector<Finding> RunDuplicatedData(std::span<const RankSummary> ranks) {
+  if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
+  // Ranks that share a model rightly see the same samples.
+  if (std::ranges::any_of(ranks, [](const RankSummary& rank) { return rank.gradient_exchanges == 0; })) {
+    return {Finding::NotApplicable("the ranks exchange no gradients in their backward passes")};
+  }
+  if (SameLosses(ranks)) return {Found(ranks)};
+  if (std::ranges::all_of(ranks, IsDistributed) || PassesShareOneSet(ranks)) return {};
+  if (std::ranges::any_of(ranks, [](const RankSummary& rank) { return Fact(rank, "loader.sampler").empty(); })) {
+    return {Finding::CannotTell("which samples the ranks train on was not recorded")};
+  }
+  return {Finding::CannotTell(
+      fmt::format("every rank draws from a data set of its own with {}: whether these are shares of one is not known",
+                  Fact(ranks.front(), "loader.sampler")))};
+}
+
+}  // namespace
+
+extern const RankAnalyzer kDuplicatedData;
+const RankAnalyzer kDuplicatedData{
+    .id = "duplicated-data", .question = "Do the ranks train on the same samples?", .run = RunDuplicatedData};
+
+}  // namespace loopscope
