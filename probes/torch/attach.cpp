@@ -7,12 +7,14 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <string>
 
 #include "probes/environment.h"
 #include "probes/torch/api.h"
 #include "probes/torch/applier.h"
 #include "probes/torch/device_memory.h"
+#include "probes/torch/has_cuda.h"
 #include "probes/torch/losses.h"
 #include "probes/torch/ops.h"
 #include "probes/torch/optimizer.h"
@@ -50,15 +52,31 @@ void WriteFacts() {
   Switch("deterministic", at::globalContext().deterministicAlgorithms());
 }
 
-// The launcher sets threads through the environment; here it is read back.
-void ReportThreads() {
+// The launcher sets some treatments through the environment; here they are read back. Empty: not asked for, or the
+// program's own.
+std::string AskedOfEnvironment(const std::string& key) {
   const char* treatment = std::getenv(env::kTreatment);
   const std::string all = std::string(";") + (treatment != nullptr ? treatment : "") + ";";
-  const std::size_t at = all.find(";threads=");
-  if (at == all.npos || api->claimed("threads")) return;
-  const std::string asked = all.substr(at + 9, all.find(';', at + 1) - at - 9);
+  const std::string item = ";" + key + "=";
+  const std::size_t at = all.find(item);
+  if (at == all.npos || api->claimed(key.c_str())) return "";
+  const std::size_t value = at + item.size();
+  return all.substr(value, all.find(';', value) - value);
+}
+
+void ReportThreads() {
+  const std::string asked = AskedOfEnvironment("threads");
+  if (asked.empty()) return;
   const std::string now = std::to_string(at::get_num_threads());
   api->applied("threads", "OMP_NUM_THREADS", "", now.c_str(), now == asked ? 0u : wire::kAppliedLost);
+}
+
+void ReportAllocator() {
+  const std::string asked = AskedOfEnvironment("alloc.expandable");
+  if (asked.empty()) return;
+  if (!HasCuda()) return api->applied("alloc.expandable", "", "", "no CUDA device", wire::kAppliedNotApplicable);
+  const std::string now = ExpandableSegments(asked);
+  api->applied("alloc.expandable", "PYTORCH_CUDA_ALLOC_CONF", "", now.c_str(), now == asked ? 0u : wire::kAppliedLost);
 }
 
 void ReportFailure(const std::exception& error) {
@@ -94,6 +112,7 @@ const TorchHooks kHooks{
           Guarded([] { WriteLosses(); });
           Guarded([] { ReportTreatments(); });
           Guarded([] { ReportThreads(); });
+          Guarded([] { ReportAllocator(); });
         },
 };
 
@@ -101,7 +120,12 @@ void Seed() {
   const char* seed = std::getenv(env::kSeed);
   if (seed == nullptr || *seed == '\0') return;
   const char* rank = std::getenv("RANK");
-  at::manual_seed(std::strtoull(seed, nullptr, 10) + (rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0));
+  const std::uint64_t number =
+      std::strtoull(seed, nullptr, 10) + (rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0);
+  if (CudaIsLoaded()) return at::manual_seed(number);
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(number);
 }
 
 }  // namespace

@@ -64,14 +64,14 @@ def test_every_knob_is_listed_with_its_values():
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
     for key in ("loader.workers", "loader.from_numpy", "amp", "debug", "optimizer.impl", "schedule", "clip.foreach"):
         assert key in lines
-    assert "off|bf16" in lines["amp"]
+    assert "off|bf16|fp16" in lines["amp"]
     assert "single|foreach|fused" in lines["optimizer.impl"]
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--set", "amp=fp16"], '"fp16" is no value of amp: it takes off|bf16'),
+        (["--set", "amp=int8"], '"int8" is no value of amp: it takes off|bf16|fp16'),
         (["--set", "loader.workers=-1"], '"-1" is no value of loader.workers: it takes 0..64'),
         (["--set", "loader.workers=2x"], '"2x" is no value of loader.workers'),
         (["--set", "no.such=1"], 'there is no knob "no.such": --list-knobs prints all of them'),

@@ -12,6 +12,7 @@
 #include "probes/environment.h"
 #include "workloads/common/rank_launcher.h"
 #include "workloads/common/ranks.h"
+#include "workloads/common/usage_error.h"
 
 namespace loopscope::train {
 namespace {
@@ -26,7 +27,8 @@ constexpr char kUsage[] = R"(usage: {} [options]
   --preset NAME       {}
   --set KEY=VALUE     sets a knob over the preset; may be repeated
   --list-knobs        prints every knob with its values, default and meaning
-{}  --seed N            the same as --set seed=N; LOOPSCOPE_SEED overrides both
+{}  --device NAME       cpu, or cuda for an NVIDIA GPU: the same as --set device=NAME
+  --seed N            the same as --set seed=N; LOOPSCOPE_SEED overrides both
   --print-losses      prints every training loss with 17 digits, at the end of each epoch
   --checkpoints DIR   saves a checkpoint to DIR after each epoch and resumes from the newest there
   --ranks N           trains in N processes that average their gradients; torchrun, srun and mpirun start ranks too
@@ -40,10 +42,6 @@ struct Options {
   std::vector<std::string> items;
   int ranks = 0;  // 0: as the environment says
   bool help = false, list_knobs = false, print_losses = false;
-};
-
-struct UsageError {
-  std::string message;
 };
 
 // The value of the option at `index`, as "--name value" or "--name=value"; none when it is another option.
@@ -82,6 +80,8 @@ Options ParseOptions(const Program& program, const std::vector<std::string>& arg
       options.items.push_back(*item);
     } else if (const auto seed = ValueOfOption("--seed", arguments, index)) {
       options.items.push_back("seed=" + *seed);
+    } else if (const auto device = ValueOfOption("--device", arguments, index)) {
+      options.items.push_back("device=" + *device);
     } else if (const auto ranks = ValueOfOption("--ranks", arguments, index)) {
       options.ranks = ParseRanks(*ranks);
     } else if (const auto checkpoints = ValueOfOption("--checkpoints", arguments, index)) {
@@ -100,6 +100,10 @@ void Check(const std::optional<std::string>& error) {
 }
 
 void Configure(const Program& program, const Options& options, CommonSettings& settings, const Knobs& knobs) {
+  // Presets plant and cure other flaws on a GPU.
+  for (const std::string& item : options.items) {
+    if (item.starts_with("device=")) Check(knobs.AssignItem(item));
+  }
   if (!options.preset.empty()) Check(ApplyPreset(knobs, program.presets, options.preset));
   for (const std::string& item : options.items) Check(knobs.AssignItem(item));
   Check(knobs.Conflict());
@@ -148,7 +152,7 @@ int RunProgram(const Program& program, CommonSettings& settings, const Knobs& kn
   try {
     return Run(program, ParseOptions(program, {argv + 1, argv + argc}), settings, knobs, argv);
   } catch (const UsageError& error) {
-    fmt::print(stderr, "{}: {}\n", program.name, error.message);
+    fmt::print(stderr, "{}: {}\n", program.name, error.what());
     return kExitUsage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: {}\n", program.name, error.what());

@@ -1,12 +1,16 @@
 // The knobs that every program has: what they mean, when they have no effect, when they cannot train.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "workloads/common/knobs.h"
 
 namespace loopscope::train {
 
 std::vector<Knob> CommonKnobs(CommonSettings& settings) {
   return {
+      {"device", &settings.device, "cpu|cuda", "common/device.cpp:device", "-", "what computes; also --device"},
       {"loader.workers", &settings.workers, "0..64", "common/loader_options.h:loader", "1 2 52",
        "threads that make batches; 0 = the training thread does it"},
       {"loader.prefetch", &settings.prefetch, "1..64", "common/loader_options.h:loader", "1",
@@ -15,10 +19,13 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
        "keep the workers from epoch to epoch"},
       {"loader.only", &settings.loader_only, "", "common/training.cpp:loader", "3",
        "load batches and train on none of them"},
+      {"loader.pin_memory", &settings.pin_memory, "", "common/task.h:loader", "4",
+       "make batches in page-locked memory (GPU)"},
       {"batch.size", &settings.batch_size, "1..4096", "common/loader_options.h:loader", "18", "samples per batch"},
       {"accumulate", &settings.accumulate, "1..1024", "common/training.cpp:accumulation", "19",
        "batches per optimizer step"},
-      {"amp", &settings.amp, "off|bf16", "common/training.cpp:forward", "14", "autocast of the forward pass"},
+      {"amp", &settings.amp, "off|bf16|fp16", "common/training.cpp:forward", "14",
+       "autocast of the forward pass; fp16 with gradient scaling"},
       {"threads", &settings.threads, "1..1024", "common/training.cpp:threads", "43", "threads of one operator"},
       {"debug", &settings.debug, "", "common/training.cpp:backward", "31",
        "autograd's anomaly detection around each backward"},
@@ -59,6 +66,10 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
       {"tf32", &settings.tf32, "", "common/training.cpp:context", "15", "TF32 matrix products (no effect on a CPU)"},
       {"deterministic", &settings.deterministic, "", "common/training.cpp:context", "12",
        "deterministic algorithms only"},
+      {"copy.non_blocking", &settings.non_blocking, "", "common/device.cpp:copy", "5",
+       "copy batches to the GPU without waiting"},
+      {"cache.empty", &settings.cache_empty, "", "common/training.cpp:cache", "13",
+       "give the GPU's cached memory back after each optimizer step"},
       {"ddp.backend", &settings.backend, "gloo|nccl", "common/rank_group.cpp:group", "51",
        "how ranks exchange tensors; nccl needs GPUs"},
       {"ddp.bucket_mb", &settings.bucket_mb, "0.001..1000", "common/data_parallel.cpp:buckets", "26",
@@ -88,6 +99,11 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
 }
 
 Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
+  constexpr std::string_view kOfGpus[] = {"loader.pin_memory", "copy.non_blocking", "copy.uint8", "copy.on_device",
+                                          "cache.empty"};
+  if (settings.device == "cpu" && std::ranges::find(kOfGpus, key) != std::end(kOfGpus)) {
+    return "training runs on the CPU";
+  }
   if (settings.workers == 0 && (key == "loader.prefetch" || key == "loader.persistent")) {
     return "the loader has no workers";
   }
@@ -103,7 +119,8 @@ Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
 }
 
 Knobs::Reason CommonConflict(const CommonSettings& settings, int samples, std::string_view samples_key) {
-  if (settings.backend == "nccl") return "ddp.backend=nccl needs GPUs, and this program trains on the CPU";
+  if (settings.backend == "nccl")
+    return "ddp.backend=nccl needs GPUs and NCCL, which this program does not link: its ranks exchange through gloo";
   const int per_step = settings.batch_size * settings.accumulate;
   if (BatchesPerEpoch(settings, samples) >= settings.accumulate) return std::nullopt;
   const std::string shares = settings.ranks > 1 ? fmt::format(" on each of {} ranks", settings.ranks) : "";

@@ -125,7 +125,8 @@ class ListAdam : public Kind::Base, public ListOptimizer {
 
   static void Fused(Lists& lists, const typename Kind::Options& options) {
     // The kernel only reads the step numbers, so all parameters share one.
-    const Tensors steps(lists.parameters.size(), torch::full({}, lists.step));
+    const auto number = torch::TensorOptions(lists.parameters.front().device()).dtype(torch::kFloat);
+    const Tensors steps(lists.parameters.size(), torch::full({}, lists.step, number));
     const auto [beta1, beta2] = options.betas();
     const auto run = [&](auto kernel) {
       kernel(lists.parameters, lists.gradients, lists.first, lists.second, Tensors{}, steps, options.lr(), beta1, beta2,

@@ -16,6 +16,7 @@ struct Flaw {
   std::string_view rule;
   std::vector<std::string_view> items;  // "debug=on"
   bool in_naive = true;
+  bool of_gpus = false;  // there is none without a GPU
 };
 
 // Of thread-oversubscription: half as many threads again as there are processors. Far more would take minutes a step.
@@ -23,8 +24,12 @@ Flaw TooManyThreads();
 
 struct Presets {
   std::vector<Flaw> flaws;
-  std::vector<std::string_view> tuned;  // items; amp follows the CPU
+  std::vector<std::string_view> tuned;            // items; amp and the GPU's workers follow the CPU
+  std::vector<std::string_view> tuned_cuda = {};  // items that device=cuda adds
 };
+
+// Flaws of a GPU, the same in every program.
+std::vector<Flaw> WithGpuFlaws(std::vector<Flaw> flaws);
 
 // Flaws of several ranks, the same in every program: planted by only:<rule>.
 std::vector<Flaw> WithRankFlaws(std::vector<Flaw> flaws);

@@ -47,6 +47,7 @@ RankGroup::RankGroup(const Ranks& ranks, std::chrono::seconds timeout) : ranks_(
   const auto backend = make_intrusive<c10d::ProcessGroupGloo>(store, ranks.rank, ranks.size, options);
   group_ = make_intrusive<c10d::ProcessGroup>(store, ranks.rank, ranks.size);
   group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, backend);
+  group_->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::GLOO, backend);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
 }
 

@@ -1,6 +1,6 @@
 #include "workloads/common/recompute.h"
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/variable.h>
@@ -11,14 +11,14 @@
 namespace loopscope::train {
 namespace {
 
-at::Tensor RandomState() {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
+at::Tensor RandomState(c10::Device device) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   return generator.get_state();
 }
 
-void SetRandomState(const at::Tensor& state) {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
+void SetRandomState(c10::Device device, const at::Tensor& state) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_state(state);
 }
@@ -26,12 +26,15 @@ void SetRandomState(const at::Tensor& state) {
 // Draws what was drawn when `state` was taken, and leaves the generator as it was.
 class ReplayedDraws {
  public:
-  explicit ReplayedDraws(const at::Tensor& state) : before_(RandomState()) { SetRandomState(state); }
+  ReplayedDraws(c10::Device device, const at::Tensor& state) : device_(device), before_(RandomState(device)) {
+    SetRandomState(device, state);
+  }
   ReplayedDraws(const ReplayedDraws&) = delete;
   ReplayedDraws& operator=(const ReplayedDraws&) = delete;
-  ~ReplayedDraws() { SetRandomState(before_); }
+  ~ReplayedDraws() { SetRandomState(device_, before_); }
 
  private:
+  c10::Device device_;
   at::Tensor before_;
 };
 
@@ -39,7 +42,7 @@ class ReplayedDraws {
 struct Remembered : torch::CustomClassHolder {
   Block block;
   at::Tensor random_state;
-  bool autocast = false;
+  std::optional<at::ScalarType> autocast;
 };
 
 // A block as an autograd function of its input. Its parameters get their gradients from a backward pass of their own
@@ -61,8 +64,8 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
     const at::AutoGradMode grad(true);
     at::Tensor output;
     {
-      const AutocastScope autocast(remembered.autocast);
-      const ReplayedDraws draws(remembered.random_state);
+      const AutocastScope autocast(input.device().type(), remembered.autocast);
+      const ReplayedDraws draws(input.device(), remembered.random_state);
       output = remembered.block(input);
     }
     // Not through torch::autograd::backward: its root would be taken for a loss.
@@ -78,8 +81,9 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
 at::Tensor Recomputed(Block block, const at::Tensor& input) {
   auto remembered = c10::make_intrusive<Remembered>();
   remembered->block = std::move(block);
-  remembered->random_state = RandomState();
-  remembered->autocast = at::autocast::is_autocast_enabled(at::kCPU);
+  remembered->random_state = RandomState(input.device());
+  const auto device = input.device().type();
+  if (at::autocast::is_autocast_enabled(device)) remembered->autocast = at::autocast::get_autocast_dtype(device);
   return RecomputeFunction::apply(input, remembered);
 }
 

@@ -6,6 +6,13 @@
 namespace loopscope::train {
 
 struct CommonSettings {
+  std::string device = "cpu";
+  bool pin_memory = false;
+  bool non_blocking = false;
+  bool copy_uint8 = false;
+  bool on_device = false;
+  bool cache_empty = false;
+
   int workers = 1;
   int prefetch = 2;  // batches per worker
   bool persistent = true;

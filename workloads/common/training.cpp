@@ -1,6 +1,7 @@
 #include "workloads/common/training.h"
 
 #include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/linalg_svdvals.h>
 #include <fmt/format.h>
@@ -23,6 +24,8 @@
 #include "workloads/common/autocast.h"
 #include "workloads/common/checkpoints.h"
 #include "workloads/common/data_parallel.h"
+#include "workloads/common/device.h"
+#include "workloads/common/grad_scaler.h"
 #include "workloads/common/lr_find.h"
 #include "workloads/common/optimizers.h"
 #include "workloads/common/ranges.h"
@@ -41,6 +44,8 @@ void SetContext(const CommonSettings& settings) {
   at::set_num_threads(settings.threads);
   at::globalContext().setBenchmarkCuDNN(settings.cudnn_benchmark);
   at::globalContext().setAllowTF32CuDNN(settings.tf32);
+  at::globalContext().setAllowTF32CuBLAS(settings.tf32);
+  at::globalContext().setDeterministicCuDNN(settings.deterministic);
   at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/true);
   torch::manual_seed(std::uint64_t(settings.seed));
 }
@@ -57,7 +62,7 @@ struct Score {
 class Training {
  public:
   // `group` is null where one rank trains.
-  Training(const TrainingRun& run, RankGroup* group, std::unique_ptr<Task> task);
+  Training(const TrainingRun& run, RankGroup* group, c10::Device device, std::unique_ptr<Task> task);
   void Run();
 
  private:
@@ -67,11 +72,13 @@ class Training {
   void FindLearningRate();
   void Step(Batch batch);
   void Accumulate(const Batch& batch);
+  bool ReadyGradients();
   void Update();
   void Log(int epoch, long step_of_epoch);
   void LogSpectra();
   Score Evaluate();
   torch::Tensor Scores(const Batch& batch);
+  std::optional<Batch> NextOnDevice();
   torch::Tensor OverRanks(const torch::Tensor& mean);
   bool Speaks() const { return run_.ranks.leads() || !settings_.log_rank0; }
   void Enter(const char* phase);
@@ -88,6 +95,7 @@ class Training {
 
   const TrainingRun& run_;
   RankGroup* group_;
+  c10::Device device_;
   CommonSettings settings_;  // its own: a search may change the learning rate
   std::deque<Turned> turned_;
   std::unique_ptr<Task> task_;
@@ -95,6 +103,7 @@ class Training {
   std::unique_ptr<RankPositions> positions_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::optional<GradScaler> scaler_;  // with fp16
   long batches_per_epoch_;
 
   long batches_ = 0, updates_ = 0;  // since the start
@@ -118,16 +127,19 @@ std::unique_ptr<RankPositions> MakePositions(const Ranks& ranks) {
   return std::make_unique<RankPositions>(ranks.store.string() + ".positions", ranks.size, /*make=*/false);
 }
 
-Training::Training(const TrainingRun& run, RankGroup* group, std::unique_ptr<Task> task)
+Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device, std::unique_ptr<Task> task)
     : run_(run),
       group_(group),
+      device_(device),
       settings_(run.settings),
       task_(std::move(task)),
       parallel_(MakeParallel(group, *task_, settings_)),
       positions_(MakePositions(run.ranks)),
       parameters_(task_->model().parameters()),
       optimizer_(MakeOptimizer(settings_, parameters_, OfferKnobs())),
-      batches_per_epoch_(task_->batches_per_epoch()) {}
+      batches_per_epoch_(task_->batches_per_epoch()) {
+  if (settings_.amp == "fp16") scaler_.emplace(device_);
+}
 
 // Those that act anew in every step. Returns whether the optimizer's implementation is among those that are turned.
 bool Training::OfferKnobs() {
@@ -160,8 +172,8 @@ void Training::Report() const {
   in_effect["cudnn.benchmark"] = on(at::globalContext().benchmarkCuDNN());
   in_effect["deterministic"] = on(at::globalContext().deterministicAlgorithms());
   ReportTreatment(run_.treated, run_.knobs, in_effect);
-  for (const char* key :
-       {"loader.workers", "batch.size", "threads", "amp", "optimizer", "optimizer.impl", "seed", "loader.persistent"}) {
+  for (const char* key : {"loader.workers", "batch.size", "threads", "amp", "optimizer", "optimizer.impl", "seed",
+                          "loader.persistent", "device"}) {
     const auto read = in_effect.find(key);
     Fact(key, (read != in_effect.end() ? read->second : run_.knobs.Value(key)).c_str());
   }
@@ -218,14 +230,14 @@ void Training::FindLearningRate() {
   for (int pass = 1; losses.size() < kFindSteps; ++pass) {
     task_->StartEpoch(pass);
     // A pass has to come to its end before another begins.
-    while (auto batch = task_->Next()) {
+    while (auto batch = NextOnDevice()) {
       if (losses.size() >= kFindSteps) continue;
-      total_loss_ = torch::zeros({});
+      total_loss_ = torch::zeros({}, device_);
       batches_ = 0;
       Accumulate(*batch);
-      Clip(settings_, parameters_);
+      const bool finite = ReadyGradients();
       SetLearningRate(*optimizer_, RateOfSearch(settings_.lr, int(losses.size())));
-      optimizer_->step();
+      if (finite) optimizer_->step();
       losses.push_back(OverRanks(loss_).item<double>());
     }
   }
@@ -249,7 +261,7 @@ void Training::TrainEpoch(int epoch) {
   const PhaseRange range("epoch");
   const auto begin = std::chrono::steady_clock::now();
   task_->model().train();
-  total_loss_ = torch::zeros({});
+  total_loss_ = torch::zeros({}, device_);
   task_->StartEpoch(epoch);
   epoch_ = epoch;
   step_of_epoch_ = 0;
@@ -258,7 +270,7 @@ void Training::TrainEpoch(int epoch) {
     if (settings_.step_range) step.emplace("step");
     ++step_of_epoch_;
     Enter("loader");
-    auto batch = task_->Next();
+    auto batch = NextOnDevice();
     if (!batch) break;
     Step(*std::move(batch));
     Log(epoch, step_of_epoch_);
@@ -271,10 +283,16 @@ void Training::TrainEpoch(int epoch) {
   std::fflush(stdout);
 }
 
+std::optional<Batch> Training::NextOnDevice() {
+  auto batch = task_->Next();
+  if (batch && !device_.is_cpu()) batch = ToDevice(*std::move(batch), device_, settings_.non_blocking);
+  return batch;
+}
+
 torch::Tensor Training::Scores(const Batch& batch) {
   torch::Tensor scores;
   {
-    const AutocastScope autocast(settings_.amp == "bf16");
+    const AutocastScope autocast(device_.type(), AutocastType(settings_.amp));
     scores = task_->Scores(batch);
   }
   return scores.to(torch::kFloat);
@@ -306,7 +324,8 @@ void Training::Accumulate(const Batch& batch) {
     if (batches_ % settings_.accumulate == 0) optimizer_->zero_grad(settings_.set_to_none);
     std::optional<torch::autograd::DetectAnomalyGuard> debug;
     if (settings_.debug) debug.emplace();
-    (settings_.accumulate > 1 ? loss_ / settings_.accumulate : loss_).backward();
+    const torch::Tensor share = settings_.accumulate > 1 ? loss_ / settings_.accumulate : loss_;
+    (scaler_ ? scaler_->Scale(share) : share).backward();
   }
   if (settings_.loss_detach) loss_ = loss_.detach();
   total_loss_ = total_loss_ + loss_;
@@ -314,12 +333,20 @@ void Training::Accumulate(const Batch& batch) {
   if (!settings_.free_early) kept_ = {batch.inputs, batch.labels, batch.padding, scores};
 }
 
+// For the optimizer: unscaled and clipped. False when this step must be left out.
+bool Training::ReadyGradients() {
+  const bool finite = !scaler_ || scaler_->Unscale(parameters_);
+  if (finite) Clip(settings_, parameters_);
+  return finite;
+}
+
 void Training::Update() {
   const PhaseRange range("optimizer");
   Enter("optimizer");
-  Clip(settings_, parameters_);
+  const bool finite = ReadyGradients();
   SetLearningRate(*optimizer_, LearningRate(settings_, updates_++, batches_per_epoch_ / settings_.accumulate));
-  optimizer_->step();
+  if (finite) optimizer_->step();
+  if (settings_.cache_empty && !device_.is_cpu()) at::accelerator::emptyCache();
 }
 
 void Training::Log(int epoch, long step_of_epoch) {
@@ -348,10 +375,11 @@ Score Training::Evaluate() {
   Enter("evaluation");
   const at::AutoGradMode grad(!settings_.eval_no_grad);
   task_->model().eval();
-  torch::Tensor loss = torch::zeros({}), correct = torch::zeros({}, torch::kLong);
+  torch::Tensor loss = torch::zeros({}, device_);
+  torch::Tensor correct = torch::zeros({}, torch::TensorOptions(device_).dtype(torch::kLong));
   std::int64_t samples = 0;
   task_->StartEvaluation();
-  while (const auto batch = task_->Next()) {
+  while (const auto batch = NextOnDevice()) {
     const torch::Tensor scores = Scores(*batch).detach();
     loss += F::cross_entropy(scores, batch->labels, F::CrossEntropyFuncOptions().reduction(torch::kSum));
     correct += Correct(scores, batch->labels);
@@ -370,8 +398,11 @@ Score Training::Evaluate() {
 
 void TrainOneRank(const TrainingRun& run, RankGroup* group, const std::function<std::unique_ptr<Task>()>& make) {
   try {
+    const c10::Device device = OpenDevice(run.settings);
     SetContext(run.settings);
-    Training(run, group, make()).Run();
+    std::unique_ptr<Task> task = make();
+    task->model().to(device);
+    Training(run, group, device, std::move(task)).Run();
   } catch (const torch::data::WorkerException& error) {
     std::rethrow_exception(error.original_exception);
   } catch (const c10::Error& error) {
@@ -382,6 +413,7 @@ void TrainOneRank(const TrainingRun& run, RankGroup* group, const std::function<
 }  // namespace
 
 void Train(const TrainingRun& run, const std::function<std::unique_ptr<Task>()>& make) {
+  OpenDevice(run.settings);
   if (!run.ranks.several()) return TrainOneRank(run, nullptr, make);
   try {
     RankGroup group(run.ranks, std::chrono::seconds(run.settings.rank_timeout_s));

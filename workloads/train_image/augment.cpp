@@ -8,9 +8,6 @@
 namespace loopscope::train::image {
 namespace {
 
-constexpr float kMean = 112;  // of the data set's channels, 0 to 255
-constexpr float kDeviation = 58;
-
 // The two source pixels that a destination pixel lies between, as offsets, and the share of the second.
 struct Tap {
   int first, second;
@@ -27,6 +24,35 @@ std::vector<Tap> Taps(float start, float length, int limit, int size, int stride
     taps[std::size_t(flipped ? size - 1 - i : i)] = {first * stride, second * stride, clamped - float(first)};
   }
   return taps;
+}
+
+void Put(float value, float& out) {
+  out = (value - kMean) / kDeviation;
+}
+
+void Put(float value, std::uint8_t& out) {
+  out = std::uint8_t(value + 0.5f);
+}
+
+template <class Number>
+void ResampleTo(const Image& image, const Crop& crop, int size, bool channels_last, Number* out) {
+  const auto columns = Taps(crop.left, crop.width, image.width, size, 3, crop.flipped);
+  const auto rows = Taps(crop.top, crop.height, image.height, size, image.width * 3, false);
+  const std::size_t pixel_stride = channels_last ? 3 : 1;
+  const std::size_t channel_stride = channels_last ? 1 : std::size_t(size) * std::size_t(size);
+  for (const Tap& row : rows) {
+    const std::uint8_t* above = &image.rgb[std::size_t(row.first)];
+    const std::uint8_t* below = &image.rgb[std::size_t(row.second)];
+    for (const Tap& column : columns) {
+      for (int channel = 0; channel < 3; ++channel) {
+        const float a = above[column.first + channel], b = above[column.second + channel];
+        const float c = below[column.first + channel], d = below[column.second + channel];
+        const float upper = a + (b - a) * column.share, lower = c + (d - c) * column.share;
+        Put(upper + (lower - upper) * row.share, out[std::size_t(channel) * channel_stride]);
+      }
+      out += pixel_stride;
+    }
+  }
 }
 
 }  // namespace
@@ -47,23 +73,11 @@ Crop MiddleCrop(const Image& image) {
 }
 
 void Resample(const Image& image, const Crop& crop, int size, bool channels_last, float* out) {
-  const auto columns = Taps(crop.left, crop.width, image.width, size, 3, crop.flipped);
-  const auto rows = Taps(crop.top, crop.height, image.height, size, image.width * 3, false);
-  const std::size_t pixel_stride = channels_last ? 3 : 1;
-  const std::size_t channel_stride = channels_last ? 1 : std::size_t(size) * std::size_t(size);
-  for (const Tap& row : rows) {
-    const std::uint8_t* above = &image.rgb[std::size_t(row.first)];
-    const std::uint8_t* below = &image.rgb[std::size_t(row.second)];
-    for (const Tap& column : columns) {
-      for (int channel = 0; channel < 3; ++channel) {
-        const float a = above[column.first + channel], b = above[column.second + channel];
-        const float c = below[column.first + channel], d = below[column.second + channel];
-        const float upper = a + (b - a) * column.share, lower = c + (d - c) * column.share;
-        out[std::size_t(channel) * channel_stride] = (upper + (lower - upper) * row.share - kMean) / kDeviation;
-      }
-      out += pixel_stride;
-    }
-  }
+  ResampleTo(image, crop, size, channels_last, out);
+}
+
+void Resample(const Image& image, const Crop& crop, int size, bool channels_last, std::uint8_t* out) {
+  ResampleTo(image, crop, size, channels_last, out);
 }
 
 }  // namespace loopscope::train::image

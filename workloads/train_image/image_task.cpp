@@ -1,6 +1,7 @@
 #include "workloads/train_image/image_task.h"
 
 #include "workloads/common/loader_options.h"
+#include "workloads/train_image/augment.h"
 
 namespace loopscope::train::image {
 
@@ -30,12 +31,23 @@ std::optional<Batch> ImageTask::Next() {
   return train_pass_ ? train_pass_->Next() : validation_pass_->Next();
 }
 
-// With loader.from_numpy=off the loader has copied the batch already; it is copied again, and once more on its way to
-// the dtype and device that it already has.
+// Normalises what came as bytes. With loader.from_numpy=off the loader has copied the batch already; it is copied
+// again, and once more on its way to the dtype and device that it already has.
 torch::Tensor ImageTask::Images(const Batch& batch) const {
-  if (settings_.from_numpy) return batch.inputs;
-  const torch::Tensor copy = batch.inputs.clone();
-  return copy.to(torch::kCPU, torch::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  torch::Tensor images = batch.inputs;
+  if (!settings_.from_numpy) {
+    const torch::Tensor copy = images.clone();
+    images = copy.to(copy.device(), copy.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+  }
+  if (images.scalar_type() == torch::kByte) images = images.to(torch::kFloat).sub_(kMean).div_(kDeviation);
+  return settings_.noise && model_->is_training() ? images + Noise(images) : images;
+}
+
+torch::Tensor ImageTask::Noise(const torch::Tensor& images) const {
+  constexpr double kNoise = 0.05;  // of the images' deviation
+  const auto device = settings_.on_device ? images.device() : torch::Device(torch::kCPU);
+  const torch::Tensor noise = torch::randn(images.sizes(), torch::TensorOptions(device).dtype(torch::kFloat));
+  return noise.to(images.device()) * kNoise;
 }
 
 torch::Tensor ImageTask::Scores(const Batch& batch) {

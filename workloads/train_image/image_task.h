@@ -17,7 +17,7 @@ class ImageTask : public Task {
   ImageTask(const Settings& settings, const DataSet& data);
 
   torch::nn::Module& model() override { return *model_; }
-  long batches_per_epoch() const override { return BatchesPerEpoch(settings_, settings_.train_images); }
+  long batches_per_epoch() const override { return BatchesPerEpoch(settings_, TrainSamples(settings_)); }
   long validation_samples() const override { return settings_.val_images; }
   void StartEpoch(int epoch) override;
   void StartEvaluation() override;
@@ -27,6 +27,7 @@ class ImageTask : public Task {
 
  private:
   torch::Tensor Images(const Batch& batch) const;
+  torch::Tensor Noise(const torch::Tensor& images) const;
 
   const Settings& settings_;
   std::shared_ptr<Draws> draws_;

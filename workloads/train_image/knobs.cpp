@@ -10,10 +10,19 @@ Knobs KnobsOf(Settings& settings) {
        "train on the loader's own buffer; off = copy each batch three times"},
       {"aug", &settings.augment, "", "train_image/augment.cpp:crop", "-",
        "random crop, scale and flip of training images"},
+      {"aug.noise", &settings.noise, "", "train_image/image_task.cpp:noise", "7", "normal noise on training images"},
+      {"copy.on_device", &settings.on_device, "", "train_image/image_task.cpp:noise", "7",
+       "draw the noise on the GPU; off = on the host, and copy it"},
+      {"copy.uint8", &settings.copy_uint8, "", "train_image/loader.cpp:batch", "9",
+       "copy images to the GPU as bytes and widen them there"},
+      {"loader.cache", &settings.cache_images, "", "train_image/loader.cpp:cache", "-",
+       "keep decoded training and validation images in memory"},
       {"channels_last", &settings.channels_last, "", "train_image/model.cpp:layout", "16",
        "NHWC layout of images and convolution weights"},
-      {"model.size", &settings.model_size, "small|medium|large", "train_image/model.cpp:layers", "48",
-       "width of the layers"},
+      {"model.size", &settings.model_size, "small|medium|large|huge", "train_image/model.cpp:layers", "48",
+       "width of the layers; huge fills a GPU"},
+      {"hidden.width", &settings.hidden_width, "0..65536", "train_image/model.cpp:layers", "17",
+       "width of the classifier's layers; 0 = as model.size says, multiples of 8"},
       {"relu.inplace", &settings.relu_inplace, "", "train_image/model.cpp:relu", "36", "ReLU overwrites its input"},
       {"checkpoint", &settings.checkpoint, "", "train_image/model.cpp:blocks", "37",
        "recompute the residual blocks in backward"},
@@ -28,13 +37,18 @@ Knobs KnobsOf(Settings& settings) {
        "edge of the training images on disk, in pixels"},
       {"image_size", &settings.image_size, "32..512", "train_image/augment.cpp:crop", "-",
        "edge of the network's input, in pixels"},
+      {"image_size.varies", &settings.image_size_varies, "", "train_image/loader.cpp:batch", "11",
+       "each training batch has an edge of its own, from 2/3 to 4/3 of image_size"},
+      {"epoch.repeats", &settings.repeats, "1..10000", "train_image/loader.cpp:epoch", "-",
+       "how often an epoch goes through the training images"},
   };
   knobs.insert(knobs.end(), own.begin(), own.end());
   const auto idle = [&settings](std::string_view key) -> Knobs::Reason {
+    if (!settings.noise && key == "copy.on_device") return "there is no noise to draw (aug.noise=off)";
     if (settings.norm == "none" && key == "bias.before_norm") return "the model has no batch norm";
     return CommonIdle(settings, key);
   };
-  const auto conflict = [&settings] { return CommonConflict(settings, settings.train_images, "train_images"); };
+  const auto conflict = [&settings] { return CommonConflict(settings, TrainSamples(settings), "training images"); };
   return {std::move(knobs), conflict, idle};
 }
 

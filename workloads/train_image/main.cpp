@@ -1,5 +1,6 @@
 // train_image: trains a small residual network on JPEG files. Every habit that makes training slow or quick is a knob.
 #include "workloads/common/command_line.h"
+#include "workloads/common/device.h"
 #include "workloads/common/training.h"
 #include "workloads/train_image/image_task.h"
 
@@ -7,7 +8,7 @@ namespace loopscope::train::image {
 namespace {
 
 const Presets kPresets = {
-    .flaws = WithRankFlaws({
+    .flaws = WithGpuFlaws(WithRankFlaws({
         {"input-starvation", {"loader.workers=0"}},
         {"host-sync", {"sync.defer=off"}},
         {"debug-left-on", {"debug=on"}},
@@ -23,10 +24,23 @@ const Presets kPresets = {
         {"periodic-stall", {"log.spectra=10"}, /*in_naive=*/false},
         {"deterministic-mode", {"deterministic=on"}, /*in_naive=*/false},
         TooManyThreads(),
-    }),
+        {"wide-input", {"copy.uint8=off"}, true, /*of_gpus=*/true},
+        {"cudnn-autotune-off", {"cudnn.benchmark=off"}, true, true},
+        {"layout-conversion", {"channels_last=off"}, true, true},
+        {"cpu-then-device", {"aug.noise=on", "copy.on_device=off"}, false, true},
+        // Each new size is tuned for: with the huge network that would take minutes.
+        {"cudnn-retuning", {"image_size.varies=on", "model.size=large", "batch.size=128"}, false, true},
+        // TF32 acts on float32 alone, and matrix products are few beside the convolutions.
+        {"tf32-off", {"tf32=off", "amp=off", "hidden.width=8192"}, false, true},
+        {"odd-dimensions", {"hidden.width=8191"}, false, true},
+        {"launch-bound", {"batch.size=4", "model.size=small"}, false, true},
+    })),
     .tuned = {"loader.workers=1", "loader.prefetch=4", "sync.defer=on", "debug=off", "bias.before_norm=off",
               "grad.set_to_none=on", "eval.no_grad=on", "optimizer.impl=fused", "loss.detach=on",
               "loader.from_numpy=on", "channels_last=on", "relu.inplace=on"},
+    // Pictures in memory, many steps to an epoch and a network that keeps a GPU busy: else it waits for the loader.
+    .tuned_cuda = {"copy.uint8=on", "copy.on_device=on", "loader.cache=on", "epoch.repeats=64", "batch.size=512",
+                   "model.size=huge", "log.every=50"},
 };
 
 constexpr char kDataHelp[] = R"(  --data DIR          where the images are, or are made when DIR is new or empty
@@ -36,6 +50,7 @@ constexpr char kDataHelp[] = R"(  --data DIR          where the images are, or a
 int Main(int argc, char** argv) {
   Settings settings;
   const auto train = [&](const TrainingRun& run, const std::filesystem::path& data) {
+    OpenDevice(settings);  // before a data set is made for nothing
     const DataSet images = DataSet::Open(data.empty() ? DefaultFolder(settings) : data, settings);
     Train(run, [&] { return std::make_unique<ImageTask>(settings, images); });
   };

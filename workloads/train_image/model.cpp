@@ -3,6 +3,8 @@
 #include <torch/nn/functional/pooling.h>
 #include <torch/nn/init.h>
 
+#include <algorithm>
+
 #include "workloads/common/recompute.h"
 #include "workloads/train_image/drawing.h"
 
@@ -17,6 +19,7 @@ struct Size {
 
 Size SizeOf(const std::string& name) {
   if (name == "small") return {{8, 16, 32, 64}, 1, {512}};
+  if (name == "huge") return {{128, 256, 512, 1024}, 2, {2048, 1024}};
   if (name == "large") return {{32, 64, 128, 256}, 2, {2048, 1024}};
   return {{16, 32, 64, 128}, 1, {2048, 1024}};
 }
@@ -28,7 +31,8 @@ constexpr int kStemStride = 4;
 
 ImageNetworkImpl::ImageNetworkImpl(const Settings& settings)
     : inplace_(settings.relu_inplace), recompute_(settings.checkpoint), seed_(settings.seed) {
-  const Size size = SizeOf(settings.model_size);
+  Size size = SizeOf(settings.model_size);
+  if (settings.hidden_width > 0) std::ranges::fill(size.hidden, settings.hidden_width);
   int channels = size.stages.front();
   int edge = ((settings.image_size + 3) / 4 + 1) / 2;  // behind the stem and its pooling
   stem_ = register_module("stem", ConvNorm(settings, 3, channels, kStemKernel, kStemStride));
@@ -41,6 +45,7 @@ ImageNetworkImpl::ImageNetworkImpl(const Settings& settings)
       channels = wide;
     }
   }
+  edge_ = settings.image_size_varies ? edge : 0;
   int features = channels * edge * edge;
   for (const int wide : size.hidden) {
     const auto name = "hidden" + std::to_string(hidden_.size());
@@ -63,6 +68,7 @@ torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
     auto run = [block](const torch::Tensor& input) mutable { return block(input); };
     x = recompute_ && is_training() && torch::GradMode::is_enabled() ? Recomputed(run, x) : run(x);
   }
+  if (edge_ > 0) x = torch::adaptive_avg_pool2d(x, {edge_, edge_});
   x = x.flatten(1);
   for (DenseNorm& layer : hidden_) x = layer(x);
   return scores_(x);

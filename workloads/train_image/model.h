@@ -24,6 +24,7 @@ class ImageNetworkImpl : public torch::nn::Module {
 
   bool inplace_, recompute_;
   int seed_;
+  int edge_ = 0;  // of the classifier's input where pictures vary in size; 0: as they come
   ConvNorm stem_{nullptr};
   std::vector<ResidualBlock> blocks_;
   std::vector<DenseNorm> hidden_;

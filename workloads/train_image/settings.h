@@ -11,13 +11,24 @@ struct Settings : CommonSettings {
   int val_images = 256;
   int source_size = 176;  // pixels; training images on disk
   int image_size = 96;    // pixels; what the network sees
+  bool image_size_varies = false;
   bool augment = true;
+  bool noise = false;
+  bool cache_images = false;
+  int repeats = 1;       // how often an epoch goes through the training images
+  int hidden_width = 0;  // 0: as the model's size says
+
   bool from_numpy = true;
 
   std::string norm = "batch";
   bool bias_before_norm = true;
   bool channels_last = false;
 };
+
+// The training samples of an epoch.
+inline int TrainSamples(const Settings& settings) {
+  return settings.train_images * settings.repeats;
+}
 
 // The knobs of these settings, which must outlive them.
 Knobs KnobsOf(Settings& settings);

@@ -2,13 +2,14 @@
 #include <ATen/Context.h>
 
 #include "probes/torch/applier.h"
+#include "probes/torch/has_cuda.h"
 
 namespace loopscope {
 namespace {
 
 std::string Refusal(std::string_view value) {
   if (value != "on" && value != "off") return "cudnn.benchmark is on or off";
-  return at::hasCUDA() ? "" : "no CUDA device";
+  return HasCuda() ? "" : "no CUDA device";
 }
 std::string Read() {
   return at::globalContext().benchmarkCuDNN() ? "on" : "off";

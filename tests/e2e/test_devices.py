@@ -1,0 +1,137 @@
+"""--device of the training programs where there is no GPU, gradient scaling, and the knobs that GPUs gave rise to."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+import torch
+
+from conftest import BUILD
+
+PROGRAM = BUILD / "workloads" / "train_image"
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="train_image is not built")
+no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+
+GPU_RULES = [
+    "pageable-copy", "blocking-copy", "tf32-off", "cache-emptied", "wide-input", "cudnn-autotune-off",
+    "layout-conversion", "cpu-then-device", "cudnn-retuning", "odd-dimensions", "launch-bound",
+]
+SMALL = {
+    "train_images": 40, "val_images": 20, "source_size": 64, "image_size": 32, "batch.size": 8, "model.size": "small",
+    "epochs": 1, "loader.workers": 1,
+}  # fmt: skip
+
+
+def launch(*arguments, env=None):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("LOOPSCOPE_")}
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], env={**clean, **(env or {})}, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return tmp_path_factory.mktemp("images") / "data"
+
+
+def losses(data, env=None, **knobs):
+    """Of a short training; knobs with __ for the dot."""
+    settings = {**SMALL, **{name.replace("__", "."): value for name, value in knobs.items()}}
+    items = [argument for name, value in settings.items() for argument in ("--set", f"{name}={value}")]
+    done = launch("--data", data, "--print-losses", *items, env={"LOOPSCOPE_SAMPLE_RNG": "hash", **(env or {})})
+    assert done.returncode == 0, done.stderr
+    return [float(one) for one in re.findall(r"^loss (\S+)$", done.stdout, re.M)]
+
+
+# Without a GPU
+
+
+@no_gpu
+@pytest.mark.parametrize("words", [["--device", "cuda"], ["--set", "device=cuda"], ["--device=cuda", "--preset", "tuned"]])
+def test_no_gpu_is_said_at_once(tmp_path, words):
+    done = launch(*words, "--data", tmp_path / "data")
+    assert done.returncode == 2
+    assert re.fullmatch(r"train_image: --device cuda: .+: train with --device cpu, or .+\n", done.stderr), done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+@no_gpu
+@pytest.mark.parametrize("command", [["run"], ["prove", "--only", "tf32=on", "--allow-writes"]])
+def test_no_gpu_is_said_under_loopscope(loopscope, tmp_path, command):
+    """The probe seeds torch and asks for CUDA. Were it to ask too early, torch would deny that it was built with CUDA."""
+    words = [*command, "--", PROGRAM, "--device", "cuda", "--data", tmp_path / "data"]
+    done = loopscope(*words, env={"LOOPSCOPE_SEED": "3", "LOOPSCOPE_TREATMENT": "tf32=on"})
+    assert done.code == (2 if command == ["run"] else 4), done.err
+    [said] = set(re.findall(r"train_image: --device cuda: (.+): train with", done.out + done.err))
+    assert "driver" in said or "GPU" in said, said
+
+
+@pytest.mark.parametrize("rule", GPU_RULES)
+def test_flaws_of_gpus_ask_for_one(rule):
+    done = launch("--preset", f"only:{rule}")
+    assert done.returncode == 2
+    assert done.stderr == f"train_image: the preset only:{rule} plants a flaw of GPUs: add --device cuda\n"
+
+
+def test_no_such_device():
+    done = launch("--device", "tpu")
+    assert done.returncode == 2 and '"tpu" is no value of device: it takes cpu|cuda' in done.stderr
+
+
+def test_knobs_of_gpus_are_listed():
+    lines = {line.split()[0] for line in launch("--list-knobs").stdout.splitlines()[1:] if line}
+    assert lines >= {
+        "device", "loader.pin_memory", "copy.non_blocking", "copy.uint8", "copy.on_device", "cache.empty",
+        "cudnn.benchmark", "tf32", "deterministic", "channels_last", "image_size.varies", "hidden.width",
+    }  # fmt: skip
+
+
+def test_knobs_of_gpus_change_nothing_on_a_cpu(loopscope, data, tmp_path):
+    items = [argument for name, value in SMALL.items() for argument in ("--set", f"{name}={value}")]
+    report = loopscope.report(
+        "prove", "--only", "loader.pin_memory=on", "--blocks", "4", "--budget", "60s", "--min-window", "0.1s", "--warmup", "2",
+        "--", PROGRAM, "--data", data, *items, "--set", "epochs=1000",
+    )[1]  # fmt: skip
+    [trial] = report["trials"]
+    assert trial["verdict"] == "not-applicable" and "training runs on the CPU" in trial["reason"]
+
+
+# What they do on any device
+
+
+def test_the_scaler_scales_unscales_and_backs_off():
+    checked = BUILD / "tests" / "check_grad_scaler"
+    lines = subprocess.run([checked], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines == [
+        "196608 true 3 65536",
+        "32768 true 0.5 131072",  # two good steps: doubled
+        "inf false 0 65536",  # overflow: halved, the step is left out
+        "196608 true 3 65536",
+    ]
+
+
+def test_fp16_trains(data):
+    plain, half = losses(data), losses(data, amp="fp16")
+    assert plain != half and half[0] == pytest.approx(plain[0], rel=0.02)
+    assert all(loss == loss for loss in half)
+
+
+def test_cached_images_are_the_same_images(data):
+    assert losses(data, loader__cache="on") == losses(data)
+
+
+def test_an_epoch_may_go_through_the_images_more_than_once(data):
+    assert len(losses(data, epoch__repeats=3)) == 3 * len(losses(data))
+
+
+def test_a_batch_may_be_larger_than_the_images_where_they_repeat(data):
+    assert len(losses(data, epoch__repeats=4, batch__size=80)) == 2
+
+
+@pytest.mark.parametrize("knob", ["aug.noise=on", "image_size.varies=on", "hidden.width=65"])
+def test_a_flaw_of_gpus_trains_on_a_cpu(data, knob):
+    name, value = knob.split("=")
+    other = losses(data, **{name.replace(".", "__"): value})
+    assert other != losses(data) and all(loss == loss for loss in other)

@@ -1,0 +1,84 @@
+#include "workloads/common/device.h"
+
+#include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "workloads/common/usage_error.h"
+
+namespace loopscope::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kLibrary[] = "libtorch_cuda.so";
+constexpr const char* kLocalRanks[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+
+[[noreturn]] void Fail(const std::string& why) {
+  throw UsageError(fmt::format("--device cuda: {}: train with --device cpu, or where torch sees an NVIDIA GPU", why));
+}
+
+// Torch's messages go on with advice and addresses.
+std::string FirstLine(const std::string& text) {
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.substr(0, line.find(". "));
+}
+
+// The folder of the libtorch_cpu that this process runs with: its CUDA part is of the same build.
+fs::path TorchFolder() {
+  void* const torch = ::dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  struct link_map* map = nullptr;
+  if (!torch || ::dlinfo(torch, RTLD_DI_LINKMAP, &map) != 0) Fail("libtorch_cpu.so is not among the loaded libraries");
+  return fs::path(map->l_name).parent_path();
+}
+
+// Its operators, allocators and hooks register themselves; it is never unloaded.
+void LoadCuda() {
+  const fs::path path = TorchFolder() / kLibrary;
+  if (!fs::exists(path)) Fail(fmt::format("this torch has no {}", path.string()));
+  if (!::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) Fail(fmt::format("cannot load {}", ::dlerror()));
+}
+
+int LocalRank() {
+  for (const char* name : kLocalRanks) {
+    if (const char* text = std::getenv(name)) return std::max(0, std::atoi(text));
+  }
+  return 0;
+}
+
+c10::Device OpenCuda(bool several_ranks) {
+  LoadCuda();
+  try {
+    at::globalContext().lazyInitDevice(at::kCUDA);
+  } catch (const c10::Error& error) {
+    Fail(FirstLine(error.what_without_backtrace()));
+  }
+  const int count = at::accelerator::deviceCount();
+  if (!at::hasCUDA() || count < 1) Fail("torch sees no GPU");
+  const c10::Device device(at::kCUDA, c10::DeviceIndex(several_ranks ? LocalRank() % count : 0));
+  at::accelerator::setDeviceIndex(device.index());
+  return device;
+}
+
+}  // namespace
+
+c10::Device OpenDevice(const CommonSettings& settings) {
+  if (settings.device == "cpu") return at::kCPU;
+  static const c10::Device device = OpenCuda(settings.ranks > 1);
+  return device;
+}
+
+Batch ToDevice(Batch batch, c10::Device device, bool non_blocking) {
+  for (torch::Tensor* tensor : {&batch.inputs, &batch.labels, &batch.padding}) {
+    if (tensor->defined()) *tensor = tensor->to(device, tensor->scalar_type(), non_blocking);
+  }
+  return batch;
+}
+
+}  // namespace loopscope::train

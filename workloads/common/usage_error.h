@@ -1,0 +1,12 @@
+// What cannot be done as it was asked for: the program says so in one line and ends with status 2.
+#pragma once
+
+#include <stdexcept>
+
+namespace loopscope::train {
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace loopscope::train
