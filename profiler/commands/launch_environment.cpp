@@ -115,6 +115,36 @@ std::string LiveText(const LiveSchedule& live) {
   return fmt::format("{} {} {}", live.seed, live.block_steps, arms);
 }
 
+namespace {
+
+// The allocator's settings, "a:1,b:[2:3,4:5],c:6", cut at the commas between them.
+std::vector<std::string_view> SettingsIn(std::string_view list) {
+  std::vector<std::string_view> settings;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (i < list.size() && list[i] == '[') ++depth;
+    if (i < list.size() && list[i] == ']') --depth;
+    if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
+    if (i > begin) settings.push_back(list.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return settings;
+}
+
+// Beside what the user has set there. torch reads the first name where it stands, and every version the second.
+void SetExpandable(bool on, Environment& environment) {
+  constexpr std::string_view kKey = "expandable_segments:";
+  const char* name = environment.contains("PYTORCH_ALLOC_CONF") ? "PYTORCH_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+  std::string merged;
+  for (const std::string_view setting : SettingsIn(environment[name])) {
+    if (!setting.starts_with(kKey)) merged.append(setting).append(",");
+  }
+  environment[name] = merged.append(kKey).append(on ? "True" : "False");
+}
+
+}  // namespace
+
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes) {
   Environment environment = base;
@@ -136,6 +166,7 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   }
   if (place.throw_away) SilenceTrackers(place, environment);
   for (const auto& [key, value] : spec.treatment) {
+    if (key == "alloc.expandable") SetExpandable(value == "on", environment);
     if (key != "threads") continue;
     for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) environment[name] = value;
   }

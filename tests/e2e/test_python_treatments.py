@@ -272,6 +272,9 @@ def test_a_sum_taken_before_backward_lets_go(launch, line):
         ("checkpoint=on", "for the script to say"),
         ("ddp.bucket_mb=5", "no DistributedDataParallel"),
         ("sampler.distributed=on", "one rank"),
+        ("ddp.backend=nccl", "no GPU for NCCL"),
+        ("ddp.backend=mpi", "only ddp.backend=nccl"),
+        ("alloc.expandable=on", "no CUDA device"),
     ],
 )
 def test_why_a_treatment_does_not_apply(launch, treatment, reason):

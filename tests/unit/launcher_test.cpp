@@ -205,6 +205,25 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
   EXPECT_EQ(made.count("CUDA_INJECTION64_PATH"), 0u) << "no collector in a timed trial";
 }
 
+TEST(LaunchEnvironment, MergesTheAllocatorsSettings) {
+  LaunchSpec spec;
+  spec.treatment = {{"alloc.expandable", "on"}};
+  const auto made = [&](const Environment& base) {
+    return LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true}, {"/p/preload.so", "", "", ""});
+  };
+  const std::string old_name = "PYTORCH_CUDA_ALLOC_CONF", new_name = "PYTORCH_ALLOC_CONF";
+  EXPECT_THAT(made({}), Contains(Pair(old_name, "expandable_segments:True")));
+  EXPECT_EQ(made({}).count(new_name), 0u);
+  EXPECT_THAT(made({{old_name, "expandable_segments:False,roundup_power2_divisions:[256:1,512:2],max_split_size_mb:64"}}),
+              Contains(Pair(old_name, "roundup_power2_divisions:[256:1,512:2],max_split_size_mb:64,"
+                                      "expandable_segments:True")));
+  const Environment both = made({{old_name, "a:1"}, {new_name, "b:2"}});
+  EXPECT_THAT(both, Contains(Pair(new_name, "b:2,expandable_segments:True")));
+  EXPECT_THAT(both, Contains(Pair(old_name, "a:1")));
+  spec.treatment = {{"alloc.expandable", "off"}};
+  EXPECT_THAT(made({{new_name, ""}}), Contains(Pair(new_name, "expandable_segments:False")));
+}
+
 TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
   LaunchSpec spec;
   spec.mode = LaunchMode::kTrace;
