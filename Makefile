@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build parquet fuzz test long gpu-test bench setup setup-test clean
+.PHONY: demo build parquet fuzz test long gpu-test gpu-evidence bench setup setup-test clean
 
 demo: build
 	cmake/demo.sh
@@ -24,6 +24,9 @@ fuzz: setup setup-test
 
 gpu-test: setup setup-test
 	.venv/bin/python tests/run_presets.py gpu
+
+gpu-evidence: build
+	.venv/bin/python docs/refresh_gpu_evidence.py $(if $(PART),--part $(PART))
 
 bench: setup setup-test build
 	tests/bench/run.sh

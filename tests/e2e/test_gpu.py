@@ -98,7 +98,7 @@ def test_a_busy_gpu_is_seen_whole(run):
 @pytest.mark.parametrize("flaws", ["item", "sleep", "tiny", "copy,pageable"])
 def test_the_causes_sum_to_the_idle_time(run, flaws):
     gpu = run(flaws)["gpu"]
-    assert sum(gpu["idle_causes"].values()) == pytest.approx(gpu["idle_pct"], rel=0.01)
+    assert sum(gpu["idle_causes"].values()) == pytest.approx(gpu["idle_us"], rel=0.01)
 
 
 def test_item_is_found_with_its_line(run):
