@@ -78,6 +78,7 @@ class Training {
   void LogSpectra();
   Score Evaluate();
   torch::Tensor Scores(const Batch& batch);
+  GradScaler* Scaler();
   std::optional<Batch> NextOnDevice();
   torch::Tensor OverRanks(const torch::Tensor& mean);
   bool Speaks() const { return run_.ranks.leads() || !settings_.log_rank0; }
@@ -137,9 +138,7 @@ Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device,
       positions_(MakePositions(run.ranks)),
       parameters_(task_->model().parameters()),
       optimizer_(MakeOptimizer(settings_, parameters_, OfferKnobs())),
-      batches_per_epoch_(task_->batches_per_epoch()) {
-  if (settings_.amp == "fp16") scaler_.emplace(device_);
-}
+      batches_per_epoch_(task_->batches_per_epoch()) {}
 
 // Those that act anew in every step. Returns whether the optimizer's implementation is among those that are turned.
 bool Training::OfferKnobs() {
@@ -305,6 +304,13 @@ void Training::Step(Batch batch) {
   if (++batches_ % settings_.accumulate == 0) Update();
 }
 
+// Null without fp16, which a switch between steps may turn on.
+GradScaler* Training::Scaler() {
+  if (settings_.amp != "fp16") return nullptr;
+  if (!scaler_) scaler_.emplace(device_);
+  return &*scaler_;
+}
+
 // Forward and backward.
 void Training::Accumulate(const Batch& batch) {
   // While gradients are accumulated, only the last backward pass before a step must exchange them.
@@ -325,7 +331,7 @@ void Training::Accumulate(const Batch& batch) {
     std::optional<torch::autograd::DetectAnomalyGuard> debug;
     if (settings_.debug) debug.emplace();
     const torch::Tensor share = settings_.accumulate > 1 ? loss_ / settings_.accumulate : loss_;
-    (scaler_ ? scaler_->Scale(share) : share).backward();
+    (Scaler() ? Scaler()->Scale(share) : share).backward();
   }
   if (settings_.loss_detach) loss_ = loss_.detach();
   total_loss_ = total_loss_ + loss_;
@@ -335,7 +341,7 @@ void Training::Accumulate(const Batch& batch) {
 
 // For the optimizer: unscaled and clipped. False when this step must be left out.
 bool Training::ReadyGradients() {
-  const bool finite = !scaler_ || scaler_->Unscale(parameters_);
+  const bool finite = !Scaler() || Scaler()->Unscale(parameters_);
   if (finite) Clip(settings_, parameters_);
   return finite;
 }
