@@ -63,7 +63,10 @@ std::optional<std::vector<std::size_t>> TextSampler::next(std::size_t batch_size
 }
 
 TextBatches::TextBatches(const Texts& texts, const Settings& settings)
-    : texts_(texts), max_len_(settings.max_len), pad_to_max_(settings.pad == "max_len") {}
+    : texts_(texts),
+      max_len_(settings.max_len),
+      pad_to_max_(settings.pad == "max_len"),
+      pinned_(settings.device == "cuda" && settings.pin_memory) {}
 
 std::int64_t TextBatches::Width(torch::ArrayRef<std::size_t> indices) const {
   int longest = pad_to_max_ ? max_len_ : 0;
@@ -81,6 +84,7 @@ Batch TextBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
     std::fill_n(batch.padding.data_ptr<bool>() + row * width, texts_.length(index), false);
     batch.labels.data_ptr<std::int64_t>()[row] = texts_.label(index);
   }
+  if (pinned_) batch = {batch.inputs.pin_memory(), batch.labels.pin_memory(), batch.padding.pin_memory()};
   return batch;
 }
 

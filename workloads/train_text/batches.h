@@ -45,7 +45,7 @@ class TextBatches : public torch::data::datasets::BatchDataset<TextBatches, Batc
 
   Texts texts_;
   int max_len_;
-  bool pad_to_max_;
+  bool pad_to_max_, pinned_;
 };
 
 using TrainLoader = torch::data::StatelessDataLoader<TextBatches, TextSampler>;

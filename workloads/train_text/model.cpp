@@ -43,7 +43,7 @@ TextNetworkImpl::TextNetworkImpl(const Settings& settings)
 }
 
 torch::Tensor TextNetworkImpl::forward(const torch::Tensor& tokens, const torch::Tensor& padding) {
-  const torch::Tensor place = torch::arange(tokens.size(1), torch::kLong);
+  const torch::Tensor place = torch::arange(tokens.size(1), tokens.options());
   const torch::Tensor attended = padding.logical_not().unsqueeze(1).unsqueeze(1);
   torch::Tensor x = torch::dropout(words_(tokens) + positions_(place), dropout_, is_training());
   for (EncoderLayer& layer : layers_) {
