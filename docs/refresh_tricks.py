@@ -34,6 +34,9 @@ def command_of(trick):
         return [*words, "--", program[1], *arguments]
     if trick.metric == "found":
         return ["run", *program]
+    if trick.metric == "knob":
+        off = [program[1], *trick.arguments()[:-1], trick.knobs[0].replace("=on", "=off")]
+        return ["ab", "--blocks", "8", "--budget", BUDGET, "--min-window", "0.5s", shlex.join(off), *program]
     if trick.metric == "target":
         return [*TARGET, "--target", "accuracy=0.9", "--only", trick.treatment, *trick.options, "--", program[1],
                 "--preset", "tuned", *program[2:]]

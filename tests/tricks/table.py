@@ -9,7 +9,6 @@ PyTorch's own tuning guide.
 from dataclasses import dataclass
 
 IMAGE, TEXT = "train_image", "train_text"
-FOUND, COUNTED = "found", "found as info"
 
 
 @dataclass(frozen=True)
@@ -20,12 +19,11 @@ class Trick:
     rule: str = ""  # "": not a fact that a rule can see
     treatment: str = ""  # KEY or KEY=VALUE, as prove --only takes it; "": advice, or cured by another row's
     program: str = IMAGE
-    preset: str = ""  # the flaw planted; the rule must be found in it, and is clear in `tuned`
-    severity: str = FOUND
+    preset: str = ""  # of the program that is measured: only:<rule> plants the flaw
     options: tuple = ()  # of prove, beyond --only
     knobs: tuple = ()  # --set of the program, beyond the preset
     needs: str = ""  # "GPU" or "two GPUs": cannot be measured on a CPU
-    metric: str = "step"  # or "memory", "epoch", "target", "sweep"
+    metric: str = "step"  # or "memory", "epoch", "target", "sweep", "found" (its cost), "knob" (off against on)
     said: str = ""  # the figure that the document gives, on its own machine and task
 
     def arguments(self):
@@ -47,8 +45,7 @@ TRICKS = [
     Trick(4, "pinned memory", "S0 S2 S4", "pageable-copy", "loader.pin_memory", needs="GPU",
           said="slower on MNIST (S0), about 2 % (S4)"),
     Trick(5, "copies that do not block", "S0 S2", "blocking-copy", "copy.non_blocking", needs="GPU"),
-    Trick(6, "no needless reads of values", "S1 S2 S3", "host-sync", "sync.defer", preset=only("host-sync"),
-          severity=COUNTED, needs="GPU"),
+    Trick(6, "no needless reads of values", "S1 S2 S3", "host-sync", "sync.defer", preset=only("host-sync"), needs="GPU"),
     Trick(7, "tensors made on the device", "S2", "cpu-then-device", "copy.on_device", needs="GPU"),
     Trick(8, "no copy on the way into a tensor", "S2", "needless-copy", "loader.from_numpy", preset=only("needless-copy")),
     Trick(9, "8-bit input", "T", "wide-input", "copy.uint8", needs="GPU"),
@@ -58,16 +55,15 @@ TRICKS = [
     Trick(13, "no emptying of the cache", "T (against S0, S3)", "cache-emptied", "cache.empty=off", needs="GPU"),
     Trick(14, "16-bit compute", "S0 S2 S3 S4", "fp32-compute", "amp=bf16", preset=only("fp32-compute"), said="2x and more (S4)"),
     Trick(15, "TF32", "T", "tf32-off", "tf32=on", needs="GPU"),
-    Trick(16, "channels last", "T", "layout-conversion", "channels_last=on", preset="tuned", knobs=("channels_last=off",),
-          severity=""),
+    Trick(16, "channels last", "T", "layout-conversion", "channels_last=on", preset="tuned", knobs=("channels_last=off",)),
     Trick(17, "dimensions that are multiples of 8", "T", "odd-dimensions", needs="GPU"),
-    Trick(18, "the biggest batch that fits", "S2 S3 S4", "small-batch", "batch.size=64", preset="tuned", severity="",
+    Trick(18, "the biggest batch that fits", "S2 S3 S4", "small-batch", "batch.size=64", preset="tuned",
           said="4x from 64 to 512 (S2)"),
-    Trick(19, "gradient accumulation", "S1 S2 S3", "memory-bound-batch", "accumulate=2", preset="tuned", severity="",
+    Trick(19, "gradient accumulation", "S1 S2 S3", "memory-bound-batch", "accumulate=2", preset="tuned",
           said="707 s to 580 s (S1)"),
     Trick(20, "no all-reduce while accumulating", "S1", "accumulation-allreduce", "ddp.no_sync",
           preset=only("accumulation-allreduce")),
-    Trick(21, "one process per device", "S0 S1 S2", "data-parallel", "ddp", needs="two GPUs", said="140 s to 118 s (S1)"),
+    Trick(21, "one process per device", "S0 S1 S2", "data-parallel", needs="two GPUs", said="140 s to 118 s (S1)"),
     Trick(22, "no first device that does more", "S1", "device-imbalance", needs="two GPUs"),
     Trick(23, "no search for unused parameters", "S1", "unused-parameter-search", "ddp.find_unused=off",
           preset=only("unused-parameter-search")),
@@ -85,9 +81,9 @@ TRICKS = [
     Trick(32, "no bias before batch norm", "S2 S4", "bias-before-norm", "bias.before_norm=off", preset=only("bias-before-norm")),
     Trick(33, "no graph in validation", "S0 S2", "grad-in-eval", "eval.no_grad", preset=only("grad-in-eval"), metric="epoch"),
     Trick(34, "no graph kept by a running sum", "S3", "graph-retained", "loss.detach", preset=only("graph-retained"), metric="memory"),
-    Trick(35, "tensors freed early", "S3", "late-free", preset=only("late-free"), program=TEXT, metric="memory"),
-    Trick(36, "in-place activations", "S3", "activation-memory", "relu.inplace", preset=only("activation-memory"), program=TEXT,
-          metric="memory"),
+    Trick(35, "tensors freed early", "S3", knobs=("free.early=on",), preset="tuned", metric="knob"),
+    Trick(36, "in-place activations", "S3", "activation-memory", "relu.inplace", preset="tuned", program=TEXT,
+          knobs=("relu.inplace=off",), metric="memory"),
     Trick(37, "activation checkpointing", "S2 S3", "needless-recompute", "checkpoint=off", preset=only("needless-recompute"),
           program=TEXT),
     Trick(38, "cheap gradient clipping", "T", "slow-clipping", "clip.foreach", preset=only("slow-clipping"), program=TEXT),
