@@ -118,7 +118,8 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   }
   std::vector<std::string> lines;
   if (!settings.empty()) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
-  lines.push_back(fmt::format("{} blocks, each in random order: {}", blocks, fmt::join(names, ", ")));
+  lines.push_back(
+      fmt::format("{} block{}, each in random order: {}", blocks, blocks == 1 ? "" : "s", fmt::join(names, ", ")));
   lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured", window.warmup, window.steps));
   if (fresh_blocks > 0) {
     lines.push_back(

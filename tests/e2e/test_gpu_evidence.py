@@ -56,7 +56,7 @@ def test_every_command_is_one_that_loopscope_and_train_image_take(tmp_path):
         assert {item.split("=")[0] for item in [*asked, *items]} <= known, one.name
         assert arguments[arguments.index("--preset") + 1] in presets, one.name
         done = subprocess.run([BUILD / "loopscope", *one.words, "--", "/no/such/program"], capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 2 and "/no/such/program" in done.stderr, (one.name, done.stderr)
+        assert done.returncode == 4 and "/no/such/program" in done.stderr, (one.name, done.stderr)
 
 
 def test_parts_fit_into_ten_minutes():

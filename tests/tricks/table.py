@@ -22,13 +22,14 @@ class Trick:
     preset: str = ""  # of the program that is measured: only:<rule> plants the flaw
     options: tuple = ()  # of prove, beyond --only
     knobs: tuple = ()  # --set of the program, beyond the preset
+    ranks: int = 0  # of the program; 0: one process
     needs: str = ""  # "GPU" or "two GPUs": cannot be measured on a CPU
     metric: str = "step"  # or "memory", "epoch", "target", "sweep", "found" (its cost), "knob" (off against on)
     said: str = ""  # the figure that the document gives, on its own machine and task
 
     def arguments(self):
-        """Of the program: preset, then knobs."""
-        return [*(("--preset", self.preset) if self.preset else ()),
+        """Of the program: ranks, preset, then knobs."""
+        return [*(("--ranks", str(self.ranks)) if self.ranks else ()), *(("--preset", self.preset) if self.preset else ()),
                 *(word for knob in self.knobs for word in ("--set", knob))]
 
 
@@ -62,15 +63,15 @@ TRICKS = [
     Trick(19, "gradient accumulation", "S1 S2 S3", "memory-bound-batch", "accumulate=2", preset="tuned",
           said="707 s to 580 s (S1)"),
     Trick(20, "no all-reduce while accumulating", "S1", "accumulation-allreduce", "ddp.no_sync",
-          preset=only("accumulation-allreduce")),
+          preset=only("accumulation-allreduce"), ranks=2),
     Trick(21, "one process per device", "S0 S1 S2", "data-parallel", needs="two GPUs", said="140 s to 118 s (S1)"),
     Trick(22, "no first device that does more", "S1", "device-imbalance", needs="two GPUs"),
     Trick(23, "no search for unused parameters", "S1", "unused-parameter-search", "ddp.find_unused=off",
-          preset=only("unused-parameter-search")),
-    Trick(24, "each rank its own samples", "S1", "duplicated-data", "sampler.distributed", preset=only("duplicated-data"),
+          preset=only("unused-parameter-search"), ranks=2),
+    Trick(24, "each rank its own samples", "S1", "duplicated-data", "sampler.distributed", preset=only("duplicated-data"), ranks=2,
           metric="found"),
-    Trick(25, "the loss reduced rarely", "S1", "loss-reduction", "sync.defer", preset=only("loss-reduction")),
-    Trick(26, "communication behind compute, no straggler", "S1 T", "straggler", "ddp.bucket_mb", preset=only("straggler"),
+    Trick(25, "the loss reduced rarely", "S1", "loss-reduction", "sync.defer", preset=only("loss-reduction"), ranks=2),
+    Trick(26, "communication behind compute, no straggler", "S1 T", "straggler", "ddp.bucket_mb", preset=only("straggler"), ranks=2,
           metric="found"),
     Trick(27, "gradients dropped, not filled", "S2 S4", "grads-zeroed", "grad.set_to_none", preset=only("grads-zeroed")),
     Trick(28, "fused optimizer", "S2", "single-tensor-optimizer", "optimizer.impl", preset=only("single-tensor-optimizer"),
@@ -97,8 +98,8 @@ TRICKS = [
     Trick(46, "learning rate scaled with the batch", "S1 S2 S3 S4", "", "lr.scale=linear", metric="target"),
     Trick(47, "clipping for convergence", "S2", "", "clip=norm", metric="target"),
     Trick(48, "a smaller model", "S3", "", "model.size=small", metric="target"),
-    Trick(49, "no more devices than pay", "S1", "overdistributed", preset=only("overdistributed"), metric="found"),
-    Trick(50, "logging on one rank, now and then", "S1", "redundant-logging", preset=only("redundant-logging"), metric="found"),
+    Trick(49, "no more devices than pay", "S1", "overdistributed", preset=only("overdistributed"), ranks=2, metric="found"),
+    Trick(50, "logging on one rank, now and then", "S1", "redundant-logging", preset=only("redundant-logging"), ranks=2, metric="found"),
     Trick(51, "NCCL, not gloo, for GPUs", "S1", "slow-backend", "ddp.backend=nccl", needs="GPU"),
     Trick(52, "four workers per GPU as a start", "S2", "", "loader.workers=4", preset=only("input-starvation")),
     Trick(53, "a learning-rate finder", "S2", "", "lr.find=on", metric="target"),

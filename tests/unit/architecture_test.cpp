@@ -63,6 +63,7 @@ struct Direction {
 const std::vector<Direction>& Directions() {
   static const std::vector<Direction> directions = {
       {"probes/torch/", {"probes/"}, true},
+      {"probes/torch_cuda/", {"probes/"}, true},
       {"probes/nvtx/", {"probes/"}, true},
       {"probes/cupti/", {"probes/"}, true},
       {"probes/", {}},

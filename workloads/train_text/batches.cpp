@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "workloads/common/loader_options.h"
 
@@ -88,14 +89,11 @@ Batch TextBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
   return batch;
 }
 
-std::unique_ptr<TrainLoader> MakeTrainLoader(const TextBatches& batches, const Settings& settings) {
+std::unique_ptr<TextLoader> MakeTextLoader(const TextBatches& batches, const Settings& settings,
+                                           std::shared_ptr<const int> epoch) {
+  if (settings.ranks > 1) return MakeTrainLoader(batches, settings, std::move(epoch));
   return torch::data::make_data_loader(batches, TextSampler(batches.texts(), settings),
                                        LoaderOptions(settings, settings.batch_size, true));
-}
-
-std::unique_ptr<ValidationLoader> MakeValidationLoader(const TextBatches& batches, const Settings& settings) {
-  return torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
-      batches, LoaderOptions(settings, settings.batch_size, false));
 }
 
 }  // namespace loopscope::train::text

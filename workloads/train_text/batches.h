@@ -1,14 +1,13 @@
 // The loader: padded batches of texts through LibTorch's DataLoader.
 #pragma once
 
-#include <torch/data/dataloader.h>
 #include <torch/data/datasets/base.h>
 #include <torch/data/samplers/random.h>
-#include <torch/data/samplers/sequential.h>
 
 #include <memory>
 #include <vector>
 
+#include "workloads/common/rank_sampler.h"
 #include "workloads/common/task.h"
 #include "workloads/train_text/texts.h"
 
@@ -48,10 +47,10 @@ class TextBatches : public torch::data::datasets::BatchDataset<TextBatches, Batc
   bool pad_to_max_, pinned_;
 };
 
-using TrainLoader = torch::data::StatelessDataLoader<TextBatches, TextSampler>;
-using ValidationLoader = torch::data::StatelessDataLoader<TextBatches, torch::data::samplers::SequentialSampler>;
+using TextLoader = Loader<TextBatches>;
 
-std::unique_ptr<TrainLoader> MakeTrainLoader(const TextBatches& batches, const Settings& settings);
-std::unique_ptr<ValidationLoader> MakeValidationLoader(const TextBatches& batches, const Settings& settings);
+// Of several ranks each takes its share, in random order; batches of about one length are for one rank.
+std::unique_ptr<TextLoader> MakeTextLoader(const TextBatches& batches, const Settings& settings,
+                                           std::shared_ptr<const int> epoch);
 
 }  // namespace loopscope::train::text

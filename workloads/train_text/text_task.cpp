@@ -7,13 +7,14 @@ namespace loopscope::train::text {
 TextTask::TextTask(const Settings& settings)
     : settings_(settings),
       train_batches_(Texts(Part::kTrain, settings), settings),
-      train_(MakeTrainLoader(train_batches_, settings)),
-      validation_(MakeValidationLoader({Texts(Part::kValidation, settings), settings}, settings)),
+      train_(MakeTextLoader(train_batches_, settings, epoch_)),
+      validation_(MakeValidationLoader(TextBatches(Texts(Part::kValidation, settings), settings), settings)),
       model_(settings) {}
 
 void TextTask::StartEpoch(int epoch) {
   train_pass_.reset(), validation_pass_.reset();
-  if (!settings_.persistent && epoch > 1) train_ = MakeTrainLoader(train_batches_, settings_);
+  *epoch_ = epoch;
+  if (!settings_.persistent && epoch > 1) train_ = MakeTextLoader(train_batches_, settings_, epoch_);
   train_pass_.emplace(*train_);
 }
 

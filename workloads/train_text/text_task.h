@@ -16,7 +16,7 @@ class TextTask : public Task {
   explicit TextTask(const Settings& settings);
 
   torch::nn::Module& model() override { return *model_; }
-  long batches_per_epoch() const override { return settings_.train_texts / settings_.batch_size; }
+  long batches_per_epoch() const override { return BatchesPerEpoch(settings_, settings_.train_texts); }
   long validation_samples() const override { return settings_.val_texts; }
   void StartEpoch(int epoch) override;
   void StartEvaluation() override;
@@ -27,10 +27,9 @@ class TextTask : public Task {
  private:
   const Settings& settings_;
   TextBatches train_batches_;
-  std::unique_ptr<TrainLoader> train_;
-  std::unique_ptr<ValidationLoader> validation_;
-  std::optional<BatchStream<TrainLoader, Batch>> train_pass_;
-  std::optional<BatchStream<ValidationLoader, Batch>> validation_pass_;
+  std::shared_ptr<int> epoch_ = std::make_shared<int>(0);  // that the sampler shuffles by
+  std::unique_ptr<TextLoader> train_, validation_;
+  std::optional<BatchStream<TextLoader, Batch>> train_pass_, validation_pass_;
   TextNetwork model_;
 };
 
