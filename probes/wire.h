@@ -179,8 +179,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   // empty, the next begins. name = the treatments that are on from here on, as letters from 'a', "-" none; value = those
   // that changed something in the steps before, as bits from 1.
   kSwitch = 17,
-  kDeviceBytes = 18,   // since version 1.3: what torch's allocator holds of a device; name "cuda:0", value = bytes
-  kDeviceSample = 19,  // since version 1.3: read now and then; name "cuda:0 utilization_pct", value = bits of a double
+  kDeviceBytes = 18,   // since version 1.4: what torch's allocator holds of a device; name "cuda:0", value = bytes
+  kDeviceSample = 19,  // since version 1.4: read now and then; name "cuda:0 utilization_pct", value = bits of a double
 };
 
 struct MarkRecord {

@@ -84,12 +84,13 @@ MAYBE = {"input-starvation", "fp32-compute", "single-tensor-optimizer", "too-man
 
 def only(places, expected):
     """Rules that must be there with just these places, and those of MAYBE, at the given places if they are. Of programs
-    this small `small-batch` says rightly that most of their time is calls."""
+    this small `small-batch` says rightly that most of their time is calls, and `overdistributed` that two ranks exchange
+    for longer than they compute."""
     for rule, lines in expected.items():
         if rule in MAYBE and rule not in places:
             continue
         assert places[rule] and places[rule] <= lines, (rule, places)
-    assert set(places) - {"small-batch"} <= set(expected), places
+    assert set(places) - {"small-batch", "overdistributed"} <= set(expected), places
 
 
 def test_digits_with_argparse(run):

@@ -1,5 +1,6 @@
 """train_image as an ordinary program: knobs, presets, determinism, its data set, checkpoints, and what it tells a probe."""
 
+import re
 import shutil
 import subprocess
 
