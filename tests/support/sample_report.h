@@ -292,7 +292,7 @@ inline Report HostileSweep(const std::string& text) {
   report.sweep->notes = {text};
   // The keys stay different: two columns of one name are no table.
   for (std::size_t n = 0; SweepAxis & axis : report.sweep->axes) {
-    axis.key = text + std::string(n++, '+'), axis.values.assign(axis.values.size(), text);
+    axis.key = std::string(n++, '+') + text, axis.values.assign(axis.values.size(), text);
   }
   for (SweepCell& cell : report.sweep->cells) cell.reason = text, cell.values.assign(cell.values.size(), text);
   for (SweepComparison& one : report.sweep->comparisons) one.reason = text;
