@@ -231,6 +231,7 @@ NextStep NextOf(const Report& report) {
   if (!report.findings.empty()) {
     return Loopscope("explains the first finding", {"rules", report.findings.front().rule});
   }
+  if (report.sweep || report.target) return {};
   if (own && !report.steps.mean_ms) return Loopscope("says what works on this machine", {"doctor"});
   return {};
 }

@@ -45,6 +45,7 @@ function findingCard(finding, index) {
 }
 
 function findingsSection() {
+  if (!report.findings.length && !report.rules.length) return null;  // nobody looked
   if (!report.findings.length) return [element("p", {}, "No rule found anything that costs this loop time.")];
   const cards = report.findings.map(findingCard);
   const search = element("input", { type: "search", id: "search", placeholder: "rule, file, text", size: "18" });

@@ -7,13 +7,22 @@ function intervalText(row) {
   return row.ci95 ? `95 % interval ${row.ci95.map((end) => end.toFixed(2)).join(" to ")}, ${row.n} blocks` : "";
 }
 
+// A key that begins it, "loader.workers=2", stays as it is typed.
 function sentence(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return /^\S*[.=]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+// The verdict of the workload that decides: one that failed, else one that could not be told, else any.
+function decidingGate() {
+  const rank = { fail: 0, inconclusive: 1, pass: 2 }, rows = report.gate.workloads;
+  const order = rows.map((row, index) => [rank[row.verdict] ?? 1, index]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return words.gate[order[0][1]].verdict;
 }
 
 function headline() {
   const { combined } = report;
   if (report.sweep) return sentence(report.sweep.verdict);
+  if (words.gate.length) return decidingGate();
   if (!words.gain) return sentence(words.limit);
   const fixes = combined.treatments.length;
   return `Measured: ${speedup(combined.speedup)} with ${fixes} ${fixes === 1 ? "fix" : "fixes together"}`;
@@ -165,7 +174,8 @@ function timelineSection() {
 
 function trustSection() {
   const verdicts = { found: "found", clear: "not found", "cannot-tell": "cannot tell", "not-applicable": "not applicable" };
-  return [element("p", {}, `${words.quality}.`), report.quality.warnings.map((text) => element("p", { class: "warning" }, text)),
+  if (!report.rules.length && !report.quality.events && !report.quality.warnings.length) return null;  // nothing was traced
+  return [report.quality.events || report.rules.length ? element("p", {}, `${words.quality}.`) : null, report.quality.warnings.map((text) => element("p", { class: "warning" }, text)),
     report.rules.length ? table("Every rule and what it says", ["rule", "verdict", "reason"],
       report.rules.map((rule) => [element("code", {}, rule.id), verdicts[rule.verdict] || rule.verdict, rule.reason])) : null];
 }
