@@ -25,12 +25,14 @@ endforeach()
 add_library(torch::cpu INTERFACE IMPORTED)
 target_link_libraries(torch::cpu INTERFACE torch::headers torch::torch_cpu torch::c10)
 
-# torch::cuda (libc10_cuda) where the wheel has a CUDA side and CUDA's headers are there: those of the cuda-toolkit wheel
-# beside torch's own.
+# torch::cuda (libc10_cuda) and torch::torch_cuda where the wheel has a CUDA side and CUDA's headers are there: those of
+# the cuda-toolkit wheel beside torch's own.
 find_path(LOOPSCOPE_CUDA_INCLUDE cuda_runtime_api.h HINTS "${TORCH_FOLDER}/../nvidia/cu13/include" NO_CMAKE_SYSTEM_PATH)
 if(EXISTS "${TORCH_FOLDER}/lib/libc10_cuda.so" AND LOOPSCOPE_CUDA_INCLUDE)
-  add_library(torch::c10_cuda SHARED IMPORTED)
-  set_target_properties(torch::c10_cuda PROPERTIES IMPORTED_LOCATION "${TORCH_FOLDER}/lib/libc10_cuda.so")
+  foreach(name IN ITEMS c10_cuda torch_cuda)
+    add_library(torch::${name} SHARED IMPORTED)
+    set_target_properties(torch::${name} PROPERTIES IMPORTED_LOCATION "${TORCH_FOLDER}/lib/lib${name}.so")
+  endforeach()
   add_library(torch::cuda INTERFACE IMPORTED)
   target_include_directories(torch::cuda SYSTEM INTERFACE "${LOOPSCOPE_CUDA_INCLUDE}")
   target_link_libraries(torch::cuda INTERFACE torch::cpu torch::c10_cuda)

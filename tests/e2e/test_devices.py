@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 import torch
@@ -83,7 +84,7 @@ def test_no_such_device():
 def test_knobs_of_gpus_are_listed():
     lines = {line.split()[0] for line in launch("--list-knobs").stdout.splitlines()[1:] if line}
     assert lines >= {
-        "device", "loader.pin_memory", "copy.non_blocking", "copy.uint8", "copy.on_device", "cache.empty",
+        "device", "cuda_graphs", "loader.pin_memory", "copy.non_blocking", "copy.uint8", "copy.on_device", "cache.empty",
         "cudnn.benchmark", "tf32", "deterministic", "channels_last", "image_size.varies", "hidden.width",
     }  # fmt: skip
 
@@ -98,7 +99,80 @@ def test_knobs_of_gpus_change_nothing_on_a_cpu(loopscope, data, tmp_path):
     assert trial["verdict"] == "not-applicable" and "training runs on the CPU" in trial["reason"]
 
 
+def test_recorded_steps_need_a_gpu():
+    done = launch("--set", "cuda_graphs=on")
+    assert done.returncode == 2
+    assert done.stderr == "train_image: cuda_graphs=on needs an NVIDIA GPU: add --device cuda, or set cuda_graphs=off\n"
+
+
+@pytest.mark.parametrize(
+    "other, needs",
+    [
+        ("debug=on", "debug=off"),
+        ("checkpoint=on", "checkpoint=off"),
+        ("image_size.varies=on", "image_size.varies=off"),
+        ("aug.noise=on", "copy.on_device=on"),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused(other, needs):
+    """Before a GPU is looked for."""
+    done = launch("--device", "cuda", "--set", "cuda_graphs=on", "--set", other)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"train_image: cuda_graphs=on needs {needs}: ") and done.stderr.count("\n") == 1
+
+
+def test_ranks_record_no_steps():
+    done = launch("--device", "cuda", "--ranks", "2", "--set", "cuda_graphs=on")
+    assert done.returncode == 2 and "cuda_graphs=on needs one rank: " in done.stderr
+
+
+def test_a_treatment_that_needs_a_gpu_says_so(loopscope, data):
+    items = [argument for name, value in SMALL.items() for argument in ("--set", f"{name}={value}")]
+    report = loopscope.report(
+        "prove", "--only", "cuda_graphs=on", "--blocks", "1", "--budget", "60s", "--min-window", "0.1s", "--warmup", "2",
+        "--", PROGRAM, "--data", data, *items, "--set", "epochs=1000",
+    )[1]  # fmt: skip
+    [trial] = report["trials"]
+    assert trial["verdict"] == "not-applicable" and "cuda_graphs=on needs an NVIDIA GPU" in trial["reason"]
+
+
+MODULE = BUILD / "workloads" / "libtrain_cuda_graphs.so"
+
+
+@pytest.mark.skipif(not MODULE.exists(), reason="built without CUDA's headers")
+def test_the_module_of_recorded_steps_binds_to_torch():
+    """All that it calls is there; it brings no CUDA of its own."""
+    load = "import ctypes, sys, torch; print(ctypes.CDLL(sys.argv[1], mode=2).train_make_device_graph is not None)"
+    done = subprocess.run([sys.executable, "-c", load, MODULE], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "True", done.stderr
+    shown = subprocess.run(["nm", "-D", "--defined-only", MODULE], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in shown.splitlines() if " T " in line] == ["train_make_device_graph"]
+
+
 # What they do on any device
+
+
+def graphed(*words):
+    done = subprocess.run([BUILD / "tests" / "check_graphed_loss", *map(str, words)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("set_to_none", [0, 1])
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_recorded_passes_train_as_others_do(set_to_none, accumulate):
+    """With a stand-in for the graphs, which leaves results where a real one does."""
+    plain, _ = graphed(0, set_to_none, accumulate, 6)
+    losses, counts = graphed(1, set_to_none, accumulate, 6)
+    assert len(plain.split()) == 10 * accumulate and losses == plain
+    recorded, launched, _ = map(int, counts.split())
+    # Three batches teach the shapes, those of one step have others; forward and backward are one graph each.
+    assert (recorded, launched) == (2, 2 * (10 * accumulate - 3 - accumulate))
+
+
+def test_a_step_that_cannot_be_recorded_is_said():
+    *_, said = graphed(1, 1, 1, 99, "failing")
+    assert said == "cuda_graphs=on: a step cannot be recorded: operation not permitted: set cuda_graphs=off"
 
 
 def test_the_scaler_scales_unscales_and_backs_off():

@@ -12,6 +12,7 @@ struct CommonSettings {
   bool copy_uint8 = false;
   bool on_device = false;
   bool cache_empty = false;
+  bool cuda_graphs = false;
 
   int workers = 1;
   int prefetch = 2;  // batches per worker

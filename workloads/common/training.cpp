@@ -26,6 +26,7 @@
 #include "workloads/common/data_parallel.h"
 #include "workloads/common/device.h"
 #include "workloads/common/grad_scaler.h"
+#include "workloads/common/graphed_loss.h"
 #include "workloads/common/lr_find.h"
 #include "workloads/common/optimizers.h"
 #include "workloads/common/ranges.h"
@@ -61,8 +62,9 @@ struct Score {
 
 class Training {
  public:
-  // `group` is null where one rank trains.
-  Training(const TrainingRun& run, RankGroup* group, c10::Device device, std::unique_ptr<Task> task);
+  // `group` is null where one rank trains, `graphs` where no passes are recorded.
+  Training(const TrainingRun& run, RankGroup* group, c10::Device device, MakeDeviceGraph graphs,
+           std::unique_ptr<Task> task);
   void Run();
 
  private:
@@ -78,6 +80,7 @@ class Training {
   void LogSpectra();
   Score Evaluate();
   torch::Tensor Scores(const Batch& batch);
+  torch::Tensor Loss(const Batch& batch, torch::Tensor& scores);
   GradScaler* Scaler();
   std::optional<Batch> NextOnDevice();
   torch::Tensor OverRanks(const torch::Tensor& mean);
@@ -104,7 +107,8 @@ class Training {
   std::unique_ptr<RankPositions> positions_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
-  std::optional<GradScaler> scaler_;  // with fp16
+  std::optional<GradScaler> scaler_;    // with fp16
+  std::optional<GraphedLoss> graphed_;  // with cuda_graphs
   long batches_per_epoch_;
 
   long batches_ = 0, updates_ = 0;  // since the start
@@ -128,7 +132,8 @@ std::unique_ptr<RankPositions> MakePositions(const Ranks& ranks) {
   return std::make_unique<RankPositions>(ranks.store.string() + ".positions", ranks.size, /*make=*/false);
 }
 
-Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device, std::unique_ptr<Task> task)
+Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device, MakeDeviceGraph graphs,
+                   std::unique_ptr<Task> task)
     : run_(run),
       group_(group),
       device_(device),
@@ -138,12 +143,19 @@ Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device,
       positions_(MakePositions(run.ranks)),
       parameters_(task_->model().parameters()),
       optimizer_(MakeOptimizer(settings_, parameters_, OfferKnobs())),
-      batches_per_epoch_(task_->batches_per_epoch()) {}
+      batches_per_epoch_(task_->batches_per_epoch()) {
+  if (!graphs) return;
+  const auto loss = [this, scores = torch::Tensor()](const Batch& batch) mutable { return Loss(batch, scores); };
+  graphed_.emplace(loss, parameters_, graphs);
+}
 
-// Those that act anew in every step. Returns whether the optimizer's implementation is among those that are turned.
+// Those that act anew in every step, which a recorded pass does not. Returns whether the optimizer's implementation is
+// among those that are turned.
 bool Training::OfferKnobs() {
   bool implementation = false;
-  for (const char* key : {"debug", "amp", "grad.set_to_none", "sync.defer", "clip.foreach", "optimizer.impl"}) {
+  std::vector<const char*> keys = {"grad.set_to_none", "sync.defer", "clip.foreach", "optimizer.impl"};
+  if (!settings_.cuda_graphs) keys.insert(keys.end(), {"debug", "amp"});
+  for (const char* key : keys) {
     const Knob* knob = run_.knobs.Find(key);
     turned_.push_back({this, knob, ValueOf(*knob), false});
     if (Switchable(key, Turn, &turned_.back())) implementation |= knob->key == "optimizer.impl";
@@ -297,6 +309,11 @@ torch::Tensor Training::Scores(const Batch& batch) {
   return scores.to(torch::kFloat);
 }
 
+torch::Tensor Training::Loss(const Batch& batch, torch::Tensor& scores) {
+  scores = Scores(batch);
+  return F::cross_entropy(scores, batch.labels);
+}
+
 void Training::Step(Batch batch) {
   if (settings_.rank == settings_.slow_rank) std::this_thread::sleep_for(std::chrono::milliseconds(settings_.slow_ms));
   Accumulate(batch);
@@ -320,9 +337,8 @@ void Training::Accumulate(const Batch& batch) {
     const PhaseRange range("forward");
     Enter("forward");
     if (parallel_) parallel_->BeforeForward(exchange);
-    scores = Scores(batch);
+    loss_ = graphed_ ? (*graphed_)(batch) : Loss(batch, scores);
     if (parallel_) parallel_->AfterForward(scores, exchange);
-    loss_ = F::cross_entropy(scores, batch.labels);
   }
   {
     const PhaseRange range("backward");
@@ -406,9 +422,10 @@ void TrainOneRank(const TrainingRun& run, RankGroup* group, const std::function<
   try {
     const c10::Device device = OpenDevice(run.settings);
     SetContext(run.settings);
+    const MakeDeviceGraph graphs = run.settings.cuda_graphs ? OpenDeviceGraphs(device) : nullptr;
     std::unique_ptr<Task> task = make();
     task->model().to(device);
-    Training(run, group, device, std::move(task)).Run();
+    Training(run, group, device, graphs, std::move(task)).Run();
   } catch (const torch::data::WorkerException& error) {
     std::rethrow_exception(error.original_exception);
   } catch (const c10::Error& error) {

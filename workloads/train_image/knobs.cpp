@@ -1,7 +1,27 @@
 // The knobs that only train_image has.
+#include <fmt/format.h>
+
 #include "workloads/train_image/settings.h"
 
 namespace loopscope::train::image {
+namespace {
+
+// What a recorded pass cannot hold, with what to set instead.
+Knobs::Reason WhyNoGraphs(const Settings& settings) {
+  const auto need = [](std::string_view other, std::string_view why) {
+    return fmt::format("cuda_graphs=on needs {}: {}", other, why);
+  };
+  if (!settings.cuda_graphs) return std::nullopt;
+  if (settings.device != "cuda") return need("an NVIDIA GPU", "add --device cuda, or set cuda_graphs=off");
+  if (settings.ranks > 1) return need("one rank", "what ranks exchange on their hosts is in no graph");
+  if (settings.debug) return need("debug=off", "anomaly detection reads values back to the host");
+  if (settings.checkpoint) return need("checkpoint=off", "the state of draws is read back before a block runs again");
+  if (settings.image_size_varies) return need("image_size.varies=off", "a graph has the shapes it was recorded with");
+  if (settings.noise && !settings.on_device) return need("copy.on_device=on", "noise of the host would be drawn once");
+  return std::nullopt;
+}
+
+}  // namespace
 
 Knobs KnobsOf(Settings& settings) {
   std::vector<Knob> knobs = CommonKnobs(settings);
@@ -15,6 +35,8 @@ Knobs KnobsOf(Settings& settings) {
        "draw the noise on the GPU; off = on the host, and copy it"},
       {"copy.uint8", &settings.copy_uint8, "", "train_image/loader.cpp:batch", "9",
        "copy images to the GPU as bytes and widen them there"},
+      {"cuda_graphs", &settings.cuda_graphs, "", "common/graphed_loss.cpp:passes", "41",
+       "launch the forward and backward passes as recorded graphs (GPU)"},
       {"loader.cache", &settings.cache_images, "", "train_image/loader.cpp:cache", "-",
        "keep decoded training and validation images in memory"},
       {"channels_last", &settings.channels_last, "", "train_image/model.cpp:layout", "16",
@@ -48,7 +70,10 @@ Knobs KnobsOf(Settings& settings) {
     if (settings.norm == "none" && key == "bias.before_norm") return "the model has no batch norm";
     return CommonIdle(settings, key);
   };
-  const auto conflict = [&settings] { return CommonConflict(settings, TrainSamples(settings), "training images"); };
+  const auto conflict = [&settings] {
+    const Knobs::Reason no_graphs = WhyNoGraphs(settings);
+    return no_graphs ? no_graphs : CommonConflict(settings, TrainSamples(settings), "training images");
+  };
   return {std::move(knobs), conflict, idle};
 }
 

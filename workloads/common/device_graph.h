@@ -1,0 +1,36 @@
+// Work of a device that is recorded once and launched as a whole from then on: a CUDA graph. The programs link no part
+// of CUDA; what records is a module of its own, loaded where cuda_graphs=on asks for it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <functional>
+#include <vector>
+
+namespace loopscope::train {
+
+class DeviceGraph {
+ public:
+  using Work = std::function<std::vector<at::Tensor>()>;
+  virtual ~DeviceGraph() = default;
+
+  // Notes what `work` launches, on this thread or for it on others, without running it. What `work` returns is made by
+  // each launch anew in the same memory. Throws c10::Error where `work` does what cannot be recorded.
+  virtual void Record(const Work& work) = 0;
+
+  // Queues all of it on this thread's stream.
+  virtual void Launch() = 0;
+};
+
+// A new graph, whose tensors may lie beside those of `sharing`: both are then launched in the order of recording.
+using MakeDeviceGraph = DeviceGraph* (*)(DeviceGraph* sharing);
+
+// The module's entry point, for dlsym.
+constexpr char kMakeDeviceGraph[] = "train_make_device_graph";
+
+// Loads the module, and moves this thread to a stream of its own, since work of the default stream cannot be recorded.
+// Throws UsageError that says what is missing.
+MakeDeviceGraph OpenDeviceGraphs(c10::Device device);
+
+}  // namespace loopscope::train
