@@ -38,22 +38,33 @@ void PutFirst(std::vector<std::string>& values, const std::string& value) {
   values.insert(values.begin(), value);
 }
 
-void AddFinding(std::vector<Candidate>& candidates, const Finding& finding, const Host& host) {
-  const Treatment* treatment =
-      finding.treatment_id.empty() ? TreatmentFor(finding.rule) : FindTreatment(finding.treatment_id);
-  if (finding.verdict != Verdict::kFound || !treatment) return;
-  Candidate* candidate = FindCandidate(candidates, treatment->id);
+void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment, const Finding& finding,
+                  const Host& host) {
+  Candidate* candidate = FindCandidate(candidates, treatment.id);
   if (!candidate) {
-    std::vector<std::string> values = treatment->values(finding, host);
+    std::vector<std::string> values = treatment.values(finding, host);
     if (values.empty()) return;
-    candidates.push_back({.treatment = treatment, .values = std::move(values), .rules = {}});
+    candidates.push_back({.treatment = &treatment, .values = std::move(values), .rules = {}});
     candidate = &candidates.back();
   }
-  if (!finding.treatment.empty()) PutFirst(candidate->values, finding.treatment);
+  if (!finding.treatment.empty() && treatment.id == finding.treatment_id) {
+    PutFirst(candidate->values, finding.treatment);
+  }
   if (std::ranges::find(candidate->rules, finding.rule) == candidate->rules.end()) {
     candidate->rules.push_back(finding.rule);
   }
   candidate->cost_ms += finding.cost_ms_per_step;
+}
+
+// The treatment that the finding names, and whatever else cures its rule.
+void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host& host) {
+  if (finding.verdict != Verdict::kFound) return;
+  const Treatment* const first = TreatmentFor(finding.rule);
+  if (finding.treatment_id.empty() && first) finding.treatment_id = first->id;
+  for (const Treatment* one : AllTreatments()) {
+    const bool cures = std::ranges::find(one->cures, finding.rule) != one->cures.end();
+    if (cures || one->id == finding.treatment_id) AddCandidate(candidates, *one, finding, host);
+  }
 }
 
 Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::vector<std::string>& only,

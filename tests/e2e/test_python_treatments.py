@@ -129,6 +129,36 @@ print(counters["stats"]["unique_graphs"])
     assert words(launch(body.replace("model = Net()", "model = Net()\nmodel.compile()"), prefix="", mode="trace", steps=0)[0]) == ["1"]
 
 
+GRAPHED = LOOP + """
+modes = []
+nn.Parameter.is_cuda = property(lambda parameter: {on_gpu})  # no graph is recorded here
+nn.Module.compile = lambda module, **named: modes.append(named.get("mode", "plain"))
+model = build()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(torch.randn(4, 8)), torch.zeros(4, dtype=torch.long)).backward()
+    optimizer.step()
+print(*modes)
+"""
+
+
+@pytest.mark.parametrize(
+    "treatment, on_gpu, mode, now",
+    [
+        ("cuda_graphs=on", True, "reduce-overhead", ["compiled, in CUDA graphs"]),
+        ("cuda_graphs=on;compile=on", True, "reduce-overhead", ["compiled", "compiled, in CUDA graphs"]),
+        ("cuda_graphs=on;compile=on", False, "plain", ["compiled"]),
+        ("compile=on", True, "plain", ["compiled"]),
+    ],
+)
+def test_what_a_model_launches_is_recorded(launch, treatment, on_gpu, mode, now):
+    done, [capture] = launch(GRAPHED.replace("{on_gpu}", str(on_gpu)), prefix="", steps=0, treatment=treatment)
+    assert words(done) == [mode]
+    applied = [one for one in capture.applied if one[4] == 0]
+    assert sorted(one[1:4] for one in applied) == [("Sequential", "eager", one) for one in now]
+
+
 def test_gradients_are_exchanged_once_per_step(launch):
     assert words(launch(PARALLEL, prefix="", steps=0)[0]) == ["exchanges", "40", "searches", "True"]
     done, [capture] = launch(PARALLEL, prefix="", steps=0, treatment="ddp.no_sync=on")
@@ -266,6 +296,8 @@ def test_a_sum_taken_before_backward_lets_go(launch, line):
         ("copy.non_blocking=on", "no GPU"),
         ("cache.empty=off", "not called"),
         ("compile=maybe", "only compile=on"),
+        ("cuda_graphs=maybe", "only cuda_graphs=on"),
+        ("cuda_graphs=on", "needs a GPU: no model on one"),
         ("amp=int8", "no such precision"),
         ("ddp.find_unused=off", "no DistributedDataParallel"),
         ("checkpoint=off", "was not called"),

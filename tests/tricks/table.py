@@ -90,7 +90,7 @@ TRICKS = [
     Trick(38, "cheap gradient clipping", "T", "slow-clipping", "clip.foreach", preset=only("slow-clipping"), program=TEXT),
     Trick(39, "batch norm", "S2", "", "norm=batch", metric="target"),
     Trick(40, "less padding", "S3", "padding-waste", "batch.by_length", preset=only("padding-waste"), program=TEXT),
-    Trick(41, "no loop bound by launches", "S3", "launch-bound", "compile=on", needs="GPU"),
+    Trick(41, "no loop bound by launches", "S3", "launch-bound", "cuda_graphs=on", preset=only("launch-bound"), needs="GPU"),
     Trick(42, "low GPU use explained", "S3", "gpu-starvation", needs="GPU"),
     Trick(43, "no more threads than processors", "T", "thread-oversubscription", "threads", preset=only("thread-oversubscription")),
     Trick(44, "no stalls now and then", "T", "periodic-stall", preset=only("periodic-stall"), metric="found"),

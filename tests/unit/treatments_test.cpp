@@ -43,7 +43,9 @@ TEST(Treatments, RowsAreWhole) {
       EXPECT_EQ(value.find_first_of("=; "), value.npos) << one->id;  // they travel in LOOPSCOPE_TREATMENT
     }
     EXPECT_EQ(FindTreatment(one->id), one);
-    for (const std::string_view rule : one->cures) EXPECT_EQ(TreatmentFor(rule), one) << rule;
+    for (const std::string_view rule : one->cures) {
+      EXPECT_EQ(TreatmentFor(rule), rule == "launch-bound" ? FindTreatment("cuda_graphs") : one) << rule;
+    }
   }
   EXPECT_EQ(FindTreatment("nothing"), nullptr);
   EXPECT_EQ(TreatmentFor("nothing"), nullptr);
@@ -78,6 +80,15 @@ TEST(Candidates, TwoFindingsOfOneRuleGiveOneCandidate) {
   ASSERT_EQ(candidates->size(), 1u);
   EXPECT_EQ((*candidates)[0].cost_ms, 3);
   EXPECT_THAT((*candidates)[0].rules, ElementsAre("debug-left-on"));
+}
+
+TEST(Candidates, EveryTreatmentOfARuleIsOne) {
+  const Host host{.cpu = "", .cores = 8, .features = {}, .gpus = {"a GPU"}};
+  const auto both = CandidatesOf(std::vector{Found("launch-bound", 3)}, host, {});
+  EXPECT_THAT(Settings(*both), ElementsAre("cuda_graphs=on", "compile=on"));
+  EXPECT_EQ((*both)[1].cost_ms, 3);
+  EXPECT_THAT((*both)[1].rules, ElementsAre("launch-bound"));
+  EXPECT_THAT(FindTreatment("cuda_graphs")->values({}, TwoCores()), ElementsAre());
 }
 
 TEST(Candidates, OnlyNamesExactlyWhatIsTried) {
