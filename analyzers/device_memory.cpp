@@ -39,13 +39,22 @@ class Reader {
   void Free(EventRef ref, const Event& event) {
     if (last_ != Call::kFree || !open_) {
       MemoryReturn one;
-      one.retry = last_ == Call::kAllocate && event.start_ns - last_end_ns_ <= kMaxIssueGapNs;
+      const bool found_no_room = last_ == Call::kAllocate && event.start_ns - last_end_ns_ <= kMaxIssueGapNs;
+      one.retry = found_no_room || InsideOp(ref);
       if (const Where* where = timeline_.where(ref)) one.where = *where;
       returns_.push_back(one);
       open_ = true;
     }
     ++returns_.back().frees;
     returns_.back().ms += Ms(event.duration_ns());
+  }
+
+  // Operators allocate; a program empties the cache between them.
+  bool InsideOp(EventRef ref) const {
+    for (std::uint32_t above = timeline_.parent(ref); above != kNone; above = timeline_.parent({ref.thread, above})) {
+      if (timeline_.event({ref.thread, above}).kind == EventKind::kOp) return true;
+    }
+    return false;
   }
 
   const Timeline& timeline_;

@@ -12,8 +12,8 @@ namespace loopscope {
 // Blocks given back one after the other (cudaFree waits for the whole device), and what was then allocated up to the
 // next time.
 struct MemoryReturn {
-  // An allocation came right before: the allocator had found no room, gave back what it kept, and tried again. Else
-  // the program emptied the cache.
+  // An allocation came right before, or an operator was running: the allocator had found no room, gave back what it
+  // kept, and tried again. Else the program emptied the cache.
   bool retry = false;
   std::uint64_t frees = 0, allocations = 0;
   double ms = 0;  // of the thread's time, in these calls
