@@ -12,10 +12,10 @@
 #include "profiler/core/importer.h"
 #include "profiler/importers/capture_definitions.h"
 #include "profiler/importers/capture_devices.h"
-#include "profiler/importers/device_samples.h"
 #include "profiler/importers/capture_file.h"
 #include "profiler/importers/capture_join.h"
 #include "profiler/importers/capture_threads.h"
+#include "profiler/importers/device_samples.h"
 #include "profiler/importers/run_json.h"
 
 namespace loopscope {
@@ -146,6 +146,7 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
     warn(fmt::format("{} records of the GPU had no or impossible times and were left out", bad));
   }
   for (const std::string& slowed : SlowedDevices(read.trace)) warn(slowed);
+  for (const std::string& line : DeviceWarnings(read.trace)) warn(line);
   std::set<StringId> told;  // what probes say of themselves that they cannot see
   for (const Mark& mark : read.trace.marks) {
     if (mark.kind == MarkKind::kProbeOff && told.insert(mark.name).second) {

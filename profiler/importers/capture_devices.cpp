@@ -1,6 +1,7 @@
 #include "profiler/importers/capture_devices.h"
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -216,6 +217,22 @@ std::uint64_t AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids,
     ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) { reader.Add(chunk.pid, head, at); });
   }
   return reader.Finish();
+}
+
+std::vector<std::string> DeviceWarnings(const Trace& trace) {
+  std::vector<std::string> lines;
+  const auto graph = [](const DeviceEvent& event) { return event.kind == DeviceKind::kGraph; };
+  if (std::ranges::any_of(trace.devices, [&](const Device& one) { return std::ranges::any_of(one.events, graph); })) {
+    lines.emplace_back("CUDA graphs were recorded as a whole: the kernels inside them cannot be seen");
+  }
+  for (const Device& device : trace.devices) {
+    const auto slice = trace.facts.find(fmt::format("device.{}.mig", device.ordinal));
+    if (slice == trace.facts.end()) continue;
+    lines.push_back(
+        fmt::format("cuda:{} is a slice of a GPU (MIG {}): how busy and how fast the whole one is was not recorded",
+                    device.ordinal, slice->second));
+  }
+  return lines;
 }
 
 }  // namespace loopscope

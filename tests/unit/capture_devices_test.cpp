@@ -157,6 +157,25 @@ TEST_F(CaptureDevices, WhatWasLostIsSaid) {
   EXPECT_THAT(trace.devices[0].events, SizeIs(1));
 }
 
+TEST_F(CaptureDevices, GraphsAndSlicesAreSaid) {
+  Work(DeviceWork::kKernel, "gemm", 1000, 2000, 1);
+  EXPECT_THAT(Read().quality.warnings, IsEmpty());
+  capture_.Fact("device.0.mig", "1/0");
+  Work(DeviceWork::kGraph, "", 3000, 4000, 2);
+  EXPECT_THAT(Read().quality.warnings,
+              testing::UnorderedElementsAre(HasSubstr("CUDA graphs were recorded as a whole"),
+                                            HasSubstr("cuda:0 is a slice of a GPU (MIG 1/0)")));
+}
+
+TEST_F(CaptureDevices, NoMoreMemoryIsSaid) {
+  Work(DeviceWork::kKernel, "gemm", 1000, 2000, 1);
+  const char* const said = "cuda:0 was out of memory: 512.0 MB were asked for, 100.0 of 8000.0 MB were free";
+  capture_.On(kPid, kTrainer);
+  capture_.Mark(MarkKind::kProbeOff, said, 0);
+  capture_.Mark(MarkKind::kProbeOff, said, 0);
+  EXPECT_THAT(Read().quality.warnings, ElementsAre(said)) << "once, however often it came about";
+}
+
 TEST_F(CaptureDevices, ADeviceThatTwoProcessesUseIsOne) {
   Work(DeviceWork::kKernel, "gemm", 3000, 4000, 1);
   CaptureBuilder other;
