@@ -233,8 +233,8 @@ const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept {
     return nullptr;
   }
   on.store(false, std::memory_order_release);
-  std::snprintf(reason, sizeof reason, "%s",
-                result == CUPTI_SUCCESS ? "no thread can be started" : CuptiText(cupti, result));
+  std::snprintf(reason, sizeof reason, "%s%s",
+                result == CUPTI_SUCCESS ? "no thread can be started" : CuptiText(cupti, result), CuptiAdvice(result));
   return reason;
 }
 

@@ -60,6 +60,25 @@ const char* LoadCupti(Cupti& cupti) noexcept {
   return reason;
 }
 
+const char* CuptiAdvice(CUptiResult result) noexcept {
+  switch (result) {
+    case CUPTI_ERROR_NOT_INITIALIZED:
+    case CUPTI_ERROR_NOT_COMPATIBLE:
+    case CUPTI_ERROR_API_NOT_IMPLEMENTED:
+    case CUPTI_ERROR_NOT_SUPPORTED:
+      return " (the driver may be older than this CUPTI: update it)";
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return " (the driver lets administrators profile only: set its option NVreg_RestrictProfilingToAdminUsers=0)";
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      return " (another profiling tool has it: run without that one)";
+    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
+      return " (the device is a slice of a GPU: run on a whole one)";
+    default:
+      return "";
+  }
+}
+
 const char* CuptiText(const Cupti& cupti, CUptiResult result) noexcept {
   const char* text = nullptr;
   return cupti.result_string(result, &text) == CUPTI_SUCCESS && text != nullptr ? text : "an unknown error";

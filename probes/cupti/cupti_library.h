@@ -28,6 +28,8 @@ struct Cupti {
 const char* LoadCupti(Cupti& cupti) noexcept;
 
 // "CUPTI_ERROR_NOT_INITIALIZED" and the like.
+// What to do about it, with a blank before; "" where nothing is known.
+const char* CuptiAdvice(CUptiResult result) noexcept;
 const char* CuptiText(const Cupti& cupti, CUptiResult result) noexcept;
 
 }  // namespace loopscope

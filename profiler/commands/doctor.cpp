@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -96,12 +97,33 @@ void Probes(Sheet& sheet) {
              probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
 }
 
+// Of CUDA: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 where it is not known.
+int CudaMajorOfProbes(const fs::path& folder) {
+  std::string version;
+  std::ifstream(folder / "torch_version") >> version;
+  const std::size_t at = version.find("+cu");
+  return at == version.npos ? 0 : std::atoi(version.c_str() + at + 3) / 10;
+}
+
+int CudaMajorOfDriver(void* driver) {
+  auto* const ask = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
+  int version = 0;
+  return ask && ask(&version) == 0 ? version / 1000 : 0;
+}
+
 void Gpu(const Host& host, Sheet& sheet) {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (host.gpus.empty() && !driver)
     return sheet.Line(State::kMissing, "GPU", "no driver: programs are seen on the CPU only");
   const auto probes = FindProbes(ExecutableFolder());
   const bool probe = probes && !probes->cupti.empty();
+  const int has = driver ? CudaMajorOfDriver(driver) : 0;
+  const int needs = probe ? CudaMajorOfProbes(probes->cupti.parent_path()) : 0;
+  if (has > 0 && has < needs) {
+    return sheet.Line(State::kLimited, "GPU",
+                      fmt::format("the driver is of CUDA {}, torch and the probes are of CUDA {}", has, needs),
+                      "what it does is not recorded: update the driver");
+  }
   sheet.Line(probe ? State::kOk : State::kLimited, "GPU", fmt::format("{}", fmt::join(host.gpus, ", ")),
              probe ? "" : "what it does is not recorded: build with the CUPTI headers of the CUDA wheels");
 }

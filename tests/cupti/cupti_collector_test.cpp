@@ -142,7 +142,27 @@ TEST(CuptiCollector, AnotherClientHasTheCallbacks) {
               stand_in.register_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
               return Started(cupti) + stand_in.log;
             }),
-            "off: result " + std::to_string(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) + "\nclock\ncallbacks\n");
+            "off: result " + std::to_string(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) +
+                " (another profiling tool has it: run without that one)\nclock\ncallbacks\n");
+}
+
+TEST(CuptiCollector, AnOldDriverASliceAndMissingRightsAreSaid) {
+  const auto off = [](std::string (*body)(StandIn & stand_in, const Cupti& cupti)) { return InAProcess(body); };
+  EXPECT_THAT(off([](StandIn& stand_in, const Cupti& cupti) {
+                stand_in.enable_result = CUPTI_ERROR_NOT_COMPATIBLE;
+                return Started(cupti);
+              }),
+              HasSubstr("the driver may be older than this CUPTI: update it"));
+  EXPECT_THAT(off([](StandIn& stand_in, const Cupti& cupti) {
+                stand_in.enable_result = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+                return Started(cupti);
+              }),
+              HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+  EXPECT_THAT(off([](StandIn& stand_in, const Cupti& cupti) {
+                stand_in.enable_result = CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED;
+                return Started(cupti);
+              }),
+              HasSubstr("run on a whole one"));
 }
 
 TEST(CuptiCollector, AnotherMajorVersionIsNotRead) {

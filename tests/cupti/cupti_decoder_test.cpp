@@ -1,3 +1,4 @@
+#include <cupti_driver_cbid.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -171,6 +172,30 @@ TEST_F(CuptiDecoder, DevicesAreFacts) {
                                                               Pair("device.0.compute_capability", "9.0"),
                                                               Pair("device.0.multiprocessors", "132"),
                                                               Pair("device.0.memory_bytes", "150000000000")));
+}
+
+TEST_F(CuptiDecoder, ASliceOfADeviceIsAFact) {
+  CUpti_ActivityDevice5 device{};
+  device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+  device.name = "NVIDIA H200 MIG 1g.18gb";
+  device.isMigEnabled = 1;
+  device.gpuInstanceId = 7;
+  device.computeInstanceId = 0;
+  Decode(Buffer().Add(device));
+  EXPECT_THAT(recorded().facts, testing::Contains(Pair("device.0.mig", "7/0")));
+}
+
+TEST_F(CuptiDecoder, CallsOfTheDriverHaveNamesOfTheirOwn) {
+  CUpti_ActivityAPI call{};
+  call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+  call.cbid = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+  call.start = 50, call.end = 56, call.threadId = 1234, call.correlationId = 42;
+  CUpti_ActivityAPI unknown = call;
+  unknown.cbid = 100'000;
+  Decode(Buffer().Add(call).Add(unknown));
+  ASSERT_THAT(recorded().calls, SizeIs(2));
+  EXPECT_EQ(recorded().Name(recorded().calls[0].name), "cuLaunchKernel");
+  EXPECT_EQ(recorded().Name(recorded().calls[1].name), "an unknown call");
 }
 
 TEST_F(CuptiDecoder, ImpossibleTimesAreCountedAndLeftOut) {

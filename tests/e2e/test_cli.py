@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import BUILD, ROOT
 
 
 def ids(definitions, folder):
@@ -51,6 +53,17 @@ def test_doctor_says_what_works(loopscope, tiny_train):
     assert rows.keys() >= {"processor", "containment", "disk", "probes", "GPU", "program"}
     assert "libtorch_cpu.so" in re.sub(r"\s+", "", rows["program"])
     assert f"{len(os.sched_getaffinity(0))} core" in rows["processor"] or "core" in rows["processor"]
+
+
+@pytest.mark.parametrize("version, says", [(12040, "the driver is of CUDA 12, torch and the probes are of CUDA 13"), (13000, "ok GPU")])
+def test_doctor_knows_an_old_driver(loopscope, tmp_path, version, says):
+    """By a stand-in for the driver."""
+    if not shutil.which("gcc") or not (BUILD / "probes/torch_version").exists():
+        pytest.skip("no C compiler, or no probes")
+    (tmp_path / "cuda.c").write_text(f"int cuDriverGetVersion(int* version) {{ *version = {version}; return 0; }}")
+    subprocess.run(["gcc", "-shared", "-o", tmp_path / "libcuda.so.1", tmp_path / "cuda.c"], check=True)
+    done = loopscope("doctor", env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert says in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("program, says", [("/no/such", "no such command"), ("/bin/true", "not linked with libtorch")])
