@@ -78,10 +78,11 @@ EXPERIMENTS = (
     prove(9, "cudnn.benchmark=off", "cudnn-retuning", "no autotuning where shapes vary"),
     prove(10, "deterministic=off", "deterministic-mode", "algorithms that need not be deterministic"),
     prove(10, "loader.workers=8", "input-starvation", "loader workers", "one worker ≥ 1.2× (S4)"),
+    prove(11, "cuda_graphs=on", "launch-bound", "passes launched as CUDA graphs"),
 )
 # Runs whose captures tests read again.
 CAPTURED = ("tuned", "only:host-sync", "only:pageable-copy", "only:launch-bound")
-CAPTURE_PART = 11
+CAPTURE_PART = 12
 PARTS = sorted({one.part for one in EXPERIMENTS} | {CAPTURE_PART})
 
 

@@ -18,6 +18,7 @@ no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 GPU_RULES = [
     "pageable-copy", "blocking-copy", "tf32-off", "cache-emptied", "wide-input", "cudnn-autotune-off",
     "layout-conversion", "cpu-then-device", "cudnn-retuning", "odd-dimensions", "launch-bound",
+    "small-batch",
 ]
 SMALL = {
     "train_images": 40, "val_images": 20, "source_size": 64, "image_size": 32, "batch.size": 8, "model.size": "small",
@@ -67,6 +68,29 @@ def test_no_gpu_is_said_under_loopscope(loopscope, tmp_path, command):
     assert done.code == (2 if command == ["run"] else 4), done.err
     [said] = set(re.findall(r"train_image: --device cuda: (.+): train with", done.out + done.err))
     assert "driver" in said or "GPU" in said, said
+
+
+ASKS = """
+import torch
+print(torch.cuda.is_available())
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(40):
+    optimizer.zero_grad()
+    model(torch.randn(4, 8)).sum().backward()
+    optimizer.step()
+"""
+
+
+@no_gpu
+def test_without_a_driver_nothing_is_said_of_it(loopscope, tmp_path):
+    """Though the program looks for one."""
+    (tmp_path / "train.py").write_text(ASKS)
+    done, report = loopscope.report("run", "--steps", "0", "--", sys.executable, tmp_path / "train.py")
+    assert done.code == 0 and "False" in done.out.split()
+    said = done.err + " ".join(report["quality"]["warnings"])
+    assert "CUPTI" not in said and "GPU" not in said, said
+    assert report["gpu"] is None and report["steps"]["measured"] > 20
 
 
 @pytest.mark.parametrize("rule", GPU_RULES)

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, ROOT
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -24,9 +24,12 @@ ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
 
 # A loop that keeps the GPU busy, and the flaws that can be planted into it.
 TRAIN = """
-import sys, time, torch
-from torch import nn
+import os, sys, time
 flaws = set(sys.argv[1].split(","))
+if "retries" in flaws:  # large blocks are then kept whole: one of another size does not fit
+    os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:20"
+import torch
+from torch import nn
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 100000
 torch.manual_seed(0)
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
@@ -41,9 +44,14 @@ resident, targets = host.cuda(), torch.randint(10, (rows,), device="cuda")
 total = 0.0
 begun = time.perf_counter()
 for step in range(steps):
+    if "retries" in flaws and step == 3:  # leaves room for one size of batches, and some more
+        needed = torch.cuda.max_memory_allocated() - torch.cuda.memory_allocated()
+        torch.cuda.empty_cache()
+        hog = torch.empty(int(torch.cuda.mem_get_info()[0] - 1.2 * needed), dtype=torch.uint8, device="cuda")
     inputs = host.to("cuda", non_blocking="pageable" not in flaws) if "copy" in flaws else resident
+    some = rows // 2 if "retries" in flaws and step % 2 else rows
     optimizer.zero_grad()
-    loss = nn.functional.cross_entropy(model(inputs), targets)
+    loss = nn.functional.cross_entropy(model(inputs[:some]), targets[:some])
     loss.backward()
     optimizer.step()
     if "item" in flaws:
@@ -118,6 +126,106 @@ def test_a_loop_of_small_kernels_is_launch_bound(run):
 
 def test_an_idle_gpu_is_starved(run):
     assert found(run("sleep"))["gpu-starvation"]["cost_pct"] > 50
+
+
+def test_an_allocator_without_room_is_found(run):
+    report = run("retries")
+    assert "allocator-retries" in found(report)
+    assert "cache-emptied" not in found(report)
+
+
+# The examples. Their networks are small: a fast GPU waits for launches and for the loader, whatever the script does.
+SMALL_NETWORKS = {"launch-bound", "small-batch", "gpu-starvation", "input-starvation", "periodic-stall"}
+EXAMPLES = ROOT / "workloads" / "python"
+BIN = pathlib.Path(sys.executable).parent
+TORCHRUN = ["torchrun", "--standalone", "--nproc_per_node=2"]
+PLANTED = {
+    "image_classifier.py": {"debug-left-on", "graph-retained", "single-tensor-optimizer", "input-starvation"},
+    "tiny_gpt.py": {"host-sync", "graph-retained", "single-tensor-optimizer"},
+    "ddp_two_ranks.py": {"slow-backend", "accumulation-allreduce", "duplicated-data"},
+}
+ARGUMENTS = {
+    "image_classifier.py": ["--samples", "1200", "--epochs", "1000", "--data", "images"],
+    "tiny_gpt.py": ["--sentences", "600", "--epochs", "1000"],
+    "ddp_two_ranks.py": ["--epochs", "1000"],
+}
+
+
+@pytest.fixture
+def example(loopscope):
+    def one(script, arguments):
+        if script.startswith("image"):
+            pytest.importorskip("PIL")
+        launcher = TORCHRUN if script.startswith("ddp") else [sys.executable]
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        done, report = loopscope.report(
+            "run", *BOUNDS, "--", *launcher, EXAMPLES / script, *arguments, env={**ENVIRONMENT, "PATH": path}
+        )
+        assert done.code == 0, done.err
+        assert launcher == TORCHRUN or report["gpu"] is not None, report["quality"]["warnings"]
+        return report
+
+    return one
+
+
+@pytest.mark.parametrize("script", PLANTED)
+def test_flaws_of_an_example_are_found_on_a_gpu(example, script):
+    report = example(script, ARGUMENTS[script])
+    assert PLANTED[script] <= set(found(report)), [one["title"] for one in report["findings"]]
+    if script == "tiny_gpt.py":
+        text = (EXAMPLES / script).read_text()
+        assert text[: text.index("worst = max(worst, loss.item())")].count("\n") + 1 in lines(found(report)["host-sync"])
+
+
+@pytest.mark.parametrize("script", PLANTED)
+def test_an_example_with_its_flaws_repaired_on_a_gpu(example, script):
+    if script.startswith("ddp") and torch.cuda.device_count() < 2:
+        pytest.skip("NCCL wants a GPU for each rank")
+    report = example(script.replace(".py", "_tuned.py"), ARGUMENTS[script])
+    above_info = {rule for rule, one in found(report).items() if one["severity"] != "info"}
+    # Fast GPUs have little to do on a small network but to exchange.
+    exchange = {"exposed-communication", "overdistributed", "straggler"} if script.startswith("ddp") else set()
+    assert above_info <= SMALL_NETWORKS | exchange, [one["title"] for one in report["findings"]]
+
+
+# On two GPUs.
+
+TWO = """
+import os, sys, time, torch
+from torch import nn
+kind = sys.argv[1]
+width, rows = 4096, 1024
+model = nn.Sequential(*(nn.Linear(width, width) for _ in range(4)), nn.Linear(width, 10))
+rank = int(os.environ.get("LOCAL_RANK", 0))
+torch.cuda.set_device(rank)
+if kind == "parallel":
+    model = nn.DataParallel(model.cuda())
+else:
+    torch.distributed.init_process_group("nccl")
+    model = nn.parallel.DistributedDataParallel(model.cuda(), bucket_cap_mb=4096)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, fused=True)
+inputs, targets = torch.randn(rows, width, device="cuda"), torch.randint(10, (rows,), device="cuda")
+for step in range(100000):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(inputs), targets).backward()
+    optimizer.step()
+    if kind == "straggler" and rank == 1:
+        time.sleep(0.02)
+"""
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
+@pytest.mark.parametrize(
+    "kind, rules",
+    [("parallel", {"data-parallel", "device-imbalance"}), ("exposed", {"exposed-communication"}), ("straggler", {"straggler"})],
+)
+def test_flaws_of_two_gpus(loopscope, tmp_path, kind, rules):
+    (tmp_path / "two.py").write_text(TWO)
+    launcher = [sys.executable] if kind == "parallel" else TORCHRUN
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    done, report = loopscope.report("run", *BOUNDS, "--", *launcher, tmp_path / "two.py", kind, env={**ENVIRONMENT, "PATH": path})
+    assert done.code == 0, done.err
+    assert rules <= set(found(report)), [one["title"] for one in report["findings"]]
 
 
 # Beside what torch.profiler's trace of the same program gives.

@@ -3,6 +3,8 @@
 
 import os
 import pathlib
+import re
+import subprocess
 
 import pytest
 
@@ -19,6 +21,7 @@ BOUNDS = ["--warmup", "20", "--steps", "60", "--time", "90s"]
 BESIDE = {
     "tf32-off": {"fp32-compute"},  # TF32 acts on float32 products alone, so autocast is off too
     "launch-bound": {"gpu-starvation", "small-batch"},  # the same idle time, seen as a whole
+    "small-batch": {"gpu-starvation", "launch-bound"},
     "cudnn-retuning": {"gpu-starvation", "launch-bound"},  # tuning holds up the host
     "cache-emptied": {"gpu-starvation"},  # so does asking for memory
     "host-sync": {"gpu-starvation"},
@@ -29,6 +32,7 @@ BESIDE = {
     "wide-input": set(),
     "layout-conversion": set(),
     "cudnn-autotune-off": set(),
+    "deterministic-mode": set(),
 }
 # Shorter steps, of which the time that the GPU idles behind a wait is a larger share.
 ITEMS = {"host-sync": ["batch.size=128"], "blocking-copy": ["batch.size=128"]}
@@ -45,14 +49,15 @@ def libraries():
 
 @pytest.fixture
 def diagnose(loopscope):
-    def one(preset, *items):
+    def one(preset, *items, ranks=1):
+        several = ["--ranks", str(ranks)] if ranks > 1 else []
         sets = [word for item in items for word in ("--set", item)]
         done, report = loopscope.report(
-            "run", *BOUNDS, "--", PROGRAM, "--device", "cuda", "--preset", preset, *sets,
+            "run", *BOUNDS, "--", PROGRAM, "--device", "cuda", "--preset", preset, *several, *sets,
             env={"LD_LIBRARY_PATH": libraries()},
         )  # fmt: skip
         assert done.code == 0, done.err
-        assert report["gpu"] is not None, report["quality"]["warnings"]
+        assert ranks > 1 or report["gpu"] is not None, report["quality"]["warnings"]
         assert report["quality"]["dropped"] == 0
         return report
 
@@ -91,6 +96,38 @@ def test_the_causes_sum_to_the_idle_time(diagnose, preset):
     gpu = diagnose(preset)["gpu"]
     assert sum(gpu["idle_causes"].values()) == pytest.approx(gpu["idle_us"], rel=0.01)
     assert gpu["busy_pct"] + gpu["idle_pct"] == pytest.approx(100, abs=0.1)
+
+
+def test_ranks_that_share_a_gpu_exchange_through_the_host(diagnose):
+    """The programs' ranks know gloo alone."""
+    report = diagnose("tuned", "batch.size=64", ranks=2)
+    assert "slow-backend" in {one["rule"] for one in report["findings"]}
+
+
+GRAPHS = ["loader.workers=1", "batch.size=16", "model.size=small", "epochs=1", "epoch.repeats=4", "seed=3"]
+
+
+@pytest.mark.parametrize("amp", ["off", "bf16", "fp16"])
+def test_recorded_passes_train_as_others_do(amp):
+    def losses(graphs):
+        sets = [word for item in [*GRAPHS, f"amp={amp}", f"cuda_graphs={graphs}"] for word in ("--set", item)]
+        done = subprocess.run([PROGRAM, "--device", "cuda", "--preset", "tuned", "--print-losses", *sets],
+                              env={**os.environ, "LD_LIBRARY_PATH": libraries(), "LOOPSCOPE_SAMPLE_RNG": "hash"},
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return [float(one) for one in re.findall(r"^loss (\S+)$", done.stdout, re.M)]
+
+    plain, recorded = losses("off"), losses("on")
+    assert len(plain) == len(recorded) > 100
+    assert recorded[:20] == pytest.approx(plain[:20], rel=0.05)
+    assert sum(recorded[-20:]) < 0.9 * sum(recorded[:20])
+
+
+def test_recorded_passes_help_where_launches_are_the_limit(diagnose):
+    plain = diagnose("only:launch-bound")
+    recorded = diagnose("only:launch-bound", "cuda_graphs=on")
+    assert recorded["steps"]["mean_ms"] < 0.8 * plain["steps"]["mean_ms"]
+    assert recorded["gpu"]["busy_pct"] > plain["gpu"]["busy_pct"]
 
 
 @pytest.mark.parametrize("amp", ["bf16", "fp16"])

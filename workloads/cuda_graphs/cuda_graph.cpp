@@ -12,9 +12,11 @@ class CudaGraph : public DeviceGraph {
  public:
   explicit CudaGraph(c10::MempoolId_t pool) : pool_(pool) {}
 
-  // Calls that other threads make meanwhile are their own affair: loaders page-lock memory.
+  // The graph's memory is its own: what was kept for calls one by one is given back first. Calls that other threads
+  // make meanwhile are their own affair: loaders page-lock memory.
   void Record(const Work& work) override {
     c10::cuda::device_synchronize();
+    c10::cuda::CUDACachingAllocator::emptyCache();
     graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
       work();

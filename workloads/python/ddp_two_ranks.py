@@ -1,4 +1,4 @@
-"""Trains a multi-layer perceptron on two ranks over gloo, the way a first version is often written:
+"""Trains a multi-layer perceptron on two ranks that exchange over gloo, the way a first version is often written:
 
     torchrun --nproc_per_node=2 ddp_two_ranks.py
 """
@@ -26,19 +26,24 @@ def main():
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--accumulate", type=int, default=4)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     args = parser.parse_args()
 
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // dist.get_world_size()))
     torch.manual_seed(0)
+    device = torch.device(args.device)
+    if device.type == "cuda":
+        device = torch.device("cuda", rank % torch.cuda.device_count())
     model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 4))
-    model = DistributedDataParallel(model, find_unused_parameters=True)
+    model = DistributedDataParallel(model.to(device), find_unused_parameters=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     loader = DataLoader(data(args.samples, seed=1), batch_size=args.batch_size, shuffle=True)
 
     for epoch in range(args.epochs):
         for step, (inputs, labels) in enumerate(loader):
+            inputs, labels = inputs.to(device), labels.to(device)
             loss = F.cross_entropy(model(inputs), labels) / args.accumulate
             loss.backward()
             if (step + 1) % args.accumulate == 0:

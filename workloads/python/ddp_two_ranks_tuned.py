@@ -27,27 +27,35 @@ def main():
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--accumulate", type=int, default=4)
+    # NCCL wants a GPU for each rank.
+    enough = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() and enough else "cpu")
     args = parser.parse_args()
 
-    dist.init_process_group("gloo")
+    device = torch.device(args.device)
+    if device.type == "cuda":
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    dist.init_process_group("gloo" if device.type == "cpu" else "nccl")
     rank = dist.get_rank()
     torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // dist.get_world_size()))
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 4))
-    model = DistributedDataParallel(model)
+    model = DistributedDataParallel(model.to(device))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)
     samples = data(args.samples, seed=1)
     sampler = DistributedSampler(samples)
     # The data set is asked for a batch at a time: it takes 32 rows of a tensor as quickly as one.
     batches = BatchSampler(sampler, args.batch_size, drop_last=False)
-    loader = DataLoader(samples, batch_size=None, sampler=batches)
+    loader = DataLoader(samples, batch_size=None, sampler=batches, pin_memory=device.type == "cuda")
 
     for epoch in range(args.epochs):
         sampler.set_epoch(epoch)
         for step, (inputs, labels) in enumerate(loader):
+            inputs, labels = inputs.to(device, non_blocking=True), labels.to(device, non_blocking=True)
             last = (step + 1) % args.accumulate == 0
             with contextlib.nullcontext() if last else model.no_sync():
-                with torch.autocast("cpu", dtype=torch.bfloat16):
+                with torch.autocast(device.type, dtype=torch.bfloat16):
                     loss = F.cross_entropy(model(inputs), labels) / args.accumulate
                 loss.backward()
             if last:

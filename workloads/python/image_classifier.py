@@ -63,10 +63,11 @@ class Net(nn.Module):
         return self.head(x)
 
 
-def validate(model, loader):
+def validate(model, loader, device):
     model.eval()
     correct = 0
     for images, labels in loader:
+        images, labels = images.to(device), labels.to(device)
         output = model(images)
         correct += (output.argmax(1) == labels).sum().item()
     return correct / len(loader.dataset)
@@ -78,6 +79,7 @@ def main():
     parser.add_argument("--samples", type=int, default=1200)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     args = parser.parse_args()
 
     torch.manual_seed(0)
@@ -89,12 +91,13 @@ def main():
     train_loader = DataLoader(Images(paths[:split], augment=True), shuffle=True, **options)
     val_loader = DataLoader(Images(paths[split:], augment=False), **options)
 
-    model = Net()
+    model = Net().to(args.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     for epoch in range(args.epochs):
         model.train()
         total_loss = 0
         for step, (images, labels) in enumerate(train_loader):
+            images, labels = images.to(args.device), labels.to(args.device)
             optimizer.zero_grad(set_to_none=False)
             loss = F.cross_entropy(model(images), labels)
             loss.backward()
@@ -102,7 +105,7 @@ def main():
             total_loss += loss
             if step % 10 == 0:
                 print(f"epoch {epoch} step {step} loss {loss.item():.4f}")
-        accuracy = validate(model, val_loader)
+        accuracy = validate(model, val_loader, args.device)
         print(f"epoch {epoch} mean loss {total_loss / len(train_loader):.4f} accuracy {accuracy:.3f}")
 
 

@@ -50,7 +50,7 @@ class GPT(nn.Module):
         self.head = nn.Linear(width, len(tiny_text.ALPHABET))
 
     def forward(self, tokens):
-        x = self.letters(tokens) + self.places(torch.arange(tokens.shape[1]))
+        x = self.letters(tokens) + self.places(torch.arange(tokens.shape[1]).to(tokens.device))
         for layer in self.layers:
             x = layer(x)
         return self.head(self.norm(x))
@@ -61,11 +61,11 @@ def loss_of(model, tokens):
     return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=0)
 
 
-def validate(model, loader):
+def validate(model, loader, device):
     model.eval()
     losses = []
     for tokens in loader:
-        losses.append(loss_of(model, tokens).item())
+        losses.append(loss_of(model, tokens.to(device)).item())
     return sum(losses) / len(losses)
 
 
@@ -74,6 +74,7 @@ def main():
     parser.add_argument("--sentences", type=int, default=600)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     args = parser.parse_args()
 
     torch.manual_seed(0)
@@ -82,19 +83,22 @@ def main():
     train_loader = DataLoader(Sentences(texts[:split]), batch_size=args.batch_size, shuffle=True)
     val_loader = DataLoader(Sentences(texts[split:]), batch_size=args.batch_size)
 
-    model = GPT()
+    model = GPT().to(args.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)
     history = 0
     for epoch in range(args.epochs):
         model.train()
+        worst = 0
         for tokens in train_loader:
+            tokens = tokens.to(args.device)
             optimizer.zero_grad()
             loss = loss_of(model, tokens)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             history = history + loss
-        print(f"epoch {epoch} loss {loss.item():.3f} held out {validate(model, val_loader):.3f}")
+            worst = max(worst, loss.item())
+        print(f"epoch {epoch} loss {loss.item():.3f} worst {worst:.3f} held out {validate(model, val_loader, args.device):.3f}")
     print(f"mean {history.item() / (args.epochs * len(train_loader)):.3f}")
 
 

@@ -55,24 +55,24 @@ class GPT(nn.Module):
         self.head = nn.Linear(width, len(tiny_text.ALPHABET))
 
     def forward(self, tokens):
-        x = self.letters(tokens) + self.places(torch.arange(tokens.shape[1]))
+        x = self.letters(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
         for layer in self.layers:
             x = layer(x)
         return self.head(self.norm(x))
 
 
 def loss_of(model, tokens):
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast(tokens.device.type, dtype=torch.bfloat16):
         logits = model(tokens[:, :-1])
     return F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=0)
 
 
 @torch.no_grad()
-def validate(model, loader):
+def validate(model, loader, device):
     model.eval()
     losses = []
     for tokens in loader:
-        losses.append(loss_of(model, tokens))
+        losses.append(loss_of(model, tokens.to(device, non_blocking=True)))
     return torch.stack(losses).mean().item()
 
 
@@ -81,27 +81,33 @@ def main():
     parser.add_argument("--sentences", type=int, default=600)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     args = parser.parse_args()
 
     torch.manual_seed(0)
     texts = tiny_text.sentences(args.sentences, seed=1)
     split = len(texts) * 9 // 10
-    train_loader = DataLoader(Sentences(texts[:split]), batch_size=args.batch_size, shuffle=True, collate_fn=padded)
-    val_loader = DataLoader(Sentences(texts[split:]), batch_size=args.batch_size, collate_fn=padded)
+    options = {"batch_size": args.batch_size, "collate_fn": padded, "pin_memory": args.device == "cuda"}
+    train_loader = DataLoader(Sentences(texts[:split]), shuffle=True, **options)
+    val_loader = DataLoader(Sentences(texts[split:]), **options)
 
-    model = GPT()
+    model = GPT().to(args.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-    history = 0
+    history, worst = torch.zeros((), device=args.device), torch.zeros((), device=args.device)
     for epoch in range(args.epochs):
         model.train()
+        worst.zero_()
         for tokens in train_loader:
+            tokens = tokens.to(args.device, non_blocking=True)
             optimizer.zero_grad()
             loss = loss_of(model, tokens)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
             optimizer.step()
-            history = history + loss.detach()
-        print(f"epoch {epoch} loss {loss.item():.3f} held out {validate(model, val_loader):.3f}")
+            history += loss.detach()
+            worst = torch.maximum(worst, loss.detach())
+        held_out = validate(model, val_loader, args.device)
+        print(f"epoch {epoch} loss {loss.item():.3f} worst {worst.item():.3f} held out {held_out:.3f}")
     print(f"mean {history.item() / (args.epochs * len(train_loader)):.3f}")
 
 

@@ -34,6 +34,7 @@ const Presets kPresets = {
         {"tf32-off", {"tf32=off", "amp=off", "hidden.width=8192"}, false, true},
         {"odd-dimensions", {"hidden.width=8191"}, false, true},
         {"launch-bound", {"batch.size=4", "model.size=small"}, false, true},
+        {"small-batch", {"batch.size=8", "model.size=large"}, false, true},
     })),
     .tuned = {"loader.workers=1", "loader.prefetch=4", "sync.defer=on", "debug=off", "bias.before_norm=off",
               "grad.set_to_none=on", "eval.no_grad=on", "optimizer.impl=fused", "loss.detach=on",
