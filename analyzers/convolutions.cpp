@@ -79,9 +79,4 @@ Convolutions ConvolutionsOf(const Timeline& timeline) {
   return Collector(timeline).Collect();
 }
 
-std::string_view FlagFact(const Trace& trace, const char* key) {
-  const auto fact = trace.facts.find(key);
-  return fact == trace.facts.end() ? std::string_view() : std::string_view(fact->second);
-}
-
 }  // namespace loopscope

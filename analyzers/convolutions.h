@@ -27,7 +27,4 @@ struct Convolutions {
 
 Convolutions ConvolutionsOf(const Timeline& timeline);
 
-// "on" or "off" as the probe wrote it down; empty where it is unknown.
-std::string_view FlagFact(const Trace& trace, const char* key);
-
 }  // namespace loopscope

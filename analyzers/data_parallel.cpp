@@ -5,6 +5,7 @@
 
 #include "analyzers/devices.h"
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {
@@ -57,9 +58,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return fmt::format("the batch is scattered, the model replicated and outputs gathered: {:.3g} calls per step",
                        PerStep(timeline, static_cast<double>(site.count)));
   });
-  const auto told = trace.facts.find("data_parallel.where");
-  if (told != trace.facts.end() && !finding.evidence.empty() && !finding.evidence.front().where) {
-    finding.evidence.front().where = PlaceOf(told->second);
+  const std::string_view told = FactOf(trace, "data_parallel.where");
+  if (!told.empty() && !finding.evidence.empty() && !finding.evidence.front().where) {
+    finding.evidence.front().where = PlaceOf(told);
   }
   return {finding};
 }

@@ -4,6 +4,7 @@
 
 #include "analyzers/convolutions.h"
 #include "analyzers/devices.h"
+#include "analyzers/facts.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
 
@@ -43,7 +44,7 @@ Slower Collect(const Timeline& timeline, bool algorithms) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
-  const std::string_view all = FlagFact(trace, "deterministic"), cudnn = FlagFact(trace, "cudnn.deterministic");
+  const std::string_view all = FactOf(trace, "deterministic"), cudnn = FactOf(trace, "cudnn.deterministic");
   if (all.empty() && cudnn.empty()) {
     return {Finding::CannotTell("the trace does not tell whether deterministic algorithms are asked for")};
   }

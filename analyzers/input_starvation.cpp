@@ -4,6 +4,7 @@
 
 #include "analyzers/devices.h"
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {
@@ -46,10 +47,10 @@ std::optional<Where> AskingPlace(const Timeline& timeline) {
 }
 
 std::string WorkersText(const Timeline& timeline) {
-  const auto fact = timeline.trace().facts.find("loader.workers");
-  if (fact == timeline.trace().facts.end()) return "";
-  return fact->second == "0" ? ", loading on the training thread itself (0 workers)"
-                             : fmt::format(", with {} loader workers", fact->second);
+  const std::string_view workers = FactOf(timeline.trace(), "loader.workers");
+  if (workers.empty()) return "";
+  return workers == "0" ? ", loading on the training thread itself (0 workers)"
+                        : fmt::format(", with {} loader workers", workers);
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

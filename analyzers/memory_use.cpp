@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "analyzers/facts.h"
 
 namespace loopscope {
 namespace {
 
 std::uint64_t FactBytes(const Trace& trace, const std::string& key) {
-  const auto fact = trace.facts.find(key);
-  return fact == trace.facts.end() ? 0 : std::strtoull(fact->second.c_str(), nullptr, 10);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, NumberFact(trace, key).value_or(0)));
 }
 
 std::uint64_t PeakOf(const Trace& trace, std::string_view name) {

@@ -1,19 +1,10 @@
 #include "analyzers/processors.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string>
+
+#include "analyzers/facts.h"
 
 namespace loopscope {
-
-std::optional<std::int64_t> NumberFact(const Trace& trace, std::string_view key) {
-  const auto fact = trace.facts.find(std::string(key));
-  if (fact == trace.facts.end()) return std::nullopt;
-  const std::string& text = fact->second;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 std::optional<Processors> ProcessorsOf(const Timeline& timeline) {
   const Trace& trace = timeline.trace();

@@ -1,9 +1,7 @@
 // Whether the program's own threads, workers and ranks stand in each other's way on the processors.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "profiler/core/timeline.h"
 
@@ -20,8 +18,5 @@ struct Processors {
 
 // nullopt when the trace does not tell (probes/preload/processors.h): another format, another platform.
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);
-
-// The number that a probe wrote down under `key`; nullopt when it did not.
-std::optional<std::int64_t> NumberFact(const Trace& trace, std::string_view key);
 
 }  // namespace loopscope

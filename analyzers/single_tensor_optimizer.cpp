@@ -8,6 +8,7 @@
 
 #include "analyzers/devices.h"
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/op_names.h"
 
@@ -128,10 +129,7 @@ struct Optimizer {
 
 // Whether the program's own settings say so of every optimizer of that class.
 bool SaysMultiTensor(const Trace& trace, std::string_view name) {
-  const auto on = [&](const std::string& key) {
-    const auto fact = trace.facts.find(key);
-    return fact != trace.facts.end() && fact->second == "on";
-  };
+  const auto on = [&](const std::string& key) { return FactOf(trace, key) == "on"; };
   bool said = false;
   for (const auto& [key, value] : trace.facts) {
     if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;

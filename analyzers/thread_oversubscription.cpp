@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "analyzers/processors.h"
 #include "profiler/core/analyzer.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "analyzers/processors.h"
 #include "profiler/core/analyzer.h"
 
@@ -66,9 +67,7 @@ Starts MeasureStarts(const Timeline& timeline) {
 
 // Workers that are started anew for each epoch.
 std::optional<Finding> Restarted(const Timeline& timeline) {
-  const auto& facts = timeline.trace().facts;
-  const auto persistent = facts.find("loader.persistent");
-  if (persistent == facts.end() || persistent->second != "off") return std::nullopt;
+  if (FactOf(timeline.trace(), "loader.persistent") != "off") return std::nullopt;
   const std::uint64_t steps = timeline.steps_per_epoch();
   const Starts starts = MeasureStarts(timeline);
   if (starts.epochs == 0 || steps == 0) {

@@ -1,0 +1,18 @@
+// What probes wrote down about the program's own settings: Trace::facts, by key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "profiler/core/trace.h"
+
+namespace loopscope {
+
+// As it was written down ("on", "2", "train.py:36"); empty where no probe did.
+std::string_view FactOf(const Trace& trace, std::string_view key);
+
+// nullopt where none was written down, or no whole number.
+std::optional<std::int64_t> NumberFact(const Trace& trace, std::string_view key);
+
+}  // namespace loopscope
