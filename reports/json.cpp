@@ -1,6 +1,5 @@
 // The report as JSON, by reports/schema.json. Invalid UTF-8 is replaced, numbers that are unknown or not finite are
 // null, places inside the run's working directory are relative to it.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "profiler/core/format.h"
@@ -10,38 +9,25 @@
 #include "reports/json_sweep.h"
 #include "reports/json_target.h"
 #include "reports/json_tree.h"
+#include "reports/json_values.h"
 #include "reports/report_json.h"
 
 namespace loopscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-Json Number(const std::optional<double>& value) {
-  return value ? Number(*value) : Json(nullptr);
-}
+using json_values::Interval95;
+using json_values::Json;
+using json_values::Number;
+using json_values::TextOrNull;
 
 Json NumberUnless(double unknown, double value) {
   return value == unknown ? Json(nullptr) : Number(value);
-}
-
-Json TextOrNull(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
 }
 
 Json Numbers(const std::vector<double>& values) {
   Json numbers = Json::array();
   for (const double value : values) numbers.push_back(Number(value));
   return numbers;
-}
-
-Json Interval95(const std::optional<std::array<double, 2>>& ci95) {
-  if (!ci95 || !std::isfinite((*ci95)[0]) || !std::isfinite((*ci95)[1])) return nullptr;
-  return Json::array({(*ci95)[0], (*ci95)[1]});
 }
 
 Json RunJson(const RunInfo& run) {

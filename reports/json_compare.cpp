@@ -1,16 +1,14 @@
 #include "reports/json_compare.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "reports/json_values.h"
 
 namespace loopscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json Number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
+using json_values::Json;
+using json_values::Number;
 
 Json Change(const std::optional<double>& before, const std::optional<double>& after) {
   return {{"before_ms", Number(before)}, {"after_ms", Number(after)}};

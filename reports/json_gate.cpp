@@ -1,18 +1,15 @@
 #include "reports/json_gate.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_launches.h"
+#include "reports/json_values.h"
 
 namespace loopscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json Number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
+using json_values::Json;
+using json_values::Number;
 
 Json PlacesJson(const std::vector<CounterPlace>& places) {
   Json rows = Json::array();

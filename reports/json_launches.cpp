@@ -1,18 +1,18 @@
 #include "reports/json_launches.h"
 
 #include "reports/json_members.h"
+#include "reports/json_values.h"
 
 namespace loopscope {
 
 nlohmann::ordered_json LaunchesJson(const std::vector<LaunchRow>& launches) {
-  using Json = nlohmann::ordered_json;
+  using json_values::Json;
   Json rows = Json::array();
   for (const LaunchRow& launch : launches) {
-    const bool known = launch.ms_per_step && std::isfinite(*launch.ms_per_step);
     rows.push_back({{"block", launch.block},
                     {"order", launch.order},
                     {"arm", launch.arm},
-                    {"ms_per_step", known ? Json(*launch.ms_per_step) : Json(nullptr)},
+                    {"ms_per_step", json_values::Number(launch.ms_per_step)},
                     {"status", launch.status}});
   }
   return rows;

@@ -1,14 +1,13 @@
 #include "reports/json_sweep.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_members.h"
+#include "reports/json_values.h"
 
 namespace loopscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using json_members::Flag;
 using json_members::Interval95;
 using json_members::Items;
@@ -16,20 +15,10 @@ using json_members::Member;
 using json_members::Text;
 using json_members::Texts;
 using json_members::Whole;
+using json_values::Json;
+using json_values::Number;
+using json_values::TextOrNull;
 using nlohmann::json;
-
-Json Known(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
-Json TextOrNull(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
-Json Ends(const std::optional<std::array<double, 2>>& ci95) {
-  if (!ci95 || !std::isfinite((*ci95)[0]) || !std::isfinite((*ci95)[1])) return nullptr;
-  return Json::array({(*ci95)[0], (*ci95)[1]});
-}
 
 Json CellJson(const SweepCell& cell) {
   return {{"values", cell.values},
@@ -37,22 +26,22 @@ Json CellJson(const SweepCell& cell) {
           {"verdict", cell.verdict},
           {"reason", cell.reason},
           {"n", cell.n},
-          {"ms", Known(cell.ms)},
-          {"samples_per_s", Known(cell.samples_per_s)},
-          {"epoch_ms", Known(cell.epoch_ms)},
-          {"ratio", Known(cell.ratio)},
-          {"ci95", Ends(cell.ci95)},
-          {"peak_bytes", Known(cell.peak_bytes)},
-          {"published_s", Known(cell.published_s)}};
+          {"ms", Number(cell.ms)},
+          {"samples_per_s", Number(cell.samples_per_s)},
+          {"epoch_ms", Number(cell.epoch_ms)},
+          {"ratio", Number(cell.ratio)},
+          {"ci95", json_values::Interval95(cell.ci95)},
+          {"peak_bytes", Number(cell.peak_bytes)},
+          {"published_s", Number(cell.published_s)}};
 }
 
 Json ComparisonJson(const SweepComparison& one) {
   return {{"cell", one.cell},
-          {"speedup", Known(one.speedup)},
-          {"ci95", Ends(one.ci95)},
+          {"speedup", Number(one.speedup)},
+          {"ci95", json_values::Interval95(one.ci95)},
           {"n", one.n},
-          {"p", Known(one.p)},
-          {"p_holm", Known(one.p_holm)},
+          {"p", Number(one.p)},
+          {"p_holm", Number(one.p_holm)},
           {"method", TextOrNull(one.method)},
           {"verdict", one.verdict},
           {"reason", one.reason}};

@@ -1,27 +1,24 @@
 #include "reports/json_target.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_members.h"
+#include "reports/json_values.h"
 
 namespace loopscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using json_members::Flag;
 using json_members::Items;
 using json_members::Member;
 using json_members::Text;
 using json_members::Whole;
+using json_values::Json;
+using json_values::Number;
 using nlohmann::json;
 
-Json Known(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
 Json RatioJson(const TargetRatio& ratio) {
-  return {{"estimate", Known(ratio.estimate)}, {"low", Known(ratio.low)}, {"high", Known(ratio.high)}};
+  return {{"estimate", Number(ratio.estimate)}, {"low", Number(ratio.low)}, {"high", Number(ratio.high)}};
 }
 
 Json ArmJson(const TargetArm& arm) {
@@ -29,17 +26,17 @@ Json ArmJson(const TargetArm& arm) {
   for (const TargetRun& run : arm.runs) {
     runs.push_back({{"block", run.block},
                     {"reached", run.reached},
-                    {"seconds", Known(run.seconds)},
-                    {"steps", Known(run.steps)},
-                    {"samples", Known(run.samples)},
-                    {"last", Known(run.last)},
+                    {"seconds", Number(run.seconds)},
+                    {"steps", Number(run.steps)},
+                    {"samples", Number(run.samples)},
+                    {"last", Number(run.last)},
                     {"status", run.status}});
   }
   return {{"name", arm.name},
           {"reached", arm.reached},
-          {"median_s", Known(arm.median_s)},
-          {"median_steps", Known(arm.median_steps)},
-          {"median_samples", Known(arm.median_samples)},
+          {"median_s", Number(arm.median_s)},
+          {"median_steps", Number(arm.median_steps)},
+          {"median_samples", Number(arm.median_samples)},
           {"runs", std::move(runs)}};
 }
 
@@ -74,9 +71,9 @@ Json TargetJson(const std::optional<TargetFacts>& facts) {
     comparisons.push_back(
         {{"name", one.name}, {"n", one.n}, {"seconds", RatioJson(one.seconds)}, {"steps", RatioJson(one.steps)}});
   }
-  return {{"metric", facts->target.metric},       {"value", Known(facts->target.value)},
+  return {{"metric", facts->target.metric},       {"value", Number(facts->target.value)},
           {"at_least", facts->target.at_least},   {"source", facts->source},
-          {"limit_s", Known(facts->limit_s)},     {"arms", std::move(arms)},
+          {"limit_s", Number(facts->limit_s)},    {"arms", std::move(arms)},
           {"comparisons", std::move(comparisons)}};
 }
 
