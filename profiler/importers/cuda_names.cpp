@@ -1,22 +1,8 @@
 #include "profiler/importers/cuda_names.h"
 
-#include <algorithm>
-#include <cctype>
+#include "profiler/importers/ascii.h"
 
 namespace loopscope {
-namespace {
-
-constexpr bool IsDigit(char letter) {
-  return letter >= '0' && letter <= '9';
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return lower;
-}
-
-}  // namespace
 
 std::string_view PlainCall(std::string_view name) {
   std::size_t end = name.size();

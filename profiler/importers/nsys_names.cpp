@@ -2,22 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
+#include "profiler/importers/ascii.h"
+
 namespace loopscope {
 namespace {
-
-constexpr bool IsDigit(char letter) {
-  return letter >= '0' && letter <= '9';
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return lower;
-}
 
 // What follows `key` up to the next comma; "" when there is no such field.
 std::string_view Field(std::string_view message, std::string_view key) {
