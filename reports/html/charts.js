@@ -119,26 +119,29 @@ function verdictColor(row) {
   return ["slower", "different-training", "failed"].includes(row.verdict) ? color("bad") : color("soft");
 }
 
-function speedupChart() {
-  const rows = speedupRows();
-  const margin = Math.max(...report.trials.map((trial) => trial.margin_pct || 0), 0) / 100;
-  const ends = rows.flatMap((row) => row.ci95 || [row.speedup]).concat([1]);
+// Dots with whiskers. `rows` have name, x, ci95 and shade, a function, since colors follow the theme; `label` is the
+// axis's; no dot is left of `least`; `band` is shaded.
+function dotChart({ id, label, said, rows, least = -Infinity, band = [1, 1] }) {
+  const ends = rows.flatMap((row) => row.ci95 || [row.x]).concat([1]);
   const room = (Math.max(...ends) - Math.min(...ends)) * 0.06 + 0.01;
-  const said = rows.map((row) => `${row.name} ${speedup(row.speedup)}`).join(", ");
-  const cut = (name) => (name.length > 34 ? `${name.slice(0, 33)}…` : name);
-  return chart("speedups", 64 + 30 * rows.length, `Measured speedups with 95 % intervals: ${said}.`, () => ({
+  const cut = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
+  const shades = () => rows.map((row) => row.shade());
+  return chart(id, 64 + 30 * rows.length, said, () => ({
     type: "scatter",
     data: {
       datasets: [{
-        label: "speedup", pointRadius: 5, pointHoverRadius: 7,
-        data: rows.map((row, index) => ({ x: row.speedup, y: index, ci95: row.ci95, color: verdictColor(row), name: row.name })),
-        pointBackgroundColor: rows.map(verdictColor), pointBorderColor: rows.map(verdictColor),
+        label, pointRadius: 5, pointHoverRadius: 7,
+        data: rows.map((row, index) => ({ x: row.x, y: index, ci95: row.ci95, color: row.shade(), name: row.name })),
+        pointBackgroundColor: shades(), pointBorderColor: shades(),
       }],
     },
     plugins: [whiskers],
     options: {
       scales: {
-        x: axis("speedup; the shaded band is no difference", { min: Math.min(...ends) - room, max: Math.max(...ends) + room, ticks: { color: color("soft"), includeBounds: false, callback: (value) => `${value.toFixed(2)}x` } }),
+        x: axis(label, {
+          min: Math.max(least, Math.min(...ends) - room), max: Math.max(...ends) + room,
+          ticks: { color: color("soft"), includeBounds: false, callback: (value) => `${value.toFixed(2)}x` },
+        }),
         y: axis("", {
           min: -0.6, max: rows.length - 0.4, reverse: true, grid: { display: false },
           afterBuildTicks: (scale) => { scale.ticks = rows.map((_, index) => ({ value: index })); },
@@ -147,7 +150,7 @@ function speedupChart() {
       },
       plugins: {
         legend: { display: false },
-        whiskers: { band: [1 / (1 + margin), 1 + margin], bandColor: color("band"), lineColor: color("soft") },
+        whiskers: { band, bandColor: color("band"), lineColor: color("soft") },
         tooltip: {
           callbacks: {
             label: ({ raw }) => `${raw.name}: ${speedup(raw.x)}${raw.ci95 ? ` [${raw.ci95.map((end) => end.toFixed(2)).join(", ")}]` : ""}`,
@@ -156,6 +159,13 @@ function speedupChart() {
       },
     },
   }));
+}
+
+function speedupChart() {
+  const rows = speedupRows().map((row) => ({ name: row.name, x: row.speedup, ci95: row.ci95, shade: () => verdictColor(row) }));
+  const margin = Math.max(...report.trials.map((trial) => trial.margin_pct || 0), 0) / 100;
+  const said = `Measured speedups with 95 % intervals: ${rows.map((row) => `${row.name} ${speedup(row.x)}`).join(", ")}.`;
+  return dotChart({ id: "speedups", label: "speedup; the shaded band is no difference", said, rows, band: [1 / (1 + margin), 1 + margin] });
 }
 
 function lossesOf(trial) {

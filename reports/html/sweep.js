@@ -3,45 +3,12 @@ function cellName(cell) {
   return cell.values.length ? cell.values.map((value, axis) => `${report.sweep.axes[axis].key}=${value}`).join(", ") : "the program as it is";
 }
 
-// Dots with whiskers: `rows` have name, x, ci95 and color. `ends` of the axis follow from the rows.
-function dotChart(id, title, said, rows) {
-  const ends = rows.flatMap((row) => row.ci95 || [row.x]).concat([1]);
-  const room = (Math.max(...ends) - Math.min(...ends)) * 0.06 + 0.01;
-  const cut = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
-  return chart(id, 64 + 30 * rows.length, said, () => ({
-    type: "scatter",
-    data: {
-      datasets: [{
-        label: title, pointRadius: 5, pointHoverRadius: 7,
-        data: rows.map((row, index) => ({ x: row.x, y: index, ci95: row.ci95, color: color(row.shade), name: row.name })),
-        pointBackgroundColor: rows.map((row) => color(row.shade)), pointBorderColor: rows.map((row) => color(row.shade)),
-      }],
-    },
-    plugins: [whiskers],
-    options: {
-      scales: {
-        x: axis(title, { min: Math.max(0, Math.min(...ends) - room), max: Math.max(...ends) + room, ticks: { color: color("soft"), includeBounds: false, callback: (value) => `${value.toFixed(2)}x` } }),
-        y: axis("", {
-          min: -0.6, max: rows.length - 0.4, reverse: true, grid: { display: false },
-          afterBuildTicks: (scale) => { scale.ticks = rows.map((_, index) => ({ value: index })); },
-          ticks: { color: color("ink"), autoSkip: false, callback: (value) => cut(rows[value].name) },
-        }),
-      },
-      plugins: {
-        legend: { display: false },
-        whiskers: { band: [1, 1], bandColor: color("band"), lineColor: color("soft") },
-        tooltip: { callbacks: { label: ({ raw }) => `${raw.name}: ${speedup(raw.x)}${raw.ci95 ? ` [${raw.ci95.map((end) => end.toFixed(2)).join(", ")}]` : ""}` } },
-      },
-    },
-  }));
-}
-
 function gridSection() {
   const { sweep } = report;
   if (!sweep) return null;
   const measured = sweep.cells.filter((cell) => known(cell.ratio));
-  const shade = (cell) => (cell.verdict === "best" ? "good" : cell.own ? "accent" : "soft");
-  const rows = measured.map((cell) => ({ name: cellName(cell), x: cell.ratio, ci95: cell.ci95, shade: shade(cell) }));
+  const shade = (cell) => color(cell.verdict === "best" ? "good" : cell.own ? "accent" : "soft");
+  const rows = measured.map((cell) => ({ name: cellName(cell), x: cell.ratio, ci95: cell.ci95, shade: () => shade(cell) }));
   const said = `Time of each cell over the quickest one's: ${rows.map((row) => `${row.name} ${speedup(row.x)}`).join("; ")}.`;
   const unit = sweep.metric === "sample-time" ? "per sample" : "per step", published = sweep.cells.some((cell) => known(cell.published_s));
   const note = (cell) => [cell.verdict === "measured" ? "" : spaced(cell.verdict.replace("-", " ")), cell.reason, cell.own && cell.values.length ? "the program's own" : ""].filter(Boolean).join(": ");
@@ -51,7 +18,7 @@ function gridSection() {
   const fresh = sweep.comparisons.map((one) => [cellName(sweep.cells[one.cell]), speedup(one.speedup), one.ci95 ? one.ci95.map((end) => end.toFixed(2)).join(" – ") : "–",
     `${one.n}`, known(one.p_holm) ? one.p_holm.toPrecision(2) : "–", [spaced(one.verdict), one.reason ? `: ${one.reason}` : ""]]);
   return [element("p", {}, `${sentence(sweep.verdict)}.`), sweep.loader_only ? element("p", {}, "The loader alone: batches were loaded and not trained on.") : null,
-    rows.length ? dotChart("grid-chart", "time over the quickest cell's", said, rows) : null,
+    rows.length ? dotChart({ id: "grid-chart", label: "time over the quickest cell's", said, rows, least: 0 }) : null,
     table("Every cell, medians", ["cell", `${unit}#`, "samples/s#", "over the best#", "95 % interval#", "launches#", ...(published ? ["published#"] : []), "note"], cells),
     fresh.length ? table("The quickest cell against its neighbours, on fresh launches", ["against", "speedup#", "95 % interval#", "blocks#", "Holm p#", "verdict"], fresh) : null,
     sweep.notes.map((text) => element("p", { class: "soft" }, text))];
