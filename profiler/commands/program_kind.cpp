@@ -61,7 +61,8 @@ Program Script(Program program, std::string_view head) {
   words >> program.interpreter;
   std::string last = program.interpreter;
   if (fs::path(last).filename() == "env") words >> last;
-  program.kind = IsPython(last) ? ProgramKind::kPython : ProgramKind::kScript;
+  // A version manager's `python` is a shell script that becomes one.
+  program.kind = IsPython(last) || IsPython(program.path) ? ProgramKind::kPython : ProgramKind::kScript;
   return program;
 }
 
