@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/experiment.h"
-#include "profiler/commands/report_output.h"
-#include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
 
 namespace loopscope {
@@ -22,15 +18,10 @@ Result<int> AbCommand(const Options& options) {
   input.command_b = options.program;
   input.options = session.Experiment(kWarmup);
   input.journal = session.output() / "journal.jsonl";
-  Report report;
-  report.run = RunInfoOf(options.program, OwnEnvironment());
-  report.output_directory = session.output();
-  const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
-  const auto done = RunPairs(input, launch, session.Events(), report);
-  session.bar().Clear();
-  if (!done) return done.error();
-  const auto written = WriteReport(report, options, session.output());
-  if (!written) return written.error();
+  const auto report = session.Measure([&input](const Launcher& launcher, const ExperimentEvents& events, Report& out) {
+    return RunPairs(input, launcher, events, out);
+  });
+  if (!report) return report.error();
   return session.signals().interrupted() ? kInterrupted : 0;
 }
 

@@ -157,6 +157,9 @@ class Parser {
     app_.add_flag("--no-seed", options_.no_seed, "leave the programs' random generators alone");
     Last(app_.add_option("--prepare", options_.prepare, "shell command to run before each launch"), "CMD");
     app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in the folder of -o");
+    if (command_.id == "prove" || command_.id == "ab" || command_.id == "sweep") {
+      app_.add_flag("--reuse", options_.reuse, "keep this experiment; launches of an equal one that was kept count");
+    }
     app_.add_flag("--allow-writes", options_.allow_writes, "go on where launches cannot be kept from the real files");
     app_.add_flag("--keep", options_.keep, "keep every launch's captures and output");
   }
@@ -247,7 +250,9 @@ Result<void> Check(const Command& command, Options& options) {
     return Wrong(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
   if (options.resume && options.output.empty())
     return Wrong(command, "--resume needs the folder of the experiment", "name it with -o DIR");
-  if (const auto target = CheckTarget(options); !target) return target;
+  if (options.resume && options.reuse)
+    return Wrong(command, "--resume and --reuse at once",
+                 "--resume names the experiment, --reuse looks for an equal one");
   if (const auto target = CheckTarget(options); !target) return target;
   return CheckFiles(options);
 }

@@ -15,6 +15,7 @@
 #include "profiler/commands/process.h"
 #include "profiler/commands/program_kind.h"
 #include "profiler/commands/terminal.h"
+#include "profiler/commands/user_cache.h"
 #include "profiler/core/host.h"
 
 namespace loopscope {
@@ -73,13 +74,6 @@ std::uint64_t HashOfFiles(const std::vector<fs::path>& files) {
     }
   }
   return hash;
-}
-
-fs::path UserCache() {
-  for (const auto& [name, below] : {std::pair{"XDG_CACHE_HOME", ""}, std::pair{"HOME", ".cache"}}) {
-    if (const char* const folder = std::getenv(name); folder && *folder == '/') return fs::path(folder) / below;
-  }
-  return {};
 }
 
 std::string Compiler() {

@@ -8,7 +8,6 @@
 #include "profiler/commands/experiment.h"
 #include "profiler/commands/experiment_live.h"
 #include "profiler/commands/prove_target.h"
-#include "profiler/commands/report_output.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/host.h"
 
@@ -46,7 +45,7 @@ std::optional<Report> FinishedDiagnosis(const fs::path& folder) {
 
 Result<Report> Diagnosis(Session& session, const Options& options) {
   const fs::path folder = session.output() / "diagnosis";
-  if (options.resume) {
+  if (session.resumes()) {
     if (auto finished = FinishedDiagnosis(folder)) return std::move(*finished);
   }
   session.bar().Say("diagnosis: one launch under full tracing");
@@ -59,16 +58,16 @@ Result<Report> Diagnosis(Session& session, const Options& options) {
 }
 
 // Interrupted before the first launch of the experiment, there is only a diagnosis or less.
-Result<bool> Resumes(const Options& options, const fs::path& journal) {
+Result<bool> Resumes(const Session& session, const fs::path& journal) {
   std::error_code error;
-  if (!options.resume || fs::exists(journal, error)) return options.resume;
+  if (!session.resumes() || fs::exists(journal, error)) return session.resumes();
   if (fs::is_directory(journal.parent_path() / "diagnosis", error)) return false;
   return Error{"holds no experiment to resume", journal.parent_path(), "pass the interrupted run's folder with -o"};
 }
 
-Result<int> Finish(const Report& report, const Options& options, Session& session, int code) {
+Result<int> Finish(Report& report, Session& session, int code) {
   session.bar().Clear();
-  const auto written = WriteReport(report, options, session.output());
+  const auto written = session.Write(report);
   if (!written) return written.error();
   return code;
 }
@@ -89,7 +88,7 @@ Result<int> ProveCommand(const Options& options) {
   if (!opened) return opened.error();
   Session& session = **opened;
   const fs::path journal = session.output() / "journal.jsonl";
-  const Result<bool> resumes = Resumes(options, journal);
+  const Result<bool> resumes = Resumes(session, journal);
   if (!resumes) return resumes.error();
   auto report = Diagnosis(session, options);
   if (!report) return report.error();
@@ -99,7 +98,7 @@ Result<int> ProveCommand(const Options& options) {
   if (!candidates) return candidates.error();
   if (candidates->empty()) {
     session.bar().Say("nothing to try: no rule that fired has a treatment here");
-    return Finish(*report, options, session, 0);
+    return Finish(*report, session, 0);
   }
   ExperimentInput input;
   input.command = options.program;
@@ -118,14 +117,14 @@ Result<int> ProveCommand(const Options& options) {
   const auto done = experiment(input, launch, session.Events(), *report);
   const bool interrupted = session.signals().interrupted();
   if (!done) {
-    const auto finished = Finish(*report, options, session, 0);
+    const auto finished = Finish(*report, session, 0);
     return finished ? Result<int>(done.error()) : finished;
   }
   if (interrupted) {
     session.bar().Say(
         fmt::format("interrupted: go on with `loopscope prove --resume -o {} …`", session.output().native()));
   }
-  return Finish(*report, options, session, interrupted ? kInterrupted : 0);
+  return Finish(*report, session, interrupted ? kInterrupted : 0);
 }
 
 }  // namespace loopscope

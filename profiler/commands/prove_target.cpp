@@ -1,9 +1,5 @@
 #include "profiler/commands/prove_target.h"
 
-#include <fmt/format.h>
-
-#include "profiler/commands/report_output.h"
-#include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
 #include "profiler/commands/target_procedure.h"
 
@@ -25,15 +21,10 @@ Result<int> ProveToTarget(const Options& options, std::vector<Candidate> candida
   input.watch = {options.target.target, options.target.regex};
   input.limit_s = options.time_s;
   input.journal = session.output() / "journal.jsonl";
-  Report report;
-  report.run = RunInfoOf(options.program, OwnEnvironment());
-  report.output_directory = session.output();
-  const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
-  const auto done = RunToTarget(input, launch, session.Events(), report);
-  session.bar().Clear();
-  if (!done) return done.error();
-  const auto written = WriteReport(report, options, session.output());
-  if (!written) return written.error();
+  const auto report = session.Measure([&input](const Launcher& launcher, const ExperimentEvents& events, Report& out) {
+    return RunToTarget(input, launcher, events, out);
+  });
+  if (!report) return report.error();
   return session.signals().interrupted() ? kInterrupted : 0;
 }
 

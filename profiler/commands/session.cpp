@@ -11,6 +11,8 @@
 #include "profiler/commands/probe_paths.h"
 #include "profiler/commands/rank_inputs.h"
 #include "profiler/commands/rank_report.h"
+#include "profiler/commands/report_output.h"
+#include "profiler/commands/run_info.h"
 #include "profiler/commands/terminal.h"
 #include "profiler/commands/unreachable.h"
 #include "profiler/importers/importers.h"
@@ -129,6 +131,20 @@ Result<std::optional<Containment>> Session::Contain(const std::vector<Side>& sid
   return std::optional(containment);
 }
 
+void Session::LookForEqual(const std::vector<Side>& sides) {
+  std::vector<std::vector<std::string>> commands;
+  for (const Side& side : sides) commands.push_back(side.Resolved());
+  auto kept = KeptExperiment::Of(options_, commands, fs::read_symlink("/proc/self/exe"));
+  if (!kept) {
+    bar_.Say("nothing is reused: " + kept.error().what);
+    return;
+  }
+  kept_ = std::move(*kept);
+  reused_from_ = kept_->Take(output_).value_or("");
+  bar_.Say(reused_from_.empty() ? "nothing equal was kept: everything is measured, and kept"
+                                : fmt::format("an equal experiment was kept on {}: its launches count", reused_from_));
+}
+
 Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool trials) {
   auto probes = FindProbes(ExecutableFolder());
   if (!probes) return probes.error();
@@ -140,6 +156,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   auto scratch = Scratch::Make();
   if (!scratch) return scratch.error();
   std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
+  if (options.reuse) session->LookForEqual(*sides);
   for (const Side& side : *sides) OfferProbe(*probes, side.Resolved(), options.yes, session->signals_);
   LaunchSetup setup;
   setup.probes = std::move(*probes);
@@ -189,6 +206,29 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   return diagnosed;
 }
 
+Result<Report> Session::Measure(const Procedure& procedure) {
+  Report report;
+  report.run = RunInfoOf(options_.program, OwnEnvironment());
+  report.output_directory = output_;
+  const auto launch = [this](const LaunchSpec& spec) { return launcher_->Launch(spec); };
+  const auto done = procedure(launch, Events(), report);
+  bar_.Clear();
+  if (!done) return done.error();
+  if (const auto written = Write(report); !written) return written.error();
+  return report;
+}
+
+Result<void> Session::Write(Report& report) {
+  if (!reused_from_.empty()) {
+    report.quality.warnings.push_back(fmt::format(
+        "launches of an equal experiment of {} count here (--reuse); without it all are made anew", reused_from_));
+  }
+  if (kept_) {
+    if (const auto kept = kept_->Keep(output_); !kept) bar_.Say("the experiment is not kept: " + kept.error().what);
+  }
+  return WriteReport(report, options_, output_);
+}
+
 ExperimentEvents Session::Events() {
   ExperimentEvents events;
   events.plan = [this](const std::vector<std::string>& lines) {
@@ -212,7 +252,7 @@ ExperimentOptions Session::Experiment(int warmup) const {
   experiment.min_window_s = options_.min_window_s;
   experiment.alone = options_.alone;
   experiment.launch_timeout_s = options_.launch_timeout_s;
-  experiment.resume = options_.resume;
+  experiment.resume = resumes();
   return experiment;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "profiler/commands/experiment.h"
+#include "profiler/commands/kept_experiments.h"
 #include "profiler/commands/launcher.h"
 #include "profiler/commands/options.h"
 #include "profiler/commands/outcome.h"
@@ -25,6 +27,9 @@ class Session {
   ProgressBar& bar() { return bar_; }
   Signals& signals() { return signals_; }
 
+  // Whether finished launches are in output() already: --resume, or --reuse that found an equal experiment.
+  bool resumes() const { return options_.resume || !reused_from_.empty(); }
+
   struct Diagnosed {
     Report report;  // what is known even when the program failed
     Launched launched;
@@ -34,11 +39,23 @@ class Session {
   // launched or kept.
   Result<Diagnosed> Diagnose(const LaunchSpec& spec, const std::filesystem::path& folder);
 
+  // What an experiment runs by: launches, writes its rows into the report.
+  using Procedure =
+      std::function<Result<void>(const Launcher& launcher, const ExperimentEvents& events, Report& report)>;
+  // Runs `procedure` on a report of the program as it is started, and writes that report. Errors: those of `procedure`,
+  // a report that cannot be written (exit 2).
+  Result<Report> Measure(const Procedure& procedure);
+
+  // What is known of a report at its end, then its files. With --reuse the experiment is kept; if it cannot be, that is
+  // said and nothing more. Error (exit 2): a file cannot be written.
+  Result<void> Write(Report& report);
+
   ExperimentEvents Events();
   ExperimentOptions Experiment(int warmup) const;
 
  private:
   Session(const Options& options, std::filesystem::path output, Scratch scratch);
+  void LookForEqual(const std::vector<Side>& sides);
   Result<std::optional<Containment>> Contain(const std::vector<Side>& sides) const;
 
   const Options& options_;
@@ -46,6 +63,8 @@ class Session {
   Scratch scratch_;
   Signals signals_;
   ProgressBar bar_;
+  std::optional<KeptExperiment> kept_;  // with --reuse
+  std::string reused_from_;             // when it was kept
   std::unique_ptr<ProgramLauncher> launcher_;
 };
 

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/report_output.h"
-#include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
 #include "profiler/commands/sweep_grid.h"
 #include "profiler/commands/sweep_procedure.h"
@@ -27,21 +25,16 @@ Result<int> SweepCommand(const Options& options) {
   input.loader_only = options.loader_only;
   input.options = session.Experiment(kWarmup);
   input.journal = session.output() / "journal.jsonl";
-  Report report;
-  report.run = RunInfoOf(options.program, OwnEnvironment());
-  report.output_directory = session.output();
-  const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
-  const auto done = RunSweep(input, launch, session.Events(), report);
-  session.bar().Clear();
-  if (!done) return done.error();
-  const auto written = WriteReport(report, options, session.output());
-  if (!written) return written.error();
+  const auto report = session.Measure([&input](const Launcher& launcher, const ExperimentEvents& events, Report& out) {
+    return RunSweep(input, launcher, events, out);
+  });
+  if (!report) return report.error();
   if (session.signals().interrupted()) {
     session.bar().Say(
         fmt::format("interrupted: go on with `loopscope sweep --resume -o {} …`", session.output().native()));
     return kInconclusive;
   }
-  return report.sweep->best ? 0 : kInconclusive;
+  return report->sweep->best ? 0 : kInconclusive;
 }
 
 }  // namespace loopscope

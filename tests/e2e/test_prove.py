@@ -42,6 +42,20 @@ def test_resume_relaunches_nothing(loopscope, tiny_train):
     assert resumed["trials"] == report["trials"]
 
 
+def test_an_equal_experiment_is_reused(loopscope, tiny_train):
+    cache = {"XDG_CACHE_HOME": str(loopscope.folder / "cache")}
+    command = ["--reuse", "--only", "debug=off", "--blocks", "4", *SHORT, "--", *tiny_train, *ANOMALY]
+    first, report = loopscope.report("prove", "-o", "one", *command, env=cache)
+    assert first.code == 0 and "nothing equal was kept" in first.err, first.err
+    again, reused = loopscope.report("prove", "-o", "two", *command, env=cache)
+    assert again.code == 0 and "an equal experiment was kept on 20" in again.err, again.err
+    assert reused["trials"] == report["trials"] and reused["steps"] == report["steps"]
+    assert any("--reuse" in warning for warning in reused["quality"]["warnings"])
+    assert (loopscope.folder / "two/journal.jsonl").read_bytes() == (loopscope.folder / "one/journal.jsonl").read_bytes()
+    both = loopscope("prove", "--resume", "-o", "two", *command, env=cache)
+    assert both.code == 2 and "--resume and --reuse at once" in both.message()
+
+
 def test_a_folder_with_an_experiment_is_not_used_twice(loopscope, tiny_train):
     (loopscope.folder / "out").mkdir()
     (loopscope.folder / "out/journal.jsonl").write_text("{}\n")

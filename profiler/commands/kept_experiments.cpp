@@ -1,0 +1,128 @@
+#include "profiler/commands/kept_experiments.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+#include "profiler/commands/containment.h"
+#include "profiler/commands/counter_file.h"
+#include "profiler/commands/journal.h"
+#include "profiler/commands/program_files.h"
+#include "profiler/commands/run_info.h"
+#include "profiler/commands/user_cache.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostKept = 32;
+constexpr char kQuestionName[] = "question.txt", kJournalName[] = "journal.jsonl", kDiagnosisName[] = "diagnosis";
+
+// All that changes what is launched, or how it is judged.
+std::string SettingsText(const Options& o) {
+  return fmt::format(
+      "{} quick={} only={} skip={} target={} regex={} time={} alone={} blocks={} budget={} margin={} window={} "
+      "warmup={} "
+      "steps={} timeout={} seed={} no-seed={} loader-only={} grid={} prepare={} against-dir={} against-env={}",
+      o.command, o.quick, fmt::join(o.selection.only, ","), fmt::join(o.selection.skip, ","), o.target.text,
+      o.target.regex, o.time_s, o.alone, o.blocks, o.budget_s, o.margin, o.min_window_s, o.warmup.value_or(-1),
+      o.steps.value_or(-1), o.launch_timeout_s, o.seed, o.no_seed, o.loader_only,
+      o.command == "sweep" ? fmt::format("{}", fmt::join(o.inputs, " ")) : "", o.prepare, o.against_dir.native(),
+      fmt::join(o.against_env, ","));
+}
+
+std::string MachineText(const RunInfo& info) {
+  const Fingerprint machine = FingerprintOf(info);
+  return fmt::format("{}, {} cores, GPUs {}, driver {}, kernel {}", machine.cpu, machine.cores,
+                     fmt::join(machine.gpus, ", "), machine.driver, info.versions.at("kernel"));
+}
+
+std::string TextOf(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void RemoveOldest(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> kept;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    kept.emplace_back(fs::last_write_time(entry.path(), error), entry.path());
+  }
+  std::ranges::sort(kept, std::greater());
+  for (std::size_t i = kMostKept; i < kept.size(); ++i) RemoveTree(kept[i].second);
+}
+
+Result<void> CopyExperiment(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (const char* const name : {kDiagnosisName, kJournalName}) {
+    if (!fs::exists(from / name, error)) continue;
+    fs::copy(from / name, to / name, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    if (error) return Error{error.message(), (to / name).native(), "make room there, or leave --reuse out"};
+  }
+  return {};
+}
+
+}  // namespace
+
+KeptExperiment::KeptExperiment(fs::path folder, std::string question)
+    : folder_(std::move(folder)), question_(std::move(question)) {}
+
+Result<KeptExperiment> KeptExperiment::Of(const Options& options, const std::vector<std::vector<std::string>>& commands,
+                                          const fs::path& executable) {
+  const fs::path cache = UserCache();
+  if (cache.empty()) return Error{"there is no cache to keep experiments in", "", "set HOME or XDG_CACHE_HOME"};
+  const fs::path here = fs::current_path();
+  const RunInfo info = RunInfoOf(options.program, OwnEnvironment());
+  std::string question = fmt::format("{}\nmachine {}\nfolder {}\nenvironment {}\n", SettingsText(options),
+                                     MachineText(info), here.native(), fmt::join(info.environment, ", "));
+  std::vector<std::vector<std::string>> all = commands;
+  all.push_back({executable});
+  for (const std::vector<std::string>& command : all) {
+    const auto files = ProgramFiles(command, here);
+    if (!files) return files.error();
+    question += fmt::format("command {}\n{}", fmt::join(command, "\x1f"), *files);
+  }
+  return KeptExperiment(cache / "loopscope" / "experiments" / fmt::format("{:016x}", JournalHash(question)), question);
+}
+
+std::optional<std::string> KeptExperiment::Take(const fs::path& output) const {
+  std::error_code error;
+  if (!fs::exists(folder_ / kJournalName, error) || TextOf(folder_ / kQuestionName) != question_) return std::nullopt;
+  const auto kept = fs::last_write_time(folder_ / kQuestionName, error);
+  if (error || !CopyExperiment(folder_, output)) {
+    RemoveTree(output / kDiagnosisName);
+    fs::remove(output / kJournalName, error);
+    return std::nullopt;
+  }
+  const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::file_clock::to_sys(kept));
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
+}
+
+Result<void> KeptExperiment::Keep(const fs::path& output) const {
+  std::error_code error;
+  if (!fs::exists(output / kJournalName, error)) return {};
+  // Made beside it and moved at once: two that end together leave a whole one.
+  const fs::path fresh = folder_.native() + fmt::format(".{}", getpid());
+  fs::create_directories(fresh, error);
+  if (error) return Error{error.message(), fresh.native(), "make the cache writable, or set XDG_CACHE_HOME"};
+  const auto copied = CopyExperiment(output, fresh);
+  if (copied) {
+    std::ofstream(fresh / kQuestionName, std::ios::binary) << question_;
+    RemoveTree(folder_);
+    fs::rename(fresh, folder_, error);
+  }
+  RemoveTree(fresh);
+  RemoveOldest(folder_.parent_path());
+  return copied;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,34 @@
+// Experiments kept in the user's cache, so that the same question about the same program on the same machine is
+// answered by what was measured, and an interrupted one goes on, whatever folder it wrote to: --reuse.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/commands/options.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+class KeptExperiment {
+ public:
+  // What `options` ask of their programs, here and now: command, treatments, settings, the recorded part of the
+  // environment, machine and the programs' files. Error: there is no cache, or files cannot be told apart.
+  static Result<KeptExperiment> Of(const Options& options, const std::vector<std::vector<std::string>>& commands,
+                                   const std::filesystem::path& executable);
+
+  // Copies what is kept into `output`, which holds no experiment yet: diagnosis and finished launches. Returns when it
+  // was kept, "2026-11-22 07:05"; nullopt where nothing equal is kept.
+  std::optional<std::string> Take(const std::filesystem::path& output) const;
+  // Keeps what `output` holds instead of what was kept; the oldest experiments make room. Error: it cannot be written.
+  Result<void> Keep(const std::filesystem::path& output) const;
+
+ private:
+  KeptExperiment(std::filesystem::path folder, std::string question);
+  std::filesystem::path folder_;
+  std::string question_;  // in full: hashes may collide
+};
+
+}  // namespace loopscope
