@@ -78,6 +78,10 @@ std::vector<std::string> Gpus() {
   for (const auto& gpu : fs::directory_iterator("/proc/driver/nvidia/gpus", ignored)) {
     gpus.push_back(Field(ReadAll(gpu.path() / "information"), "Model"));
   }
+  if (!gpus.empty()) return gpus;
+  // Containers may show the devices without the driver's files.
+  const auto next = [&] { return "/dev/nvidia" + std::to_string(gpus.size()); };
+  while (fs::exists(next(), ignored)) gpus.emplace_back("an NVIDIA GPU");
   return gpus;
 }
 

@@ -208,6 +208,16 @@ void AddRunInfo(const fs::path& folder, Trace& trace) {
   }
 }
 
+// What devices call themselves stands over what the launcher saw of them: containers hide their driver's files.
+void AddGpuNames(Trace& trace) {
+  std::vector<std::string> names;
+  for (const Device& device : trace.devices) {
+    if (!device.name.empty()) names.push_back(device.name);
+  }
+  std::vector<std::string>& known = trace.run.gpus;
+  if (!names.empty() && std::find(known.begin(), known.end(), names.front()) == known.end()) known = std::move(names);
+}
+
 // What a rank says of itself stands over what the launcher of all of them knew.
 void AddRank(Trace& trace) {
   const auto number = [&](const char* fact, int& into) {
@@ -262,6 +272,7 @@ Result<Trace> ReadCapture(const Input& input) {
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
   std::error_code error;
   AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);
+  AddGpuNames(trace);
   AddRank(trace);
   const auto torch = trace.facts.find("torch.version");
   if (torch != trace.facts.end()) trace.run.versions.try_emplace("torch", torch->second);

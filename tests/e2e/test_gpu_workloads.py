@@ -128,6 +128,8 @@ def test_recorded_passes_help_where_launches_are_the_limit(diagnose):
     recorded = diagnose("only:launch-bound", "cuda_graphs=on")
     assert recorded["steps"]["mean_ms"] < 0.8 * plain["steps"]["mean_ms"]
     assert recorded["gpu"]["busy_pct"] > plain["gpu"]["busy_pct"]
+    assert any("CUDA graphs were recorded as a whole" in line for line in recorded["quality"]["warnings"])
+    assert {row["id"]: row["verdict"] for row in recorded["rules"]}["layout-conversion"] == "cannot-tell"
 
 
 @pytest.mark.parametrize("amp", ["bf16", "fp16"])

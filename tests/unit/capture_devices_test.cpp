@@ -77,6 +77,7 @@ TEST_F(CaptureDevices, KernelsCopiesAndCollectives) {
   const Trace trace = Read();
   ASSERT_THAT(trace.devices, SizeIs(1));
   EXPECT_EQ(trace.devices[0].name, "NVIDIA H200");
+  EXPECT_THAT(trace.run.gpus, ElementsAre("NVIDIA H200")) << "where the launcher saw none";
   EXPECT_EQ(trace.devices[0].ordinal, 1u);
   const auto& events = trace.devices[0].events;
   ASSERT_THAT(events, SizeIs(4));
