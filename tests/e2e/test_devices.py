@@ -93,6 +93,16 @@ def test_without_a_driver_nothing_is_said_of_it(loopscope, tmp_path):
     assert report["gpu"] is None and report["steps"]["measured"] > 20
 
 
+def test_another_tool_keeps_its_place(loopscope, tmp_path):
+    body = ASKS.replace("print(torch.cuda.is_available())", "import os; print(os.environ['CUDA_INJECTION64_PATH'])")
+    (tmp_path / "train.py").write_text(body)
+    words = ["run", "--steps", "0", "--", sys.executable, tmp_path / "train.py"]
+    done, report = loopscope.report(*words, env={"CUDA_INJECTION64_PATH": "/other/tool.so"})
+    assert "/other/tool.so" in done.out.split()
+    said = "what a GPU does is not recorded: CUDA_INJECTION64_PATH is set to /other/tool.so already"
+    assert said in report["quality"]["warnings"]
+
+
 @pytest.mark.parametrize("rule", GPU_RULES)
 def test_flaws_of_gpus_ask_for_one(rule):
     done = launch("--preset", f"only:{rule}")
