@@ -2,7 +2,9 @@
 // fit takes the writer's longer way (Append).
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -33,19 +35,24 @@ inline void PrefetchForWrite(const unsigned char* line) noexcept {
 #endif
 }
 
-// Writes records of `kBytes` bytes (a multiple of 8) where they fit at once; returns false where not.
-template <std::uint32_t kBytes>
-inline bool AppendAtOnce(Window& window, const std::atomic<std::uint32_t>& generation, const void* records) noexcept {
-  static_assert(kBytes % 8 == 0);
+// Writes records, given as words, where they fit at once; returns false where not.
+template <std::size_t count>
+[[gnu::always_inline]] inline bool AppendAtOnce(Window& window, const std::atomic<std::uint32_t>& generation,
+                                                const std::array<std::uint64_t, count>& words) noexcept {
+  constexpr std::uint32_t kBytes = count * 8;
   if (window.busy || window.used + kBytes > window.fast_end ||
       window.generation != generation.load(std::memory_order_relaxed)) {
     return false;
   }
   window.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::memcpy(window.records + window.used, records, kBytes);
+  unsigned char* to = window.records + window.used;
+  for (const std::uint64_t word : words) {
+    std::memcpy(to, &word, sizeof word);  // a word at a time, never through a copy on the stack
+    to += sizeof word;
+  }
   window.used += kBytes;
-  PrefetchForWrite(window.records + window.used + kPrefetchBytes);
+  PrefetchForWrite(to + kPrefetchBytes);
   std::atomic_ref<std::uint32_t>(window.header->used).store(window.used, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   window.busy = false;

@@ -9,6 +9,7 @@
 #include "probes/preload/ending.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/op_calls.h"
 
 namespace loopscope::loop {
 namespace {
@@ -77,6 +78,8 @@ const ProbeApi* Api() noexcept {
       .set_device_hooks = SetDeviceHooks,
       .live_state = [](const char* key) { return live::State(key); },
       .live_acted = [](const char* key) { live::Acted(key); },
+      .real_op_calls = RealOpCalls,
+      .set_op_calls = SetOpCalls,
   };
   return Active() ? &api : nullptr;
 }

@@ -1,15 +1,12 @@
 // Functions of LibTorch and libstdc++ that are called through this library first: by mangled name, without a torch
 // header. Classes pass by address (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial
 // arguments are passed by address), so that their layout stays unknown here, but for the samplers' results.
-#include <dlfcn.h>
-#include <link.h>
-
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "probes/capture/writer.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/real_function.h"
 
 #define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
 
@@ -17,29 +14,6 @@ namespace loopscope {
 namespace {
 
 using capture::NowNs;
-
-// The library of which a loaded module's path contains `name`, e.g. one that was opened outside the global scope.
-void* LoadedLibrary(const char* name) noexcept {
-  struct Search {
-    const char* name;
-    void* handle;
-  } search{name, nullptr};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* into) {
-        auto& wanted = *static_cast<Search*>(into);
-        if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, wanted.name) == nullptr) return 0;
-        wanted.handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-        return wanted.handle != nullptr ? 1 : 0;
-      },
-      &search);
-  return search.handle;
-}
-
-void* FindReal(const char* symbol) noexcept {
-  if (void* next = dlsym(RTLD_NEXT, symbol)) return next;
-  void* torch = LoadedLibrary("libtorch_cpu.so");
-  return torch != nullptr ? dlsym(torch, symbol) : nullptr;
-}
 
 // Closes what a forwarder opened, also when the real function throws.
 template <class Close>
@@ -105,11 +79,11 @@ using Reset = void(void* self, std::uint64_t size, std::uint64_t has_size);
 }  // namespace
 }  // namespace loopscope
 
-#define LOOPSCOPE_STEP(Class, mangled)                                                    \
-  extern "C" LOOPSCOPE_EXPORT void* Class##Step(void*, void*, void*) asm(mangled);        \
-  void* Class##Step(void* result, void* self, void* closure) {                            \
-    static auto* real = reinterpret_cast<loopscope::Step*>(loopscope::FindReal(mangled)); \
-    return loopscope::ForwardStep(real, #Class, result, self, closure);                   \
+#define LOOPSCOPE_STEP(Class, mangled)                                                        \
+  extern "C" LOOPSCOPE_EXPORT void* Class##Step(void*, void*, void*) asm(mangled);            \
+  void* Class##Step(void* result, void* self, void* closure) {                                \
+    static auto* real = reinterpret_cast<loopscope::Step*>(loopscope::RealFunction(mangled)); \
+    return loopscope::ForwardStep(real, #Class, result, self, closure);                       \
   }
 
 LOOPSCOPE_STEP(SGD, "_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE")
@@ -122,12 +96,12 @@ LOOPSCOPE_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEv
 #define LOOPSCOPE_SAMPLER(Class, Result, next_mangled, reset_mangled)                                    \
   extern "C" LOOPSCOPE_EXPORT void* Class##Next(void*, void*, std::size_t) asm(next_mangled);            \
   void* Class##Next(void* result, void* self, std::size_t batch_size) {                                  \
-    static auto* real = reinterpret_cast<loopscope::Next*>(loopscope::FindReal(next_mangled));           \
+    static auto* real = reinterpret_cast<loopscope::Next*>(loopscope::RealFunction(next_mangled));       \
     return loopscope::ForwardNext<loopscope::Result>(real, #Class, result, self, batch_size);            \
   }                                                                                                      \
   extern "C" LOOPSCOPE_EXPORT void Class##Reset(void*, std::uint64_t, std::uint64_t) asm(reset_mangled); \
   void Class##Reset(void* self, std::uint64_t size, std::uint64_t has_size) {                            \
-    static auto* real = reinterpret_cast<loopscope::Reset*>(loopscope::FindReal(reset_mangled));         \
+    static auto* real = reinterpret_cast<loopscope::Reset*>(loopscope::RealFunction(reset_mangled));     \
     real(self, size, has_size);                                                                          \
     loopscope::loop::SamplerReset(self);                                                                 \
   }
@@ -147,7 +121,7 @@ LOOPSCOPE_SAMPLER(DistributedSequentialSampler, IndicesResult,
 #define LOOPSCOPE_ZERO_GRAD "_ZN5torch5optim9Optimizer9zero_gradEb"
 extern "C" LOOPSCOPE_EXPORT void OptimizerZeroGrad(void*, bool) asm(LOOPSCOPE_ZERO_GRAD);
 void OptimizerZeroGrad(void* self, bool set_to_none) {
-  static auto* real = reinterpret_cast<void (*)(void*, bool)>(loopscope::FindReal(LOOPSCOPE_ZERO_GRAD));
+  static auto* real = reinterpret_cast<void (*)(void*, bool)>(loopscope::RealFunction(LOOPSCOPE_ZERO_GRAD));
   if (!loopscope::loop::Active()) return real(self, set_to_none);
   const std::uint64_t begin_ns = loopscope::capture::NowNs();
   loopscope::loop::ZeroGradBegins();
@@ -162,7 +136,7 @@ extern "C" LOOPSCOPE_EXPORT void AutogradBackward(const void*, const void*, std:
 void AutogradBackward(const void* roots, const void* gradients, std::uint64_t retain_graph, bool create_graph,
                       const void* inputs) {
   using Backward = void(const void*, const void*, std::uint64_t, bool, const void*);
-  static auto* real = reinterpret_cast<Backward*>(loopscope::FindReal(LOOPSCOPE_BACKWARD));
+  static auto* real = reinterpret_cast<Backward*>(loopscope::RealFunction(LOOPSCOPE_BACKWARD));
   if (!loopscope::loop::Active()) return real(roots, gradients, retain_graph, create_graph, inputs);
   const std::uint64_t begin_ns = loopscope::capture::NowNs();
   loopscope::loop::BackwardBegins(roots);
@@ -176,7 +150,7 @@ void AutogradBackward(const void* roots, const void* gradients, std::uint64_t re
 extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(void*, void*) asm(LOOPSCOPE_WAIT);
 void ConditionVariableWait(void* self, void* held) {
   constexpr std::uint64_t kWorthTellingNs = 20'000;
-  static auto* real = reinterpret_cast<void (*)(void*, void*)>(loopscope::FindReal(LOOPSCOPE_WAIT));
+  static auto* real = reinterpret_cast<void (*)(void*, void*)>(loopscope::RealFunction(LOOPSCOPE_WAIT));
   if (!loopscope::loop::Tracing()) return real(self, held);
   const std::uint64_t begin_ns = loopscope::capture::NowNs();
   real(self, held);

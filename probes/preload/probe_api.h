@@ -46,7 +46,19 @@ struct DeviceMemoryHooks {
   void (*finish)();      // write peaks and counts
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 1;
+// Functions of LibTorch that every op passes through. Classes pass by address (x86-64 System V ABI: a non-trivial
+// result's address comes first).
+struct OpCalls {
+  using Callbacks = void*(void* result, std::uint8_t scope);
+  using Run = void(void* function, const void* schema, std::uint16_t key, std::uint64_t keys);
+  using End = void(void* function);
+  Callbacks* callbacks;               // at::StepCallbacks at::getStepCallbacks(RecordScope)
+  Callbacks* callbacks_unless_empty;  // std::optional<at::StepCallbacks> at::getStepCallbacksUnlessEmpty(RecordScope)
+  Run* run;  // c10::Dispatcher::runRecordFunction(RecordFunction&, const FunctionSchema&, DispatchKey, DispatchKeySet)
+  End* end;  // at::RecordFunction::end()
+};
+
+inline constexpr std::uint32_t kProbeApiVersion = 2;
 
 struct ProbeApi {
   std::uint32_t version;
@@ -69,6 +81,8 @@ struct ProbeApi {
   void (*set_device_hooks)(const DeviceHooks* hooks);
   int (*live_state)(const char* key);   // preload/live.h, State
   void (*live_acted)(const char* key);  // …, Acted
+  const OpCalls* (*real_op_calls)();    // preload/op_calls.h
+  void (*set_op_calls)(const OpCalls& calls);
 };
 
 }  // namespace loopscope

@@ -13,10 +13,10 @@
 #include "probes/environment.h"
 #include "probes/torch/api.h"
 #include "probes/torch/applier.h"
+#include "probes/torch/callbacks.h"
 #include "probes/torch/device_memory.h"
 #include "probes/torch/has_cuda.h"
 #include "probes/torch/losses.h"
-#include "probes/torch/ops.h"
 #include "probes/torch/optimizer.h"
 #include "probes/wire.h"
 
@@ -136,6 +136,7 @@ extern "C" __attribute__((visibility("default"))) const char* loopscope_torch_at
   using namespace loopscope;
   static std::string reason;
   if (offered == nullptr || offered->version != kProbeApiVersion) return "it belongs to another loopscope";
+  if (api != nullptr) return reason.empty() ? nullptr : reason.c_str();  // opened late, the library attaches at once
   api = offered;
   try {
     reason = VersionMismatch();

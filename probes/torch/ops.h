@@ -1,16 +1,20 @@
-// Every op of every thread, through at::RecordFunction.
+// Records ops: what is called when one begins and when it ends.
 #pragma once
 
-#include "probes/preload/probe_api.h"
+#include <ATen/core/function_schema.h>
+#include <ATen/record_function.h>
+#include <c10/core/DispatchKeySet.h>
+
+#include <memory>
 
 namespace loopscope {
 
-// Registers the callbacks, once and for good; whether they record is up to ProbeApi::gate.
-void RecordOps();
+// The callbacks of at::RecordFunction.
+std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function);
+void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
 
-// Switches on what costs much, where it is looked at: ops' inputs in the detail window and, for hashes of shapes, in
-// one step of several; what autograd's nodes call ("ConvolutionBackward0") in the detail window. To be called between
-// ops.
-void ChooseCallbacks(Moment moment);
+// In place of OnStart, for an op that LibTorch has told nothing of yet but what it dispatches: `function` runs no
+// callbacks. Returns whether the op is recorded; OnEnd then ends it.
+bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys);
 
 }  // namespace loopscope

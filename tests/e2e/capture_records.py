@@ -9,10 +9,11 @@ RANGES = {0: "user", 1: "loader", 2: "backward", 3: "optimizer", 4: "zero_grad",
 
 class Capture:
     """marks: (kind, name, value, time_ns) and ranges: (category, name, value, start_ns, duration_ns, stack) in time's
-    order; ops: names; applied: (key, where, old, now, flags); facts: dict; stacks: id -> ["path:line:function"]."""
+    order; ops: names; op_states: (name, sequence, shape hash, forward thread, flags) of them; applied: (key, where, old, now, flags); facts: dict; stacks: id -> ["path:line:function"]."""
 
     def __init__(self, path):
         self.marks, self.ranges, self.ops, self.applied, self.facts, self.stacks = [], [], [], [], {}, {}
+        self.op_states = []
         self._strings = {0: ""}
         with open(path, "rb") as file:
             data = file.read()
@@ -31,7 +32,9 @@ class Capture:
     def _add(self, kind, sub, body):
         text = self._strings.get
         if kind == 2:
-            self.ops.append(text(struct.unpack_from("<I", body, 4)[0]))
+            name, sequence, shapes, forward_thread, flags = struct.unpack_from("<I12xIIHH", body, 4)
+            self.ops.append(text(name))
+            self.op_states.append((text(name), sequence, shapes, forward_thread, flags))
         elif kind == 4:
             name, start, duration, value, stack = struct.unpack_from("<IQQQI", body, 4)
             self.ranges.append((RANGES.get(sub, sub), text(name), value, start, duration, stack))

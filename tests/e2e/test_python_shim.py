@@ -335,6 +335,20 @@ def test_a_loader_with_an_iterator_of_its_own(launch):
     assert len(capture.of("step")) > 10
 
 
+def test_ops_are_recorded_alike_with_and_without_preloading(launch):
+    """Preloaded, the probe stands in LibTorch's own calls; else it is a callback, as it is beside torch.profiler."""
+    body = "main(epochs=1)\nwith torch.profiler.profile():\n    main(epochs=1)\nmain(epochs=1)"
+    direct, called = (
+        launch(body, mode="trace", warmup=2, steps=0, detail=3, seed=1, environment=environment)
+        for environment in ({}, {"LD_PRELOAD": ""})
+    )
+    for done, _ in (direct, called):
+        assert done.returncode == 0 and "training goes on unobserved" not in done.stderr, done.stderr
+    [[one], [other]] = direct[1], called[1]
+    assert len(one.op_states) > 2000 and one.op_states == other.op_states
+    assert any(flags & 64 for *_, flags in one.op_states) and any(shapes for _, _, shapes, *_ in one.op_states)
+
+
 def probes_for_another_torch(folder):
     """The probes, as if they had been built for a torch that is not there."""
     probes = folder / "probes"

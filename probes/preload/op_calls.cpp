@@ -1,0 +1,91 @@
+#include "probes/preload/op_calls.h"
+
+#include <atomic>
+
+#include "probes/preload/real_function.h"
+
+#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
+#define LOOPSCOPE_CALLBACKS "_ZN2at16getStepCallbacksENS_11RecordScopeE"
+#define LOOPSCOPE_CALLBACKS_UNLESS_EMPTY "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
+#define LOOPSCOPE_RUN                                                                                            \
+  "_ZN3c1010Dispatcher17runRecordFunctionERN2at14RecordFunctionESt17reference_wrapperIKNS_14FunctionSchemaEENS_" \
+  "11DispatchKeyENS_14DispatchKeySetE"
+#define LOOPSCOPE_END "_ZN2at14RecordFunction3endEv"
+
+namespace loopscope {
+namespace {
+
+template <class Function>
+void Resolve(Function*& function, const char* symbol) noexcept {
+  function = reinterpret_cast<Function*>(RealFunction(symbol));
+}
+
+const OpCalls& Real() noexcept {
+  static const OpCalls real = [] {
+    OpCalls found{};
+    Resolve(found.callbacks, LOOPSCOPE_CALLBACKS);
+    Resolve(found.callbacks_unless_empty, LOOPSCOPE_CALLBACKS_UNLESS_EMPTY);
+    Resolve(found.run, LOOPSCOPE_RUN);
+    Resolve(found.end, LOOPSCOPE_END);
+    return found;
+  }();
+  return real;
+}
+
+void* RealCallbacks(void* result, std::uint8_t scope) {
+  return Real().callbacks(result, scope);
+}
+void* RealCallbacksUnlessEmpty(void* result, std::uint8_t scope) {
+  return Real().callbacks_unless_empty(result, scope);
+}
+void RealRun(void* function, const void* schema, std::uint16_t key, std::uint64_t keys) {
+  Real().run(function, schema, key, keys);
+}
+void RealEnd(void* function) {
+  Real().end(function);
+}
+
+// Where calls go.
+struct Targets {
+  std::atomic<OpCalls::Callbacks*> callbacks{RealCallbacks}, callbacks_unless_empty{RealCallbacksUnlessEmpty};
+  std::atomic<OpCalls::Run*> run{RealRun};
+  std::atomic<OpCalls::End*> end{RealEnd};
+};
+constinit Targets targets;
+
+}  // namespace
+
+const OpCalls* RealOpCalls() noexcept {
+  return &Real();
+}
+
+void SetOpCalls(const OpCalls& calls) noexcept {
+  targets.callbacks.store(calls.callbacks, std::memory_order_relaxed);
+  targets.callbacks_unless_empty.store(calls.callbacks_unless_empty, std::memory_order_relaxed);
+  targets.run.store(calls.run, std::memory_order_relaxed);
+  targets.end.store(calls.end, std::memory_order_relaxed);
+}
+
+}  // namespace loopscope
+
+using loopscope::targets;
+
+extern "C" LOOPSCOPE_EXPORT void* StepCallbacks(void*, std::uint8_t) asm(LOOPSCOPE_CALLBACKS);
+void* StepCallbacks(void* result, std::uint8_t scope) {
+  return targets.callbacks.load(std::memory_order_relaxed)(result, scope);
+}
+
+extern "C" LOOPSCOPE_EXPORT void* StepCallbacksUnlessEmpty(void*, std::uint8_t) asm(LOOPSCOPE_CALLBACKS_UNLESS_EMPTY);
+void* StepCallbacksUnlessEmpty(void* result, std::uint8_t scope) {
+  return targets.callbacks_unless_empty.load(std::memory_order_relaxed)(result, scope);
+}
+
+extern "C" LOOPSCOPE_EXPORT void RunRecordFunction(void*, const void*, std::uint16_t, std::uint64_t) asm(LOOPSCOPE_RUN);
+void RunRecordFunction(void* function, const void* schema, std::uint16_t key, std::uint64_t keys) {
+  targets.run.load(std::memory_order_relaxed)(function, schema, key, keys);
+}
+
+extern "C" LOOPSCOPE_EXPORT void RecordFunctionEnd(void*) asm(LOOPSCOPE_END);
+void RecordFunctionEnd(void* function) {
+  targets.end.load(std::memory_order_relaxed)(function);
+}

@@ -1,0 +1,66 @@
+#include "probes/torch/callbacks.h"
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <initializer_list>
+#include <optional>
+
+#include "probes/torch/api.h"
+#include "probes/torch/direct_ops.h"
+#include "probes/torch/open_ops.h"
+#include "probes/torch/ops.h"
+
+namespace loopscope {
+namespace {
+
+// Of so many steps one has shapes: handing inputs over costs every op more than all else that is recorded of it.
+constexpr std::uint32_t kShapesInterval = 32;
+
+// A callback that is switched on and off between ops.
+class Switch {
+ public:
+  explicit Switch(at::CallbackHandle callback) : callback_(callback) {}
+  void Set(bool on) {
+    if (on_.exchange(on) == on) return;
+    on ? at::reenableCallback(callback_) : at::disableCallback(callback_);
+  }
+
+ private:
+  at::CallbackHandle callback_;
+  std::atomic<bool> on_{true};
+};
+
+Switch* inputs = nullptr;    // has ops bring their inputs along
+Switch* backward = nullptr;  // records what autograd's nodes call
+
+bool ShapesAreDue(bool step_ended) {
+  static std::atomic<std::uint32_t> steps{0};
+  if (step_ended) steps.fetch_add(1, std::memory_order_relaxed);
+  return steps.load(std::memory_order_relaxed) % kShapesInterval == 0 && ShapesSeen();
+}
+
+}  // namespace
+
+void RecordOps() {
+  using at::RecordScope;
+  const auto add = [](at::RecordFunctionCallback callback, std::initializer_list<RecordScope> scopes) {
+    return at::addGlobalCallback(callback.scopes(scopes));
+  };
+  const auto nothing = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; };
+  if (!RecordOpsDirectly()) {
+    add(at::RecordFunctionCallback(OnStart, OnEnd), {RecordScope::FUNCTION, RecordScope::USER_SCOPE});
+  }
+  at::RecordFunctionCallback nodes(OnStart, OnEnd), asking(nothing);
+  backward = new Switch(add(nodes.needsInputs(true), {RecordScope::BACKWARD_FUNCTION}));
+  inputs = new Switch(add(asking.needsInputs(true), {RecordScope::FUNCTION}));
+}
+
+void ChooseCallbacks(Moment moment) {
+  const bool detail = (api->gate->load(std::memory_order_relaxed) & kGateDetail) != 0;
+  const bool shapes = ShapesAreDue(moment == Moment::kStepEnd);
+  backward->Set(detail);
+  inputs->Set(detail || shapes);
+}
+
+}  // namespace loopscope

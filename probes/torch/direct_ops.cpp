@@ -1,0 +1,95 @@
+#include "probes/torch/direct_ops.h"
+
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "probes/torch/api.h"
+#include "probes/torch/open_ops.h"
+#include "probes/torch/ops.h"
+
+namespace loopscope {
+namespace {
+
+using at::RecordScope;
+
+constexpr at::StepCallbacks::StartEndPair kOurs{OnStart, OnEnd};
+OpCalls real{};
+
+// The same function under its typed or its untyped signature: both pass their arguments alike.
+template <class To, class From>
+To* As(From* function) {
+  return reinterpret_cast<To*>(reinterpret_cast<void (*)()>(function));
+}
+
+// This thread's state, where it records what is called in this scope.
+OpenOps* Records(RecordScope scope) {
+  if (scope != RecordScope::FUNCTION && scope != RecordScope::USER_SCOPE) return nullptr;
+  if ((api->gate->load(std::memory_order_relaxed) & kGateOps) == 0) return nullptr;
+  OpenOps* open = MyOpenOps();
+  return open != nullptr && open->enabled ? open : nullptr;
+}
+
+at::StepCallbacks Callbacks(RecordScope scope) {
+  at::StepCallbacks callbacks = As<at::StepCallbacks(RecordScope)>(real.callbacks)(scope);
+  if (Records(scope) != nullptr) callbacks.callbacks_.push_back(kOurs);
+  return callbacks;
+}
+
+// Asked by the dispatcher for every op.
+std::optional<at::StepCallbacks> CallbacksUnlessEmpty(RecordScope scope) {
+  using UnlessEmpty = std::optional<at::StepCallbacks>(RecordScope);
+  std::optional<at::StepCallbacks> callbacks = As<UnlessEmpty>(real.callbacks_unless_empty)(scope);
+  const OpenOps* open = Records(scope);
+  if (open == nullptr) return callbacks;
+  const bool alone = !callbacks.has_value();
+  if (alone) callbacks.emplace(open->thread_id, scope);
+  // Ours stays out where it is alone: Run and End, which every op calls, do its work.
+  if (!alone || scope != RecordScope::FUNCTION) callbacks->callbacks_.push_back(kOurs);
+  return callbacks;
+}
+
+void Run(at::RecordFunction* function, const c10::FunctionSchema* schema, std::uint16_t key, std::uint64_t keys) {
+  const c10::DispatchKeySet key_set(c10::DispatchKeySet::RAW, keys);
+  if (!function->isActive() && BeginDirectly(*function, *schema, key_set)) return;
+  real.run(function, schema, key, keys);
+}
+
+void End(at::RecordFunction* function) {
+  if (function->isActive()) return real.end(function);
+  OnEnd(*function, nullptr);
+}
+
+bool asked = false, ended = false;  // by LibTorch, in the trial
+
+void SetTrial() {
+  OpCalls trial = real;
+  trial.callbacks = [](void* result, std::uint8_t scope) {
+    asked = true;
+    return real.callbacks(result, scope);
+  };
+  trial.end = [](void* function) {
+    ended = true;
+    real.end(function);
+  };
+  api->set_op_calls(trial);
+}
+
+}  // namespace
+
+bool RecordOpsDirectly() {
+  real = *api->real_op_calls();
+  if (!real.callbacks || !real.callbacks_unless_empty || !real.run || !real.end) return false;
+  SetTrial();
+  { const at::RecordFunction trial(RecordScope::USER_SCOPE); }
+  OpCalls calls = real;
+  if (asked && ended) {
+    calls = {As<OpCalls::Callbacks>(Callbacks), As<OpCalls::Callbacks>(CallbacksUnlessEmpty), As<OpCalls::Run>(Run),
+             As<OpCalls::End>(End)};
+  }
+  api->set_op_calls(calls);
+  return asked && ended;
+}
+
+}  // namespace loopscope

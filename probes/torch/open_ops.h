@@ -1,0 +1,88 @@
+// The ops that a thread has open, and what it knows for recording them.
+#pragma once
+
+#include <ATen/record_function.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "probes/capture/thread_clock.h"
+#include "probes/capture/window.h"
+#include "probes/torch/api.h"
+#include "probes/torch/inputs.h"
+#include "probes/wire.h"
+
+namespace loopscope {
+
+// An op's record as four words, which is how it reaches the capture without a detour through narrow stores.
+using OpWords = std::array<std::uint64_t, sizeof(wire::OpRecord) / 8>;
+
+// An op that has begun: its record as far as it is known.
+struct alignas(64) OpenOp {
+  OpWords words;  // without duration and the flags that the end adds
+  const at::RecordFunction* function;
+  std::uint32_t inputs, stack;
+  bool is_op, has_detail, may_be_async;
+  bool host_read;
+  bool tells_next_node;  // the record's sequence is the number of the next graph node of the thread
+  bool made_node;        // an op inside recorded a graph node
+};
+static_assert(sizeof(OpenOp) == 64);
+
+struct KnownName {
+  const void* address = nullptr;  // of the name's text or of the operator's schema
+  std::uint32_t id = 0;
+  std::uint8_t traits = 0;
+  bool permanent = false;  // the text of a registered operator: never another one at this address
+  char text[50] = "";
+};
+
+// One per thread that runs ops. What every op looks at comes first.
+struct alignas(64) OpenOps {
+  std::uint32_t depth = 0;
+  std::uint32_t op_depth = 0;  // without user scopes
+  std::uint32_t outermost_ops = 0;
+  std::uint16_t profiler_flags = 0;
+  const std::atomic<std::uint32_t>& gate = *api->gate;
+  capture::ThreadClock& clock = *api->thread_clock();
+  capture::Window& window = *api->thread_window();
+  const std::atomic<std::uint32_t>& file_generation = *api->file_generation;
+  // LibTorch's own state of this thread.
+  const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();
+  const c10::impl::PODLocalDispatchKeySet& dispatch_keys = c10::impl::raw_local_dispatch_key_set;
+  const bool& enabled = at::get_record_function_tls_().tls_record_function_enabled_;
+  const std::uint64_t thread_id = at::RecordFunction::currentThreadId();
+  std::array<OpenOp, 192> ops;
+  std::array<KnownName, 256> names;      // by address
+  KnownName unkept;                      // what `names` cannot hold
+  std::array<Producers, 192> producers;  // of those with details
+};
+
+// Read twice for every op: with this model that takes no call. A pointer finds room even in a library that is loaded
+// late.
+extern constinit thread_local OpenOps* mine __attribute__((tls_model("initial-exec")));
+
+// Null where there is no memory for it.
+[[gnu::cold]] OpenOps* MakeOpenOps() noexcept;
+
+inline OpenOps* MyOpenOps() noexcept {
+  OpenOps* open = mine;
+  return open != nullptr ? open : MakeOpenOps();
+}
+
+// Makes `address` known in `slot`, or in OpenOps::unkept where it does not fit.
+[[gnu::cold]] const KnownName& NewName(OpenOps& open, const void* address, std::string_view text, bool permanent,
+                                       KnownName& slot);
+
+inline KnownName& SlotOf(OpenOps& open, const void* address) noexcept {
+  return open.names[(reinterpret_cast<std::uintptr_t>(address) >> 4) % open.names.size()];
+}
+
+// Whether any op was seen whose shapes are hashed.
+bool ShapesSeen() noexcept;
+
+}  // namespace loopscope
