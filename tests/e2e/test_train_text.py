@@ -131,6 +131,16 @@ def test_knobs_act(reference):
         assert losses(train(**knobs)) != reference
 
 
+@pytest.mark.parametrize("texts, steps", [(80, 5), (83, 5), (96, 6)])
+def test_ranks_share_batches_of_one_length(texts, steps):
+    """Each has as many steps, also where the texts are no multiple of the ranks; the order is the same each time."""
+    knobs = dict(batch__by_length="on", train_texts=texts, dropout=0)
+    both = losses(train("--ranks", "2", **knobs))
+    assert len(both) == 2 * steps, "two epochs"
+    assert losses(train("--ranks", "2", **knobs)) == both
+    assert losses(train("--ranks", "2", **{**knobs, "batch__by_length": "off"})) != both
+
+
 def test_the_loss_falls_and_the_accuracy_rises():
     done = train("--preset", "tuned", train_texts=800, val_texts=80, epochs=4, amp="off")
     curve = [float(loss) for loss in losses(done)]
@@ -176,10 +186,6 @@ def diagnose(tmp_path, preset):
     return json.loads(report.read_text())
 
 
-def above_info(report):
-    return {finding["rule"] for finding in report["findings"] if finding["severity"] != "info"}
-
-
 PLANTED = {
     "padding-waste",
     "needless-recompute",
@@ -194,22 +200,7 @@ def rules(report):
     return {finding["rule"] for finding in report["findings"]}
 
 
-def test_tuned_is_clean(tmp_path):
-    assert above_info(diagnose(tmp_path, "tuned")) == set()
-
-
 def test_naive_has_planted_flaws_and_no_other(tmp_path):
     report = diagnose(tmp_path, "naive")
     assert rules(report) >= {"padding-waste", "needless-recompute", "host-sync", "graph-retained"}
     assert rules(report) <= PLANTED, "those that are cheap beside the others may go unmentioned"
-
-
-@pytest.mark.parametrize("rule", ["padding-waste", "slow-clipping", "needless-recompute", "single-tensor-optimizer"])
-def test_one_planted_flaw_is_found_alone(tmp_path, rule):
-    report = diagnose(tmp_path, f"only:{rule}")
-    assert above_info(report) == {rule}
-    (finding,) = [finding for finding in report["findings"] if finding["rule"] == rule]
-    places = [evidence["where"]["path"] for evidence in finding["evidence"] if evidence["where"]]
-    assert places and "workloads/" in places[0]
-    treatments = {"padding-waste": "batch.by_length", "slow-clipping": "clip.foreach", "needless-recompute": "checkpoint"}
-    assert finding["treatment"] == treatments.get(rule, "optimizer.impl")

@@ -1,10 +1,9 @@
 #include "workloads/train_text/batches.h"
 
-#include <torch/types.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "workloads/common/loader_options.h"
@@ -17,50 +16,55 @@ constexpr float kBlur = 4;
 // Widths are rounded up to so many tokens: kernels are built, and memory is kept, for each shape that comes.
 constexpr int kRound = 8;
 
-std::vector<std::int64_t> RandomOrder(std::size_t count) {
-  const torch::Tensor order = torch::randperm(std::int64_t(count), torch::kLong);
+std::vector<std::size_t> RandomOrder(std::size_t count, std::optional<torch::Generator> generator) {
+  const torch::Tensor order = torch::randperm(std::int64_t(count), std::move(generator), torch::kLong);
   return {order.data_ptr<std::int64_t>(), order.data_ptr<std::int64_t>() + count};
 }
 
 }  // namespace
 
-TextSampler::TextSampler(const Texts& texts, const Settings& settings)
-    : RandomSampler(std::int64_t(texts.size())),
-      texts_(texts),
-      by_length_(settings.by_length),
-      batch_size_(std::size_t(settings.batch_size)) {}
+LengthOrder::LengthOrder(const Texts& texts, const Settings& settings, std::shared_ptr<const int> epoch)
+    : texts_(texts),
+      batch_size_(std::size_t(settings.batch_size)),
+      ranks_(epoch ? std::size_t(settings.ranks) : 1),
+      rank_(epoch ? std::size_t(settings.rank) : 0),
+      epoch_(std::move(epoch)) {}
 
-void TextSampler::reset(std::optional<std::size_t> new_size) {
-  RandomSampler::reset(new_size);
-  if (by_length_) OrderByLength();
-}
-
-void TextSampler::OrderByLength() {
+// The texts, and some again where ranks could not share them evenly, by length.
+std::vector<std::size_t> LengthOrder::ByLength(std::optional<torch::Generator> generator) const {
   const std::size_t count = texts_.size();
-  const torch::Tensor blur = torch::rand({std::int64_t(count)}) * kBlur;
+  const torch::Tensor blur = torch::rand({std::int64_t(count)}, std::move(generator)) * kBlur;
   std::vector<float> length(count);
   for (std::size_t index = 0; index < count; ++index) {
     length[index] = float(texts_.length(index)) + blur.data_ptr<float>()[index];
   }
-  std::vector<std::size_t> sorted(count);
-  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::vector<std::size_t> sorted((count + ranks_ - 1) / ranks_ * ranks_);
+  for (std::size_t at = 0; at < sorted.size(); ++at) sorted[at] = at % count;
   std::ranges::sort(sorted, {}, [&](std::size_t index) { return length[index]; });
+  return sorted;
+}
+
+void LengthOrder::Shuffle() {
+  std::optional<torch::Generator> generator;
+  if (epoch_) generator = at::make_generator<at::CPUGeneratorImpl>(std::uint64_t(*epoch_));
+  const std::vector<std::size_t> sorted = ByLength(generator);
+  const std::size_t step = batch_size_ * ranks_, steps = sorted.size() / step;
+  // What fills no step is left out at either end: the longest texts must not always be.
+  const std::size_t skipped = RandomOrder(sorted.size() - steps * step + 1, generator).front();
   order_.clear();
   position_ = 0;
-  for (const std::int64_t batch : RandomOrder(count / batch_size_)) {
-    const auto begin = sorted.begin() + batch * std::int64_t(batch_size_);
-    order_.insert(order_.end(), begin, begin + std::int64_t(batch_size_));
+  for (const std::size_t one : RandomOrder(steps, generator)) {
+    for (std::size_t row = 0; row < batch_size_; ++row) {
+      order_.push_back(sorted[skipped + one * step + row * ranks_ + rank_]);
+    }
   }
 }
 
-std::optional<std::vector<std::size_t>> TextSampler::next(std::size_t batch_size) {
-  auto batch = RandomSampler::next(batch_size);
-  if (!by_length_ || !batch) return batch;
-  if (position_ + batch->size() > order_.size()) return std::nullopt;
-  const auto begin = order_.begin() + std::int64_t(position_);
-  std::copy_n(begin, batch->size(), batch->begin());
-  position_ += batch->size();
-  return batch;
+std::optional<std::vector<std::size_t>> LengthOrder::Next(std::optional<std::vector<std::size_t>> drawn) {
+  if (!drawn || position_ + drawn->size() > order_.size()) return std::nullopt;
+  std::copy_n(order_.begin() + std::int64_t(position_), drawn->size(), drawn->begin());
+  position_ += drawn->size();
+  return drawn;
 }
 
 TextBatches::TextBatches(const Texts& texts, const Settings& settings)
@@ -91,9 +95,16 @@ Batch TextBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
 
 std::unique_ptr<TextLoader> MakeTextLoader(const TextBatches& batches, const Settings& settings,
                                            std::shared_ptr<const int> epoch) {
-  if (settings.ranks > 1) return MakeTrainLoader(batches, settings, std::move(epoch));
-  return torch::data::make_data_loader(batches, TextSampler(batches.texts(), settings),
-                                       LoaderOptions(settings, settings.batch_size, true));
+  if (!settings.by_length) return MakeTrainLoader(batches, settings, std::move(epoch));
+  const auto options = LoaderOptions(settings, settings.batch_size, /*drop_last=*/true);
+  const bool shared = settings.ranks > 1 && settings.distributed_sampler;
+  const LengthOrder order(batches.texts(), settings, shared ? epoch : nullptr);
+  if (shared) {
+    ShuffledShare share(batches.texts().size(), settings, std::move(epoch));
+    return torch::data::make_data_loader(batches, LengthSampler(std::move(share), order), options);
+  }
+  torch::data::samplers::RandomSampler random(std::int64_t(batches.texts().size()));
+  return torch::data::make_data_loader(batches, LengthSampler(std::move(random), order), options);
 }
 
 }  // namespace loopscope::train::text

@@ -3,8 +3,11 @@
 
 #include <torch/data/datasets/base.h>
 #include <torch/data/samplers/random.h>
+#include <torch/types.h>
 
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "workloads/common/rank_sampler.h"
@@ -13,22 +16,44 @@
 
 namespace loopscope::train::text {
 
-// Random order, or with batch.by_length batches of texts of about one length, in random order.
-class TextSampler : public torch::data::samplers::RandomSampler {
+// Batches of texts of about one length, in random order: what takes the place of a sampler's own draw. Ranks that share
+// the texts draw the same order, by the epoch's number, and in each step get texts of about one length, so that none
+// waits for another.
+class LengthOrder {
  public:
-  TextSampler(const Texts& texts, const Settings& settings);
+  // `epoch`: null where each rank draws for itself.
+  LengthOrder(const Texts& texts, const Settings& settings, std::shared_ptr<const int> epoch);
 
-  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
-  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void Shuffle();
+  // The indices of the next batch, in place of as many drawn ones; none once there are too few.
+  std::optional<std::vector<std::size_t>> Next(std::optional<std::vector<std::size_t>> drawn);
 
  private:
-  void OrderByLength();
+  std::vector<std::size_t> ByLength(std::optional<torch::Generator> generator) const;
 
   Texts texts_;
-  bool by_length_;
-  std::size_t batch_size_;
+  std::size_t batch_size_, ranks_, rank_;
+  std::shared_ptr<const int> epoch_;
   std::vector<std::size_t> order_;  // whole batches, one after the other
   std::size_t position_ = 0;
+};
+
+// LibTorch's sampler of random order or of a share, with the texts that `order` names.
+template <class Random>
+class LengthSampler : public Random {
+ public:
+  LengthSampler(Random random, LengthOrder order) : Random(std::move(random)), order_(std::move(order)) {}
+
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override {
+    Random::reset(new_size);
+    order_.Shuffle();
+  }
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override {
+    return order_.Next(Random::next(batch_size));
+  }
+
+ private:
+  LengthOrder order_;
 };
 
 class TextBatches : public torch::data::datasets::BatchDataset<TextBatches, Batch> {
@@ -49,7 +74,7 @@ class TextBatches : public torch::data::datasets::BatchDataset<TextBatches, Batc
 
 using TextLoader = Loader<TextBatches>;
 
-// Of several ranks each takes its share, in random order; batches of about one length are for one rank.
+// Of several ranks each takes its share.
 std::unique_ptr<TextLoader> MakeTextLoader(const TextBatches& batches, const Settings& settings,
                                            std::shared_ptr<const int> epoch);
 

@@ -8,19 +8,18 @@ namespace loopscope::train::text {
 namespace {
 
 const Presets kPresets = {
-    .flaws =
-        {
-            {"padding-waste", {"batch.by_length=off", "batch.pad=longest"}},
-            // Its share is largest where a step is short, and small beside the other flaws.
-            {"slow-clipping", {"clip.foreach=off", "batch.size=4"}, /*in_naive=*/false},
-            {"needless-recompute", {"checkpoint=on"}},
-            {"host-sync", {"sync.defer=off"}},
-            // Not in naive: with recomputing it makes a step take seconds.
-            {"debug-left-on", {"debug=on"}, /*in_naive=*/false},
-            {"single-tensor-optimizer", {"optimizer.impl=single"}},
-            {"grad-in-eval", {"eval.no_grad=off"}},
-            {"graph-retained", {"loss.detach=off"}},
-        },
+    .flaws = WithRankFlaws({
+        {"padding-waste", {"batch.by_length=off", "batch.pad=longest"}},
+        // Its share is largest where a step is short, and small beside the other flaws.
+        {"slow-clipping", {"clip.foreach=off", "batch.size=4"}, /*in_naive=*/false},
+        {"needless-recompute", {"checkpoint=on"}},
+        {"host-sync", {"sync.defer=off"}},
+        // Not in naive: with recomputing it makes a step take seconds.
+        {"debug-left-on", {"debug=on"}, /*in_naive=*/false},
+        {"single-tensor-optimizer", {"optimizer.impl=single"}},
+        {"grad-in-eval", {"eval.no_grad=off"}},
+        {"graph-retained", {"loss.detach=off"}},
+    }),
     .tuned = {"loader.workers=1", "loader.prefetch=4", "batch.by_length=on", "batch.pad=longest", "sync.defer=on",
               "debug=off", "clip.foreach=on", "checkpoint=off", "grad.set_to_none=on", "eval.no_grad=on",
               "optimizer.impl=fused", "loss.detach=on", "relu.inplace=on"},
