@@ -4,7 +4,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"padding-waste"};
-constexpr std::string_view kAppliers[] = {"knob:train_text"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {"on"};

@@ -3,7 +3,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kAppliers[] = {"knob:train_image", "python"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   return {"norm"};

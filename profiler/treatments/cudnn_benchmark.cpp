@@ -4,7 +4,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"cudnn-autotune-off", "cudnn-retuning"};
-constexpr std::string_view kAppliers[] = {"torch", "knob:train_image"};
+constexpr std::string_view kAppliers[] = {"torch", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   if (host.gpus.empty()) return {};

@@ -4,7 +4,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"exposed-communication"};
-constexpr std::string_view kAppliers[] = {"python", "knob:train_image"};
+constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
   // Fewer and longer exchanges where each costs a round trip, or earlier ones where the last one is waited for.

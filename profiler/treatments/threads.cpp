@@ -4,7 +4,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kCures[] = {"thread-oversubscription"};
-constexpr std::string_view kAppliers[] = {"environment", "knob:train_image"};
+constexpr std::string_view kAppliers[] = {"environment", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   std::vector<std::string> values{std::to_string(host.cores)};
