@@ -27,6 +27,7 @@ def prove(trick):
     return ["prove", "--blocks", "8", "--budget", RANKS_BUDGET if trick.ranks else BUDGET, "--min-window", "0.5s"]
 
 
+ROOM_BATCH = 32
 TARGET = ["prove", "--budget", "150s"]
 SWEEPS = {3: (["sweep", "loader.workers=0,1,2,4", "loader.pin_memory=0,1", "--loader-only", "--budget", "100s"],
               ["--preset", "tuned"])}
@@ -51,6 +52,42 @@ def command_of(trick):
     return [*prove(trick), "--only", trick.treatment, *trick.options, *program]
 
 
+# Two commands of a trick that saves memory: without it and with it at the program's batch, and with it at that batch and at
+# twice as many samples.
+def room_commands(trick):
+    program = f"build/workloads/{trick.program}"
+    off = re.sub("=.*", "=off", trick.room)
+
+    def arm(setting, batch):
+        return [program, "--preset", "tuned", "--set", setting, "--set", f"batch.size={batch}"]
+
+    def pair(first, second):
+        return ["ab", "--blocks", "4", "--budget", BUDGET, "--min-window", "0.5s", shlex.join(first), "--", *second]
+
+    return [pair(arm(off, ROOM_BATCH), arm(trick.room, ROOM_BATCH)),
+            pair(arm(trick.room, ROOM_BATCH), arm(trick.room, 2 * ROOM_BATCH))]
+
+
+def measure_room(build, trick, folder):
+    """Peak memory grows with the batch in a straight line: how many samples more take what the trick saves."""
+    peaks, commands = [], room_commands(trick)
+    for command in commands:
+        row, = report_of(build, command, folder)["trials"]
+        peaks.append((row["peak_bytes"]["baseline"], row["peak_bytes"]["treated"]))
+    (without, treated), (once, twice) = peaks
+    room = {"commands": [typed(command) for command in commands], "setting": trick.room, "batch": ROOM_BATCH,
+            "without_bytes": without, "with_bytes": treated}
+    if treated < without and once < twice:
+        room["fits"] = ROOM_BATCH + int(ROOM_BATCH * (without - treated) / (twice - once))
+    return room
+
+
+def room_text(room):
+    text = (f"`{room['setting']}`: peak memory {room['without_bytes'] / 1e6:.0f} to {room['with_bytes'] / 1e6:.0f} MB "
+            f"at a batch of {room['batch']}")
+    return text + (f"; in the same memory a batch of {room['fits']} then fits" if "fits" in room else "; no room for a larger batch")
+
+
 def typed(command):
     return "loopscope " + shlex.join(command)
 
@@ -70,8 +107,9 @@ def measure(build, trick):
     command = command_of(trick)
     with tempfile.TemporaryDirectory(prefix="loopscope-tricks-") as folder:
         report = report_of(build, command, pathlib.Path(folder))
+        room = {"room": measure_room(build, trick, pathlib.Path(folder))} if trick.room else {}
     host = report["run"]["host"]
-    figure = {"command": typed(command), "host": f"{host['cpu']}, {host['cores']} cores"}
+    figure = {"command": typed(command), "host": f"{host['cpu']}, {host['cores']} cores", **room}
     if trick.metric == "sweep":
         return figure | {"sweep": report["sweep"]}
     if report.get("trials"):
@@ -110,7 +148,7 @@ def measured_text(trick, figure):
         return f"found: {figure['finding']['title']}"
     if "sweep" in figure:
         return sweep_text(figure["sweep"])
-    return "; ".join(trial_text(row) for row in figure["trials"])
+    return "; ".join([*(trial_text(row) for row in figure["trials"]), *([room_text(figure["room"])] if "room" in figure else [])])
 
 
 def sweep_text(sweep):
@@ -138,8 +176,9 @@ def page(figures):
         figure = figures.get(str(trick.number))
         rule = f"`{trick.rule}`" if trick.rule else "none: compared by time to a target" if trick.metric == "target" else "none"
         lines.append(f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure))} | {trick.said} |")
-    lines += ["", "## Commands", "", "```", *(f"{number:>2}  {figures[str(number)]['command']}" for number in
-                                             sorted(int(key) for key in figures)), "```", ""]
+    commands = [(number, command) for number in sorted(int(key) for key in figures) for command in
+                [figures[str(number)]["command"], *figures[str(number)].get("room", {}).get("commands", [])]]
+    lines += ["", "## Commands", "", "```", *(f"{number:>2}  {command}" for number, command in commands), "```", ""]
     return "\n".join(lines)
 
 

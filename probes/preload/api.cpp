@@ -7,6 +7,7 @@
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/ending.h"
+#include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/op_calls.h"
@@ -80,6 +81,7 @@ const ProbeApi* Api() noexcept {
       .live_acted = [](const char* key) { live::Acted(key); },
       .real_op_calls = RealOpCalls,
       .set_op_calls = SetOpCalls,
+      .tensor_used = lifetimes::Used,
   };
   return Active() ? &api : nullptr;
 }

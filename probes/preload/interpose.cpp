@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probes/capture/writer.h"
+#include "probes/preload/lifetimes.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/real_function.h"
 
@@ -143,6 +144,23 @@ void AutogradBackward(const void* roots, const void* gradients, std::uint64_t re
   loopscope::Closing closing([&](bool threw) { loopscope::loop::BackwardEnds(begin_ns, threw); });
   real(roots, gradients, retain_graph, create_graph, inputs);
   closing.Returned();
+}
+
+// c10::alloc_cpu and free_cpu: all memory of tensors on the CPU.
+#define LOOPSCOPE_ALLOC "_ZN3c109alloc_cpuEm"
+extern "C" LOOPSCOPE_EXPORT void* AllocCpu(std::size_t) asm(LOOPSCOPE_ALLOC);
+void* AllocCpu(std::size_t bytes) {
+  static auto* real = reinterpret_cast<void* (*)(std::size_t)>(loopscope::RealFunction(LOOPSCOPE_ALLOC));
+  void* data = real(bytes);
+  if (loopscope::loop::Tracing()) loopscope::lifetimes::Allocated(data, bytes);
+  return data;
+}
+#define LOOPSCOPE_FREE "_ZN3c108free_cpuEPv"
+extern "C" LOOPSCOPE_EXPORT void FreeCpu(void*) asm(LOOPSCOPE_FREE);
+void FreeCpu(void* data) {
+  static auto* real = reinterpret_cast<void (*)(void*)>(loopscope::RealFunction(LOOPSCOPE_FREE));
+  if (loopscope::loop::Tracing()) loopscope::lifetimes::Freed(data);
+  real(data);
 }
 
 // std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers.

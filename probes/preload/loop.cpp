@@ -10,6 +10,7 @@
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/ending.h"
+#include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/memory.h"
 #include "probes/preload/passes.h"
@@ -159,6 +160,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   }
   if (!stepped) return;
   NoteResidentBytes(now_ns);
+  if (settings.mode == Mode::kTrace) lifetimes::StepEnded((gate.load(std::memory_order_relaxed) & kGateDetail) != 0);
   live::StepEnded(actions.measure_begin, actions.measure_end);
   Tell(Moment::kStepEnd);
   if (actions.finish && TakeEnd()) {

@@ -58,7 +58,7 @@ struct OpCalls {
   End* end;  // at::RecordFunction::end()
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 2;
+inline constexpr std::uint32_t kProbeApiVersion = 3;
 
 struct ProbeApi {
   std::uint32_t version;
@@ -83,6 +83,7 @@ struct ProbeApi {
   void (*live_acted)(const char* key);  // …, Acted
   const OpCalls* (*real_op_calls)();    // preload/op_calls.h
   void (*set_op_calls)(const OpCalls& calls);
+  void (*tensor_used)(const void* storage, std::uint64_t time_ns);  // preload/lifetimes.h, Used
 };
 
 }  // namespace loopscope

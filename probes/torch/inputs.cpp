@@ -145,4 +145,25 @@ std::uint32_t InputsText(const at::RecordFunction& function) {
   return text.size() > 0 ? api->string_id(text.data(), text.size()) : 0;
 }
 
+namespace {
+
+void NoteUseOf(const c10::IValue& input, std::uint64_t time_ns) {
+  if (!input.isTensor()) return;
+  const at::Tensor& tensor = input.toTensor();
+  if (!tensor.defined() || !tensor.is_cpu() || !tensor.has_storage()) return;
+  api->tensor_used(tensor.storage().unsafeGetStorageImpl()->data(), time_ns);
+}
+
+}  // namespace
+
+void NoteUse(const at::RecordFunction& function, std::uint64_t time_ns) {
+  for (const c10::IValue& input : function.inputs()) {
+    if (!input.isList()) {
+      NoteUseOf(input, time_ns);
+      continue;
+    }
+    for (const c10::IValue& element : input.toListRef()) NoteUseOf(element, time_ns);
+  }
+}
+
 }  // namespace loopscope

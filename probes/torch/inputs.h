@@ -23,4 +23,7 @@ struct Producers {
 };
 void TakeProducers(const at::RecordFunction& function, Producers& producers);
 
+// Tells that an op which began at `time_ns` uses the memory of its tensor inputs, those in lists too.
+void NoteUse(const at::RecordFunction& function, std::uint64_t time_ns);
+
 }  // namespace loopscope

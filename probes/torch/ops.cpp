@@ -107,6 +107,7 @@ struct Beginning {
   open.op_depth += is_op ? 1 : 0;
   if (detail || host_read) TakeDetail(function, open, op, detail, outermost);
   op.words[1] = open.clock.NowNs();
+  if (detail) NoteUse(function, op.words[1]);
 }
 
 // Null where nothing is recorded.

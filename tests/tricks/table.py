@@ -25,6 +25,7 @@ class Trick:
     ranks: int = 0  # of the program; 0: one process
     needs: str = ""  # "GPU" or "two GPUs": cannot be measured on a CPU
     metric: str = "step"  # or "memory", "epoch", "target", "sweep", "found" (its cost), "knob" (off against on)
+    room: str = ""  # KEY=VALUE that saves memory: what it saves, and the batch that then fits, is measured too
     said: str = ""  # the figure that the document gives, on its own machine and task
 
     def arguments(self):
@@ -81,12 +82,14 @@ TRICKS = [
     Trick(31, "no debugging switches", "S2 S4", "debug-left-on", "debug=off", preset=only("debug-left-on")),
     Trick(32, "no bias before batch norm", "S2 S4", "bias-before-norm", "bias.before_norm=off", preset=only("bias-before-norm")),
     Trick(33, "no graph in validation", "S0 S2", "grad-in-eval", "eval.no_grad", preset=only("grad-in-eval"), metric="epoch"),
-    Trick(34, "no graph kept by a running sum", "S3", "graph-retained", "loss.detach", preset=only("graph-retained"), metric="memory"),
-    Trick(35, "tensors freed early", "S3", knobs=("free.early=on",), preset="tuned", metric="knob"),
+    Trick(34, "no graph kept by a running sum", "S3", "graph-retained", "loss.detach", preset=only("graph-retained"), metric="memory",
+          room="loss.detach=on"),
+    Trick(35, "tensors freed early", "S3", "late-free", "free.early", preset=only("late-free"), metric="memory",
+          room="free.early=on"),
     Trick(36, "in-place activations", "S3", "activation-memory", "relu.inplace", preset="tuned", program=TEXT,
-          knobs=("relu.inplace=off",), metric="memory"),
+          knobs=("relu.inplace=off",), metric="memory", room="relu.inplace=on"),
     Trick(37, "activation checkpointing", "S2 S3", "needless-recompute", "checkpoint=off", preset=only("needless-recompute"),
-          program=TEXT),
+          program=TEXT, room="checkpoint=on"),
     Trick(38, "cheap gradient clipping", "T", "slow-clipping", "clip.foreach", preset=only("slow-clipping"), program=TEXT),
     Trick(39, "batch norm", "S2", "", "norm=batch", metric="target"),
     Trick(40, "less padding", "S3", "padding-waste", "batch.by_length", preset=only("padding-waste"), program=TEXT),

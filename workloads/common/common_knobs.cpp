@@ -56,7 +56,7 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
       {"sync.defer", &settings.sync_defer, "", "common/training.cpp:loss", "6 25",
        "read the loss every log.every steps; off = at each step"},
       {"free.early", &settings.free_early, "", "common/training.cpp:batch", "35",
-       "free the batch and the outputs before the optimizer's step"},
+       "free batches and outputs before the optimizer's step; off = keep them until the log's next line"},
       {"log.every", &settings.log_every, "1..1000000", "common/training.cpp:log", "50",
        "steps between lines of the log"},
       {"log.spectra", &settings.log_spectra, "0..1000000", "common/training.cpp:log", "44",

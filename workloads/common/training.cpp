@@ -117,7 +117,7 @@ class Training {
   torch::Tensor loss_, total_loss_;
   double shown_loss_ = 0;
   std::vector<torch::Tensor> losses_;  // for --print-losses
-  std::vector<torch::Tensor> kept_;    // lives until the next step with free.early=off
+  std::vector<torch::Tensor> kept_;    // batches and scores since the last line of the log, with free.early=off
 };
 
 std::unique_ptr<DataParallel> MakeParallel(RankGroup* group, Task& task, const CommonSettings& settings) {
@@ -352,7 +352,7 @@ void Training::Accumulate(const Batch& batch) {
   if (settings_.loss_detach) loss_ = loss_.detach();
   total_loss_ = total_loss_ + loss_;
   if (run_.print_losses && run_.ranks.leads()) losses_.push_back(loss_.detach());
-  if (!settings_.free_early) kept_ = {batch.inputs, batch.labels, batch.padding, scores};
+  if (!settings_.free_early) kept_.insert(kept_.end(), {batch.inputs, batch.labels, batch.padding, scores.detach()});
 }
 
 // For the optimizer: unscaled and clipped. False when this step must be left out.
@@ -376,6 +376,7 @@ void Training::Log(int epoch, long step_of_epoch) {
   const bool shown = step_of_epoch % settings_.log_every == 0;
   Enter("log");
   if (shown || !settings_.sync_defer) shown_loss_ = OverRanks(loss_).item<double>();
+  if (shown) kept_.clear();
   if (!shown || !Speaks()) return;
   fmt::print("epoch {} step {}/{} loss {:.4f}\n", epoch, step_of_epoch, batches_per_epoch_, shown_loss_);
   if (settings_.log_weights > 0) PrintWeights(parameters_, settings_.log_weights);

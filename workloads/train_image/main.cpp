@@ -22,6 +22,7 @@ const Presets kPresets = {
         // They would hide or worsen those above.
         {"too-many-workers", {"loader.workers=16"}, /*in_naive=*/false},
         {"periodic-stall", {"log.spectra=10"}, /*in_naive=*/false},
+        {"late-free", {"free.early=off", "log.every=20"}, /*in_naive=*/false},
         {"deterministic-mode", {"deterministic=on"}, /*in_naive=*/false},
         TooManyThreads(),
         {"wide-input", {"copy.uint8=off"}, true, /*of_gpus=*/true},
@@ -38,7 +39,7 @@ const Presets kPresets = {
     })),
     .tuned = {"loader.workers=1", "loader.prefetch=4", "sync.defer=on", "debug=off", "bias.before_norm=off",
               "grad.set_to_none=on", "eval.no_grad=on", "optimizer.impl=fused", "loss.detach=on",
-              "loader.from_numpy=on", "channels_last=on", "relu.inplace=on"},
+              "loader.from_numpy=on", "channels_last=on", "relu.inplace=on", "free.early=on"},
     // Pictures in memory, many steps to an epoch and a network that keeps a GPU busy: else it waits for the loader.
     .tuned_cuda = {"copy.uint8=on", "copy.on_device=on", "loader.cache=on", "epoch.repeats=64", "batch.size=512",
                    "model.size=huge", "log.every=50"},

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analyzers/evidence.h"
+#include "analyzers/memory_use.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinOfPeakPct = 5;        // what memory treatments are held to
+constexpr double kMinBytes = 1024 * 1024;  // less is not worth a line of code
+constexpr std::size_t kSteps = 2;          // the last ones that can be judged: most is known of what they hold
+constexpr std::int64_t kAtOnceNs = 1000;   // clocks of two threads
+
+// When the tensors of a step held the most.
+struct Peak {
+  double bytes = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t op_began_ns = 0;  // of the outermost op in which it was reached: that may still use its inputs
+};
+
+struct Held {
+  double bytes = 0;
+  std::int64_t allocated_ns = 0, used_ns = 0, freed_ns = 0;  // freed_ns 0: not in the window
+  std::uint32_t tid = 0;
+
+  bool idle_at(const Peak& peak) const {
+    return used_ns < peak.op_began_ns && (freed_ns == 0 || freed_ns > peak.time_ns);
+  }
+};
+
+const std::string* FactOf(const Trace& trace, const char* kind, std::size_t number) {
+  const auto fact = trace.facts.find(fmt::format("memory.{}.{}", kind, number));
+  return fact == trace.facts.end() ? nullptr : &fact->second;
+}
+
+std::uint32_t ThreadOf(const Trace& trace, std::uint32_t tid) {
+  const auto found = std::ranges::find(trace.threads, tid, &Thread::tid);
+  return found == trace.threads.end() ? kNone : static_cast<std::uint32_t>(found - trace.threads.begin());
+}
+
+// The innermost, or the outermost, op of a thread that runs at `time_ns`.
+EventRef OpAt(const Timeline& timeline, std::uint32_t thread, std::int64_t time_ns, bool outermost) {
+  EventRef found{kNone, kNone};
+  const int step = thread == kNone ? -1 : timeline.step_at(time_ns);
+  if (step < 0) return found;
+  const std::int64_t from = timeline.steps()[static_cast<std::size_t>(step)].time.start_ns;
+  timeline.ForEach(thread, {from, time_ns + kAtOnceNs}, [&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.kind != EventKind::kOp || event.end_ns < time_ns) return;
+    if (outermost && !timeline.outermost_op(ref)) return;
+    found = ref;
+  });
+  return found;
+}
+
+std::vector<Peak> PeaksOf(const Timeline& timeline) {
+  std::vector<Peak> peaks;
+  while (const std::string* fact = FactOf(timeline.trace(), "step", peaks.size())) {
+    unsigned long long bytes = 0, time_ns = 0;
+    if (std::sscanf(fact->c_str(), "%llu %llu", &bytes, &time_ns) != 2) break;
+    Peak peak{static_cast<double>(bytes), static_cast<std::int64_t>(time_ns), static_cast<std::int64_t>(time_ns)};
+    const EventRef op = OpAt(timeline, timeline.training_thread(), peak.time_ns, /*outermost=*/true);
+    if (Exists(op)) peak.op_began_ns = std::min(peak.op_began_ns, timeline.event(op).start_ns);
+    peaks.push_back(peak);
+  }
+  return peaks;
+}
+
+std::vector<Held> HeldTensors(const Trace& trace) {
+  std::vector<Held> all;
+  while (const std::string* fact = FactOf(trace, "held", all.size())) {
+    unsigned long long bytes = 0, allocated_ns = 0, used_ns = 0, freed_ns = 0;
+    unsigned tid = 0;
+    if (std::sscanf(fact->c_str(), "%llu %llu %llu %llu %u", &bytes, &allocated_ns, &used_ns, &freed_ns, &tid) != 5)
+      break;
+    all.push_back({static_cast<double>(bytes), static_cast<std::int64_t>(allocated_ns),
+                   static_cast<std::int64_t>(used_ns), static_cast<std::int64_t>(freed_ns), tid});
+  }
+  return all;
+}
+
+const Where* PlaceAt(const Timeline& timeline, std::uint32_t thread, std::int64_t time_ns) {
+  const EventRef op = OpAt(timeline, thread, time_ns, /*outermost=*/false);
+  return Exists(op) ? timeline.where(op) : nullptr;
+}
+
+std::string PlaceText(const Where* where) {
+  if (where == nullptr) return "";
+  return fmt::format(", last used at {}:{}", where->path.substr(where->path.rfind('/') + 1), where->line);
+}
+
+// Where the tensors come from that are idle at the peaks, the largest place first.
+std::vector<Evidence> Places(const Timeline& timeline, std::span<const Held> tensors, std::span<const Peak> peaks) {
+  struct Place {
+    double bytes = 0;
+    std::uint64_t count = 0;
+    std::string text;
+  };
+  std::map<std::optional<Where>, Place> places;
+  for (const Held& tensor : tensors) {
+    const auto times = static_cast<std::uint64_t>(
+        std::ranges::count_if(peaks, [&](const Peak& peak) { return tensor.idle_at(peak); }));
+    if (times == 0) continue;
+    const Where* where = PlaceAt(timeline, ThreadOf(timeline.trace(), tensor.tid), tensor.allocated_ns);
+    const Where* used = PlaceAt(timeline, timeline.training_thread(), tensor.used_ns);
+    const bool made_here = where != nullptr;
+    if (!made_here) where = used;  // made before the detail window, or by code that no stack tells
+    Place& place = places[where == nullptr ? std::nullopt : std::optional(*where)];
+    place.bytes += tensor.bytes * static_cast<double>(times) / static_cast<double>(peaks.size());
+    place.count += times;
+    place.text = made_here ? "made here" + PlaceText(used) : "used here for the last time";
+  }
+  std::vector<std::pair<std::optional<Where>, Place>> ordered(places.begin(), places.end());
+  std::ranges::stable_sort(ordered, std::ranges::greater(), [](const auto& one) { return one.second.bytes; });
+  std::vector<Evidence> evidence;
+  for (const auto& [where, place] : ordered) {
+    evidence.push_back(
+        {fmt::format("{} at the peak of a step, {}", BytesText(place.bytes), place.text), place.count, where});
+  }
+  return evidence;
+}
+
+std::optional<Finding> WhyNot(const Timeline& timeline, std::span<const Peak> peaks) {
+  if (timeline.device_coverage().used || !timeline.devices().empty()) {
+    return Finding::CannotTell("tensors on a GPU are not followed one by one");
+  }
+  if (timeline.trace().run.source != "capture") {
+    return Finding::CannotTell("the trace does not say which tensor was in memory when");
+  }
+  if (timeline.detail_steps() == 0) return Finding::CannotTell(WhyNoDetail(timeline));
+  if (peaks.size() < kSteps) return Finding::CannotTell("the allocations of no three steps in a row were followed");
+  return std::nullopt;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const std::vector<Peak> all = PeaksOf(timeline);
+  if (const auto why_not = WhyNot(timeline, all)) return {*why_not};
+  const std::span<const Peak> peaks = std::span(all).last(kSteps);
+  const std::vector<Held> tensors = HeldTensors(timeline.trace());
+  double idle_bytes = 0, peak_bytes = 0;
+  bool material = true;
+  for (const Peak& peak : peaks) {
+    double idle = 0;
+    for (const Held& tensor : tensors) idle += tensor.idle_at(peak) ? tensor.bytes : 0;
+    material &= idle >= kMinBytes && 100 * idle >= kMinOfPeakPct * peak.bytes;
+    idle_bytes += idle / static_cast<double>(peaks.size());
+    peak_bytes += peak.bytes / static_cast<double>(peaks.size());
+  }
+  if (!material) return {};
+  const MemoryUse memory = MemoryUseOf(timeline);
+  Finding finding;
+  finding.severity = memory.tight() ? Severity::kMedium : Severity::kInfo;
+  finding.title = fmt::format("{} of the {} that tensors hold at the peak of a step ({:.0f} %) are not used again",
+                              BytesText(idle_bytes), BytesText(peak_bytes), 100 * idle_bytes / peak_bytes);
+  if (memory.tight()) finding.title += fmt::format("; memory is short: {}", UseText(memory));
+  finding.evidence = Places(timeline, tensors, peaks);
+  return {finding};
+}
+
+}  // namespace
+
+extern const Analyzer kLateFree;
+const Analyzer kLateFree{
+    .id = "late-free", .question = "Do tensors hold memory that nothing reads any more?", .run = Run};
+
+}  // namespace loopscope

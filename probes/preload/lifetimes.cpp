@@ -1,0 +1,212 @@
+#include "probes/preload/lifetimes.h"
+
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+
+#include "probes/capture/records.h"
+
+namespace loopscope::lifetimes {
+namespace {
+
+constexpr std::size_t kWorthFollowing = 64 * 1024;  // bytes
+constexpr std::size_t kMostTensors = 6000;          // there when the window opens, or allocated in it
+constexpr std::size_t kSlots = 16384;               // a power of two, over twice as many
+constexpr std::size_t kMostSteps = 16;
+constexpr std::size_t kMostTold = 48;
+constexpr std::uint64_t kWorthTellingShare = 200;  // of the peak: tensors of less than a 200th of it are not told
+
+struct Tensor {
+  const void* data;
+  std::uint64_t bytes, allocated_ns, used_ns, freed_ns;
+  std::uint32_t thread;
+  bool trained_on;  // the training thread has used it
+};
+
+struct Peak {
+  std::uint64_t bytes, time_ns;
+};
+
+enum class Phase : std::uint32_t { kBefore, kOpen, kOver };
+
+std::atomic<std::int64_t> held{0};  // bytes, by all tensors
+std::atomic<Phase> phase{Phase::kBefore};
+
+// Guarded by `busy`.
+std::array<Tensor, kMostTensors> tensors;
+std::array<std::uint16_t, kSlots> slots;         // index of a tensor plus one, by address; 0: never used
+std::array<std::uint16_t, kMostTensors> unused;  // indices of tensors that were freed before the window
+std::size_t tensors_count = 0, unused_count = 0, slots_count = 0, steps_count = 0;
+std::array<Peak, kMostSteps> peaks;
+Peak peak;
+std::uint32_t training_thread = 0;
+bool overflown = false;
+
+std::atomic_flag busy = ATOMIC_FLAG_INIT;
+
+// Gives up soon: allocations must not wait for one another, and a forked child may find it locked for good.
+class TryLock {
+ public:
+  TryLock() noexcept {
+    for (int tries = 0; tries < 2000 && !mine_; ++tries) mine_ = !busy.test_and_set(std::memory_order_acquire);
+  }
+  ~TryLock() {
+    if (mine_) busy.clear(std::memory_order_release);
+  }
+  explicit operator bool() const noexcept { return mine_; }
+
+ private:
+  bool mine_ = false;
+};
+
+std::uint32_t ThreadId() noexcept {
+  static thread_local const auto id = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  return id;
+}
+
+// The slot of the last tensor at this address, or the free one for it; null where all are taken.
+std::uint16_t* SlotOf(const void* data) noexcept {
+  const std::size_t first = (reinterpret_cast<std::uintptr_t>(data) >> 6) * 0x9e3779b97f4a7c15ull >> 50;
+  for (std::size_t n = 0; n < kSlots; ++n) {
+    std::uint16_t& slot = slots[(first + n) % kSlots];
+    if (slot == 0 || tensors[slot - 1].data == data) return &slot;
+  }
+  return nullptr;
+}
+
+// Addresses that are seen once fill the table: those of tensors that are gone are dropped.
+void Rehash() noexcept {
+  slots.fill(0);
+  slots_count = 0;
+  for (std::size_t n = 0; n < tensors_count; ++n) {
+    if (tensors[n].freed_ns != 0) continue;
+    *SlotOf(tensors[n].data) = static_cast<std::uint16_t>(n + 1);
+    ++slots_count;
+  }
+}
+
+// Null where there is no room for one more.
+Tensor* Add(const void* data) noexcept {
+  if (slots_count > kSlots / 2) Rehash();
+  if (unused_count == 0 && tensors_count == kMostTensors) return nullptr;
+  std::uint16_t* slot = SlotOf(data);
+  if (slot == nullptr) return nullptr;
+  if (*slot == 0) ++slots_count;
+  const std::size_t index = unused_count > 0 ? unused[--unused_count] : tensors_count++;
+  *slot = static_cast<std::uint16_t>(index + 1);
+  return &tensors[index];
+}
+
+// A tensor that is there; null where none is followed at this address.
+Tensor* Find(const void* data) noexcept {
+  const std::uint16_t* slot = SlotOf(data);
+  if (slot == nullptr || *slot == 0 || tensors[*slot - 1].freed_ns != 0) return nullptr;
+  return &tensors[*slot - 1];
+}
+
+bool HeldIdle(const Tensor& tensor, const Peak& at) noexcept {
+  return tensor.trained_on && tensor.used_ns < at.time_ns && (tensor.freed_ns == 0 || tensor.freed_ns > at.time_ns) &&
+         tensor.bytes >= at.bytes / kWorthTellingShare;
+}
+
+void Tell(const char* kind, std::size_t number, const char* text) noexcept {
+  char key[40];
+  std::snprintf(key, sizeof key, "memory.%s.%zu", kind, number);
+  capture::WriteFact(key, text);
+}
+
+// The last step does not count: what it holds may be used in the next.
+void TellAll() noexcept {
+  if (overflown || steps_count < 2) return;
+  const std::size_t steps = steps_count - 1;
+  char text[128];
+  for (std::size_t n = 0; n < steps; ++n) {
+    std::snprintf(text, sizeof text, "%llu %llu", static_cast<unsigned long long>(peaks[n].bytes),
+                  static_cast<unsigned long long>(peaks[n].time_ns));
+    Tell("step", n, text);
+  }
+  const auto idle = [&](const Tensor& tensor) {
+    return std::any_of(peaks.begin(), peaks.begin() + steps, [&](const Peak& at) { return HeldIdle(tensor, at); });
+  };
+  const auto end = std::partition(tensors.begin(), tensors.begin() + tensors_count, idle);
+  std::sort(tensors.begin(), end, [](const Tensor& a, const Tensor& b) { return a.bytes > b.bytes; });
+  const std::size_t told = std::min<std::size_t>(static_cast<std::size_t>(end - tensors.begin()), kMostTold);
+  for (std::size_t n = 0; n < told; ++n) {
+    const Tensor& one = tensors[n];
+    std::snprintf(text, sizeof text, "%llu %llu %llu %llu %u", static_cast<unsigned long long>(one.bytes),
+                  static_cast<unsigned long long>(one.allocated_ns), static_cast<unsigned long long>(one.used_ns),
+                  static_cast<unsigned long long>(one.freed_ns), one.thread);
+    Tell("held", n, text);
+  }
+}
+
+std::uint64_t HeldNow() noexcept {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, held.load(std::memory_order_relaxed)));
+}
+
+}  // namespace
+
+void Allocated(const void* data, std::size_t bytes) noexcept {
+  const Phase now = phase.load(std::memory_order_relaxed);
+  if (data == nullptr || now == Phase::kOver) return;
+  held.fetch_add(static_cast<std::int64_t>(malloc_usable_size(const_cast<void*>(data))), std::memory_order_relaxed);
+  if (now == Phase::kBefore && bytes < kWorthFollowing) return;
+  const TryLock lock;
+  if (!lock) return;
+  const std::uint64_t now_ns = capture::NowNs();
+  if (HeldNow() > peak.bytes) peak = {HeldNow(), now_ns};
+  if (bytes < kWorthFollowing) return;
+  Tensor* tensor = Add(data);
+  if (tensor == nullptr) {
+    overflown = true;
+    return;
+  }
+  *tensor = {data, bytes, now_ns, 0, 0, ThreadId(), false};
+}
+
+void Freed(const void* data) noexcept {
+  const Phase now = phase.load(std::memory_order_relaxed);
+  if (data == nullptr || now == Phase::kOver) return;
+  const std::size_t bytes = malloc_usable_size(const_cast<void*>(data));
+  held.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  if (bytes < kWorthFollowing) return;
+  const TryLock lock;
+  if (!lock) return;
+  Tensor* tensor = Find(data);
+  if (tensor == nullptr) return;
+  tensor->freed_ns = capture::NowNs();
+  if (now == Phase::kBefore) unused[unused_count++] = static_cast<std::uint16_t>(tensor - tensors.data());
+}
+
+void Used(const void* storage, std::uint64_t time_ns) noexcept {
+  if (storage == nullptr || phase.load(std::memory_order_relaxed) != Phase::kOpen) return;
+  const TryLock lock;
+  if (!lock) return;
+  Tensor* tensor = Find(storage);
+  if (tensor == nullptr) return;
+  tensor->used_ns = time_ns;
+  if (ThreadId() == training_thread) tensor->trained_on = true;
+}
+
+void StepEnded(bool detail) noexcept {
+  const Phase before = phase.load(std::memory_order_relaxed);
+  if (before == Phase::kOver || (before == Phase::kBefore && !detail)) return;
+  const TryLock lock;
+  if (!lock) return;
+  if (before == Phase::kOpen) {
+    if (steps_count < kMostSteps) peaks[steps_count++] = peak;
+  } else {
+    training_thread = ThreadId();
+  }
+  peak = {HeldNow(), capture::NowNs()};
+  phase.store(detail ? Phase::kOpen : Phase::kOver, std::memory_order_relaxed);
+  if (!detail) TellAll();
+}
+
+}  // namespace loopscope::lifetimes

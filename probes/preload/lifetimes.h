@@ -1,0 +1,24 @@
+// Tensors that hold memory after their last use, in the first detail window: from the calls of LibTorch's allocator of
+// host memory and from the inputs of ops. Told as facts when the window closes:
+//
+//   memory.step.N   "BYTES NS": how much all tensors held when they held the most in step N of the window
+//   memory.held.N   "BYTES ALLOCATED USED FREED THREAD": a tensor that was there then, though the last op that used it
+//                   had begun before; times in ns, FREED 0 where it still was there at the end
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace loopscope::lifetimes {
+
+// By any thread, while ranges are recorded.
+void Allocated(const void* data, std::size_t bytes) noexcept;
+void Freed(const void* data) noexcept;
+
+// An op that begins at `time_ns` has a tensor with this storage among its inputs.
+void Used(const void* storage, std::uint64_t time_ns) noexcept;
+
+// By the training thread, between steps. `detail`: the detail window covers the next one.
+void StepEnded(bool detail) noexcept;
+
+}  // namespace loopscope::lifetimes
