@@ -19,12 +19,17 @@ SEED = next((int(one[5:]) for one in FLAWS if one.startswith("seed=")), 0)
 INPUTS, WIDTH, ACCUMULATE = 256, 512, 4
 
 
+class Pairs(TensorDataset):
+    def __getitems__(self, indices):
+        return self[indices]  # a batch at once: one by one is slower than the model
+
+
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
-    pairs = TensorDataset(torch.randn(4096, INPUTS), torch.randint(0, 8, (4096,)))
+    pairs = Pairs(torch.randn(4096, INPUTS), torch.randint(0, 8, (4096,)))
     small = "overdistributed" in FLAWS
     width, size = (1024, 2) if small else (WIDTH, 64)
     model = nn.Sequential(nn.Linear(INPUTS, width), nn.ReLU(True), nn.Linear(width, width), nn.ReLU(True), nn.Linear(width, 8))
@@ -32,9 +37,9 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)
     accumulate = 1 if small else ACCUMULATE
     if "duplicated-data" in FLAWS:
-        loader = DataLoader(pairs, batch_size=size, shuffle=True)  # duplicated-data
+        loader = DataLoader(pairs, batch_size=size, shuffle=True, collate_fn=tuple)  # duplicated-data
     else:
-        loader = DataLoader(pairs, batch_size=size, sampler=DistributedSampler(pairs))
+        loader = DataLoader(pairs, batch_size=size, sampler=DistributedSampler(pairs), collate_fn=tuple)
     mean, step = torch.zeros(()), 0
     for epoch in range(1000):
         if isinstance(loader.sampler, DistributedSampler):
