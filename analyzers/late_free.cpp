@@ -25,7 +25,8 @@ constexpr std::int64_t kAtOnceNs = 1000;   // clocks of two threads
 struct Peak {
   double bytes = 0;
   std::int64_t time_ns = 0;
-  std::int64_t op_began_ns = 0;  // of the outermost op in which it was reached: that may still use its inputs
+  std::int64_t op_began_ns = 0;  // of the outermost op, or the optimizer's step, in which it was reached: what that
+                                 // used it may use again, and who called it cannot free
 };
 
 struct Held {
@@ -38,7 +39,7 @@ struct Held {
   }
 };
 
-const std::string* FactOf(const Trace& trace, const char* kind, std::size_t number) {
+const std::string* MemoryFact(const Trace& trace, const char* kind, std::size_t number) {
   const auto fact = trace.facts.find(fmt::format("memory.{}.{}", kind, number));
   return fact == trace.facts.end() ? nullptr : &fact->second;
 }
@@ -63,14 +64,29 @@ EventRef OpAt(const Timeline& timeline, std::uint32_t thread, std::int64_t time_
   return found;
 }
 
+// When the optimizer's step began that runs at `time_ns`; else `time_ns`.
+std::int64_t OptimizerBegan(const Timeline& timeline, std::int64_t time_ns) {
+  const int step = timeline.step_at(time_ns);
+  if (step < 0) return time_ns;
+  const std::int64_t from_ns = timeline.steps()[static_cast<std::size_t>(step)].time.start_ns;
+  std::int64_t began_ns = time_ns;
+  timeline.ForEach(timeline.training_thread(), {from_ns, time_ns + 1}, [&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    const bool runs = event.is_range(RangeCategory::kOptimizer) && event.end_ns >= time_ns;
+    if (runs) began_ns = std::min(began_ns, event.start_ns);
+  });
+  return began_ns;
+}
+
 std::vector<Peak> PeaksOf(const Timeline& timeline) {
   std::vector<Peak> peaks;
-  while (const std::string* fact = FactOf(timeline.trace(), "step", peaks.size())) {
+  while (const std::string* fact = MemoryFact(timeline.trace(), "step", peaks.size())) {
     unsigned long long bytes = 0, time_ns = 0;
     if (std::sscanf(fact->c_str(), "%llu %llu", &bytes, &time_ns) != 2) break;
     Peak peak{static_cast<double>(bytes), static_cast<std::int64_t>(time_ns), static_cast<std::int64_t>(time_ns)};
     const EventRef op = OpAt(timeline, timeline.training_thread(), peak.time_ns, /*outermost=*/true);
     if (Exists(op)) peak.op_began_ns = std::min(peak.op_began_ns, timeline.event(op).start_ns);
+    peak.op_began_ns = std::min(peak.op_began_ns, OptimizerBegan(timeline, peak.time_ns));
     peaks.push_back(peak);
   }
   return peaks;
@@ -78,7 +94,7 @@ std::vector<Peak> PeaksOf(const Timeline& timeline) {
 
 std::vector<Held> HeldTensors(const Trace& trace) {
   std::vector<Held> all;
-  while (const std::string* fact = FactOf(trace, "held", all.size())) {
+  while (const std::string* fact = MemoryFact(trace, "held", all.size())) {
     unsigned long long bytes = 0, allocated_ns = 0, used_ns = 0, freed_ns = 0;
     unsigned tid = 0;
     if (std::sscanf(fact->c_str(), "%llu %llu %llu %llu %u", &bytes, &allocated_ns, &used_ns, &freed_ns, &tid) != 5)

@@ -10,6 +10,7 @@ import json
 import pathlib
 import re
 import shlex
+import string
 import subprocess
 import sys
 import tempfile
@@ -164,18 +165,29 @@ def cell(text):
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
+def machines(hosts):
+    """Where rows come from several machines, each has a letter."""
+    if len(hosts) < 2:
+        return "".join(hosts)
+    return "; ".join(f"{letter}: {host}" for letter, host in zip(string.ascii_uppercase, hosts))
+
+
+def where(figure, hosts):
+    return f" (on {string.ascii_uppercase[hosts.index(figure['host'])]})" if figure and len(hosts) > 1 else ""
+
+
 def page(figures):
     hosts = sorted({one["host"] for one in figures.values()})
     lines = ["# Every trick, measured", "",
              "The tricks of the documents that Loopscope draws on, the rule that finds each missing, the treatment that brings it, and",
-             "what it brought to the reference programs with that one flaw planted" + (f" ({'; '.join(hosts)})." if hosts else "."),
+             "what it brought to the reference programs with that one flaw planted" + (f" ({machines(hosts)})." if hosts else "."),
              "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. What the documents claim was",
              "measured on their machines and tasks: a comparison, not a target.", "",
              "| # | trick | documents | rule | measured here | the documents' figure |", "|---|---|---|---|---|---|"]
     for trick in TRICKS:
         figure = figures.get(str(trick.number))
         rule = f"`{trick.rule}`" if trick.rule else "none: compared by time to a target" if trick.metric == "target" else "none"
-        lines.append(f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure))} | {trick.said} |")
+        lines.append(f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure) + where(figure, hosts))} | {trick.said} |")
     commands = [(number, command) for number in sorted(int(key) for key in figures) for command in
                 [figures[str(number)]["command"], *figures[str(number)].get("room", {}).get("commands", [])]]
     lines += ["", "## Commands", "", "```", *(f"{number:>2}  {command}" for number, command in commands), "```", ""]
