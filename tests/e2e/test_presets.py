@@ -3,8 +3,14 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tests"))
+from tricks import matrix  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["LOOPSCOPE_BUILD"])
 RULES = [
@@ -33,12 +39,8 @@ def diagnose(tmp_path, preset):
     return json.loads(report.read_text())
 
 
-def has_16_bit_units():
-    return any(unit in pathlib.Path("/proc/cpuinfo").read_text() for unit in ("avx512_bf16", "amx_bf16", "avx512_fp16"))
-
-
 def expected(rules):
-    return {rule for rule in rules if rule != "fp32-compute" or has_16_bit_units()}
+    return {rule for rule in rules if rule != "fp32-compute" or matrix.has_16_bit_units()}
 
 
 def test_naive_has_every_planted_flaw_and_no_other(tmp_path):

@@ -132,8 +132,6 @@ PYTHON_RANKS = [
     ranks("overdistributed", line=False),
 ]
 PLANTS = [*NATIVE, *NATIVE_RANKS, *PYTHON, *PYTHON_RANKS]
-# For each rule the first of the C++ programs.
-EACH_RULE = list({plant.rule: plant for plant in reversed(NATIVE)}.values())[::-1]
 # Rules that want memory to be short, which no test may bring about, or that are about a GPU's layouts.
 ONLY_CASES = {"activation-memory", "memory-bound-batch", "small-batch", "layout-conversion"}
 
