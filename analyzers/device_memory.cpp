@@ -40,21 +40,15 @@ class Reader {
     if (last_ != Call::kFree || !open_) {
       MemoryReturn one;
       const bool found_no_room = last_ == Call::kAllocate && event.start_ns - last_end_ns_ <= kMaxIssueGapNs;
-      one.retry = found_no_room || InsideOp(ref);
+      // Operators allocate; a program empties the cache between them.
+      const auto is_op = [](const Event& above) { return above.kind == EventKind::kOp; };
+      one.retry = found_no_room || HasAncestor(timeline_, ref, is_op);
       if (const Where* where = timeline_.where(ref)) one.where = *where;
       returns_.push_back(one);
       open_ = true;
     }
     ++returns_.back().frees;
     returns_.back().ms += Ms(event.duration_ns());
-  }
-
-  // Operators allocate; a program empties the cache between them.
-  bool InsideOp(EventRef ref) const {
-    for (std::uint32_t above = timeline_.parent(ref); above != kNone; above = timeline_.parent({ref.thread, above})) {
-      if (timeline_.event({ref.thread, above}).kind == EventKind::kOp) return true;
-    }
-    return false;
   }
 
   const Timeline& timeline_;

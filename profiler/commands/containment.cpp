@@ -8,22 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "profiler/commands/folder_copy.h"
+#include "profiler/core/file_text.h"
 
 namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string MountInfo() {
-  std::ifstream file("/proc/self/mountinfo");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 struct Trial {
   std::string failure;                  // empty: it works
@@ -179,7 +172,7 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
   const MountRequest request{
       folder / "root",           folder / "layers", folder.parent_path(), writable, LikelyFolders(working_directory),
       containment.user_namespace};
-  world.plan_ = PlanMounts(request, ParseMountInfo(MountInfo()));
+  world.plan_ = PlanMounts(request, ParseMountInfo(FileText("/proc/self/mountinfo")));
   world.uid_map_ = fmt::format("{0} {0} 1", geteuid());
   world.gid_map_ = fmt::format("{0} {0} 1", getegid());
   fs::create_directories(request.root, error);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <sstream>
 
 #include "profiler/commands/containment.h"
 #include "profiler/commands/counter_file.h"
@@ -16,6 +15,7 @@
 #include "profiler/commands/program_files.h"
 #include "profiler/commands/run_info.h"
 #include "profiler/commands/user_cache.h"
+#include "profiler/core/file_text.h"
 
 namespace loopscope {
 namespace {
@@ -42,13 +42,6 @@ std::string MachineText(const RunInfo& info) {
   const Fingerprint machine = FingerprintOf(info);
   return fmt::format("{}, {} cores, GPUs {}, driver {}, kernel {}", machine.cpu, machine.cores,
                      fmt::join(machine.gpus, ", "), machine.driver, info.versions.at("kernel"));
-}
-
-std::string TextOf(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 void RemoveOldest(const fs::path& folder) {
@@ -96,7 +89,7 @@ Result<KeptExperiment> KeptExperiment::Of(const Options& options, const std::vec
 
 std::optional<std::string> KeptExperiment::Take(const fs::path& output) const {
   std::error_code error;
-  if (!fs::exists(folder_ / kJournalName, error) || TextOf(folder_ / kQuestionName) != question_) return std::nullopt;
+  if (!fs::exists(folder_ / kJournalName, error) || FileText(folder_ / kQuestionName) != question_) return std::nullopt;
   const auto kept = fs::last_write_time(folder_ / kQuestionName, error);
   if (error || !CopyExperiment(folder_, output)) {
     RemoveTree(output / kDiagnosisName);

@@ -16,6 +16,7 @@
 #include "profiler/commands/program_kind.h"
 #include "profiler/commands/terminal.h"
 #include "profiler/commands/user_cache.h"
+#include "profiler/core/file_text.h"
 #include "profiler/core/host.h"
 
 namespace loopscope {
@@ -48,13 +49,6 @@ fs::path SourcesOf(const ProbePaths& probes) {
   return probes.preload.parent_path() / "sources";
 }
 
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::vector<fs::path> FilesBelow(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -69,7 +63,7 @@ std::vector<fs::path> FilesBelow(const fs::path& folder) {
 std::uint64_t HashOfFiles(const std::vector<fs::path>& files) {
   std::uint64_t hash = 1469598103934665603ull;
   for (const fs::path& path : files) {
-    for (const char c : path.filename().native() + ReadAll(path)) {
+    for (const char c : path.filename().native() + FileText(path)) {
       hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
     }
   }
@@ -202,7 +196,7 @@ Result<void> BuildProbe(const ProbePaths& probes, const TorchInstall& torch, Sig
   const ProcessEnd end = Compile(shop.path, compiler, torch, signals);
   if (!end.ok()) {
     return Failed(torch, fmt::format("{} failed", compiler),
-                  LastLines(ReadAll(shop.path / "compiler.txt"), kShownLines));
+                  LastLines(FileText(shop.path / "compiler.txt"), kShownLines));
   }
   fs::rename(shop.path / kProbeName, made, error);
   if (error) return Failed(torch, error.message(), "make " + cache.native() + " writable, or set XDG_CACHE_HOME");

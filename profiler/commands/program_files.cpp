@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "profiler/commands/journal.h"
 #include "profiler/commands/probe_build.h"
 #include "profiler/commands/program_kind.h"
+#include "profiler/core/file_text.h"
 
 namespace loopscope {
 namespace {
@@ -17,13 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostModules = 5000;                // a folder with more is no project of one program
 constexpr std::uintmax_t kMostHashedBytes = 64ull << 20;  // larger files are told apart by size and time
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string BySizeAndTime(const fs::path& path) {
   std::error_code error;
@@ -35,7 +27,7 @@ std::string BySizeAndTime(const fs::path& path) {
 std::string ByContent(const fs::path& path) {
   std::error_code error;
   if (fs::file_size(path, error) > kMostHashedBytes) return BySizeAndTime(path);
-  return fmt::format("{} {:016x}\n", path.native(), JournalHash(ReadAll(path)));
+  return fmt::format("{} {:016x}\n", path.native(), JournalHash(FileText(path)));
 }
 
 // Of packages, version control and environments: not the program's own.

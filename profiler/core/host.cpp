@@ -5,23 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "profiler/core/file_text.h"
 #include "profiler/core/host_limits.h"
 
 namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // The value of the first "key : value" line.
 std::string Field(std::string_view text, std::string_view key) {
@@ -60,11 +53,11 @@ std::optional<double> CgroupCores(std::string_view membership) {
   std::optional<double> cores;
   for (const auto& [controllers, group] : CgroupsOf(membership)) {
     if (controllers.empty()) {
-      const auto read = [](const fs::path& at) { return CoresOfCpuMax(ReadAll(at / "cpu.max")); };
+      const auto read = [](const fs::path& at) { return CoresOfCpuMax(FileText(at / "cpu.max")); };
       cores = Smaller(cores, TightestQuota("/sys/fs/cgroup", group, read));
     } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
       const auto read = [](const fs::path& at) {
-        return CoresOfCfs(ReadAll(at / "cpu.cfs_quota_us"), ReadAll(at / "cpu.cfs_period_us"));
+        return CoresOfCfs(FileText(at / "cpu.cfs_quota_us"), FileText(at / "cpu.cfs_period_us"));
       };
       cores = Smaller(cores, TightestQuota("/sys/fs/cgroup/" + controllers, group, read));
     }
@@ -76,7 +69,7 @@ std::vector<std::string> Gpus() {
   std::vector<std::string> gpus;
   std::error_code ignored;
   for (const auto& gpu : fs::directory_iterator("/proc/driver/nvidia/gpus", ignored)) {
-    gpus.push_back(Field(ReadAll(gpu.path() / "information"), "Model"));
+    gpus.push_back(Field(FileText(gpu.path() / "information"), "Model"));
   }
   if (!gpus.empty()) return gpus;
   // Containers may show the devices without the driver's files.
@@ -120,13 +113,13 @@ std::vector<std::string> FeaturesOf(std::string_view cpuinfo) {
 }
 
 Host ThisHost() {
-  const std::string cpuinfo = ReadAll("/proc/cpuinfo");
+  const std::string cpuinfo = FileText("/proc/cpuinfo");
   Host host;
   host.cpu = Field(cpuinfo, "model name");
   host.features = FeaturesOf(cpuinfo);
   host.gpus = Gpus();
   host.cores = AffinityCores();
-  if (const auto quota = CgroupCores(ReadAll("/proc/self/cgroup"))) {
+  if (const auto quota = CgroupCores(FileText("/proc/self/cgroup"))) {
     host.cores = std::clamp(static_cast<int>(std::ceil(*quota)), 1, host.cores);
   }
   return host;
