@@ -51,17 +51,6 @@ double IdleMs(const Timeline& timeline, IdleCause cause, Interval within) {
   return PerDevice(timeline, total);
 }
 
-void ForEachWork(const Timeline& timeline, const WorkVisitor& visit) {
-  for (const DeviceTimeline& device : timeline.devices()) {
-    const std::vector<DeviceEvent>& events = timeline.trace().devices[device.index()].events;
-    for (const Interval& window : device.window().intervals()) {
-      device.ForEach(timeline.trace(), window, [&](std::uint32_t i) {
-        if (events[i].kind != DeviceKind::kWait) visit(device, i, events[i]);
-      });
-    }
-  }
-}
-
 OpCost::OpCost(const Timeline& timeline) : timeline_(timeline), devices_(DevicesKnown(timeline)) {
   if (!devices_) return;
   ForEachWork(timeline, [&](const DeviceTimeline& device, std::uint32_t i, const DeviceEvent& event) {

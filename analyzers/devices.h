@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,10 +23,6 @@ double IdleMs(const Timeline& timeline);
 
 // The same of one interval, in total: idle time of that cause inside `within`, mean over the devices.
 double IdleMs(const Timeline& timeline, IdleCause cause, Interval within);
-
-// Calls `visit` for every piece of work that begins in a steady step.
-using WorkVisitor = std::function<void(const DeviceTimeline&, std::uint32_t index, const DeviceEvent&)>;
-void ForEachWork(const Timeline& timeline, const WorkVisitor& visit);
 
 // What an operator costs the loop, ms. On a device: the device's work that was launched inside it, and the time for
 // which the device stood still meanwhile, since the host's own time is hidden behind a busy device. Else its duration.

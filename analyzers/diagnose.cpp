@@ -8,8 +8,6 @@
 #include <thread>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
 #include "analyzers/rule_texts.h"
 
 namespace loopscope {
@@ -48,26 +46,17 @@ std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& ti
   return std::nullopt;
 }
 
-// Rules about what the passes compute, which they know by operators and kernels. A graph is launched without the ones,
-// and recorded without the others.
+// Rules about what the passes compute, which they know by operators and kernels.
 constexpr std::string_view kOfPasses[] = {
     "activation-memory",  "bias-before-norm",      "checkpoint-memory", "cudnn-autotune-off", "cudnn-retuning",
     "deterministic-mode", "exposed-communication", "fp32-compute",      "launch-bound",       "layout-conversion",
     "needless-recompute", "odd-dimensions",        "padding-waste",     "tf32-off",
 };
-constexpr double kMaxHiddenShare = 0.05;
 
 std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& timeline) {
-  if (std::ranges::find(kOfPasses, analyzer.id) == std::end(kOfPasses)) return std::nullopt;
-  double all_ms = 0, hidden_ms = 0;
-  ForEachWork(timeline, [&](const DeviceTimeline&, std::uint32_t, const DeviceEvent& event) {
-    const double ms = Ms(event.duration_ns());
-    all_ms += ms;
-    hidden_ms += event.kind == DeviceKind::kGraph ? ms : 0;
-  });
-  if (hidden_ms <= kMaxHiddenShare * all_ms) return std::nullopt;
-  return fmt::format("CUDA graphs, recorded as a whole, took {:.0f} % of the GPU's time: what runs inside is not known",
-                     100 * hidden_ms / all_ms);
+  const bool of_passes = std::ranges::find(kOfPasses, analyzer.id) != std::end(kOfPasses);
+  const std::string& why = timeline.device_coverage().why_no_passes;
+  return of_passes && !why.empty() ? std::optional(why) : std::nullopt;
 }
 
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {

@@ -1,4 +1,6 @@
 // How much of what the devices did is in the trace: whether anything can be said from it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "profiler/core/device_timeline_build.h"
@@ -7,6 +9,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMaxUnlinkedShare = 0.05;    // of the devices' work in the window, whose call is missing
+constexpr double kMaxHiddenShare = 0.05;      // of the devices' time in the window, spent inside graphs
 constexpr double kMaxUnrecordedShare = 0.05;  // of the launches in the window; the last ones may run behind the trace
 
 struct Launches {
@@ -59,19 +62,26 @@ std::string OutOf(std::uint64_t some, std::uint64_t all) {
 
 std::string WhyNoCauses(const Timeline& timeline) {
   std::uint64_t all = 0, unlinked = 0;
-  for (const DeviceTimeline& device : timeline.devices()) {
-    const std::vector<DeviceEvent>& events = timeline.trace().devices[device.index()].events;
-    for (const Interval& window : device.window().intervals()) {
-      device.ForEach(timeline.trace(), window, [&](std::uint32_t i) {
-        if (events[i].kind == DeviceKind::kWait) return;
-        ++all;
-        unlinked += device.launch(i).thread == kNone;
-      });
-    }
-  }
+  ForEachWork(timeline, [&](const DeviceTimeline& device, std::uint32_t i, const DeviceEvent&) {
+    ++all;
+    unlinked += device.launch(i).thread == kNone;
+  });
   if (static_cast<double>(unlinked) <= kMaxUnlinkedShare * static_cast<double>(all)) return "";
   return "the calls that launched " + OutOf(unlinked, all) +
          " pieces of the GPU's work are not in the trace: why it stood still cannot be told";
+}
+
+// A graph is launched without its operators, and recorded without its kernels.
+std::string WhyNoPasses(const Timeline& timeline) {
+  std::int64_t all_ns = 0, hidden_ns = 0;
+  ForEachWork(timeline, [&](const DeviceTimeline&, std::uint32_t, const DeviceEvent& event) {
+    all_ns += event.duration_ns();
+    hidden_ns += event.kind == DeviceKind::kGraph ? event.duration_ns() : 0;
+  });
+  const double share = all_ns == 0 ? 0 : static_cast<double>(hidden_ns) / static_cast<double>(all_ns);
+  if (share <= kMaxHiddenShare) return "";
+  return fmt::format("CUDA graphs, recorded as a whole, took {:.0f} % of the GPU's time: what runs inside is not known",
+                     100 * share);
 }
 
 bool AnyDeviceCall(const Trace& trace) {
@@ -97,9 +107,7 @@ bool ProfilerTookTheRecords(const Timeline& timeline) {
                              [&](const Thread& thread) { return std::ranges::any_of(thread.events, profiled); });
 }
 
-}  // namespace
-
-DeviceCoverage CoverageOf(const Timeline& timeline) {
+DeviceCoverage RecordsOf(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   if (timeline.devices().empty()) {
     if (!AnyDeviceCall(trace) && !AnyDeviceInput(trace)) return {false, "the program used no GPU", ""};
@@ -123,6 +131,14 @@ DeviceCoverage CoverageOf(const Timeline& timeline) {
             ""};
   }
   return {true, "", WhyNoCauses(timeline)};
+}
+
+}  // namespace
+
+DeviceCoverage CoverageOf(const Timeline& timeline) {
+  DeviceCoverage coverage = RecordsOf(timeline);
+  coverage.why_no_passes = WhyNoPasses(timeline);
+  return coverage;
 }
 
 }  // namespace loopscope

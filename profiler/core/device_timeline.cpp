@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/core/timeline.h"
+
 namespace loopscope {
 
 std::string_view IdleCauseName(IdleCause cause) {
@@ -44,6 +46,17 @@ DeviceTimes DeviceTimeline::times(Interval within) const {
 DeviceTimes DeviceTimeline::times() const {
   if (window_.intervals().empty()) return {};
   return times({window_.intervals().front().start_ns, window_.intervals().back().end_ns});
+}
+
+void ForEachWork(const Timeline& timeline, const WorkVisitor& visit) {
+  for (const DeviceTimeline& device : timeline.devices()) {
+    const std::vector<DeviceEvent>& events = timeline.trace().devices[device.index()].events;
+    for (const Interval& window : device.window().intervals()) {
+      device.ForEach(timeline.trace(), window, [&](std::uint32_t i) {
+        if (events[i].kind != DeviceKind::kWait) visit(device, i, events[i]);
+      });
+    }
+  }
 }
 
 }  // namespace loopscope

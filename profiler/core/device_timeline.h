@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +52,10 @@ struct DeviceTimes {
 
 // Whether the trace shows what the devices did.
 struct DeviceCoverage {
-  bool used = false;          // the program used a device
-  std::string why_not;        // why nothing can be said of devices: one sentence; empty when it can
-  std::string why_no_causes;  // why idle time cannot be split by cause; empty when it can
+  bool used = false;               // the program used a device
+  std::string why_not;             // why nothing can be said of devices: one sentence; empty when it can
+  std::string why_no_causes;       // why idle time cannot be split by cause; empty when it can
+  std::string why_no_passes = {};  // why what the passes compute cannot be told; empty when it can
 };
 
 class DeviceTimeline {
@@ -99,5 +101,10 @@ void DeviceTimeline::ForEach(const Trace& trace, Interval within, const Visit& v
   }
   for (; low < events.size() && events[low].start_ns < within.end_ns; ++low) visit(static_cast<std::uint32_t>(low));
 }
+
+class Timeline;
+using WorkVisitor = std::function<void(const DeviceTimeline&, std::uint32_t index, const DeviceEvent&)>;
+// Calls `visit` for every piece of work that begins in a steady step, or without any in DeviceTimeline::window().
+void ForEachWork(const Timeline& timeline, const WorkVisitor& visit);
 
 }  // namespace loopscope
