@@ -37,7 +37,9 @@ Compared Compare(const ReachArm& baseline, const ReachArm& treated) {
 }
 
 TargetArm ArmFacts(const ReachArm& arm) {
-  TargetArm facts{.name = arm.name, .runs = arm.runs};
+  TargetArm facts;
+  facts.name = arm.name;
+  facts.runs = arm.runs;
   std::vector<Reach> seconds, steps, samples;
   for (const TargetRun& run : arm.runs) {
     facts.reached += run.reached;

@@ -1,3 +1,4 @@
+# ctest labels: measured
 """`gate` on a real training program: what it says, in which format, and how it ends."""
 
 import json

@@ -1,3 +1,4 @@
+# ctest labels: measured
 """Live pairs: treatments that take turns between the steps of one launch, in C++ programs and Python scripts."""
 
 import json
@@ -90,7 +91,8 @@ def test_a_switch_that_changes_nothing_is_not_applicable(loopscope, tiny_train):
 
 @pytest.mark.skipif(not (BUILD / "workloads/train_image").exists(), reason="train_image is not built")
 def test_a_programs_own_knobs_are_turned(loopscope):
-    command = [BUILD / "workloads/train_image", "--preset", "naive", "--set", "epochs=1000"]
+    small = [word for knob in ("epochs=1000", "model.size=small", "image_size=32", "batch.size=8") for word in ("--set", knob)]
+    command = [BUILD / "workloads/train_image", "--preset", "naive", *small]
     done, report = loopscope.report("prove", "--quick", "--only", "grad.set_to_none=on,optimizer.impl=fused,debug=off",
                                     "--alone", "0", "--time", "5s", "--budget", "45s", "--", *command, timeout=600)
     assert done.code == 0, done.err

@@ -1,3 +1,4 @@
+# ctest labels: measured
 """Each flaw planted alone in the C++ programs is found at its line, and nothing else is; without it there is nothing to find.
 The whole matrix, with Python, several ranks, treatments and repeats, is test_matrix_long.py."""
 

@@ -1,3 +1,4 @@
+# ctest labels: measured
 """All planted flaws of train_image together are found, at their lines, and nothing else is; test_matrix.py plants each alone."""
 import json
 import os

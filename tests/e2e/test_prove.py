@@ -1,3 +1,4 @@
+# ctest labels: measured
 """`prove` and `ab` on a real training program: fixes are measured, and nothing is called that was not shown."""
 
 import json

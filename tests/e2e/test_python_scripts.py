@@ -1,3 +1,4 @@
+# ctest labels: measured
 """Training scripts of the public kind run unmodified: nothing but the script's own lines is blamed, and nothing falsely."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# ctest labels: measured
 """A folder of traces is one input: what several ranks say together, and what cannot be one run."""
 
 import json

@@ -70,7 +70,7 @@ NATIVE = [
     image("graph-retained", "common/training.cpp", "loss.detach=on"),
     image("late-free", "common/", "free.early=on"),
     image("needless-copy", "train_image/", "loader.from_numpy=on"),
-    image("too-many-workers", "", "loader.workers=1"),
+    image("too-many-workers", "", "loader.workers=1", knobs=("--set", "model.size=small")),
     image("periodic-stall", "common/training.cpp"),
     image("deterministic-mode", "", "deterministic=off"),
     image("thread-oversubscription", "", "threads=1", options=FEW),

@@ -48,7 +48,9 @@ class KeptExperiments : public testing::Test {
     fs::create_directories(output);
     const bool taken = Kept()->Take(output).has_value();
     EXPECT_EQ(fs::exists(output / "journal.jsonl"), taken);
-    if (taken) EXPECT_EQ(Read(output / "diagnosis/rank-0.lscap"), "capture");
+    if (taken) {
+      EXPECT_EQ(Read(output / "diagnosis/rank-0.lscap"), "capture");
+    }
     return taken;
   }
 

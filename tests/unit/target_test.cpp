@@ -103,7 +103,9 @@ TEST(Target, CensoredRunsAreShownAsSuch) {
   EXPECT_FALSE(row.ci95) << "its upper end is open";
   EXPECT_GT(report.target->comparisons[0].seconds.low.value_or(0), 1);
   for (const TargetRun& run : report.target->arms[0].runs) {
-    if (!run.reached) EXPECT_EQ(run.status, "not within the limit");
+    if (!run.reached) {
+      EXPECT_EQ(run.status, "not within the limit");
+    }
   }
 }
 
