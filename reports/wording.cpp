@@ -187,6 +187,7 @@ std::string VerdictText(const TrialRow& trial, const NoiseFacts& noise) {
     std::ranges::replace(text, '-', ' ');
   }
   if (trial.method == "live") text += " within this one launch";
+  if (trial.metric == "sample-time" && Known(trial.speedup)) text += " per sample";
   if (trial.metric == "epoch-boundary") text += " at epoch boundaries";
   if (trial.metric == "peak-memory") text += ", judged by peak memory";
   if (Known(trial.speedup) && trial.context == "with-others") text += ", beside the other fixes";

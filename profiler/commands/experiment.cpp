@@ -96,10 +96,11 @@ class Experiment {
     // What the fresh blocks will take is kept back.
     const BlockRun run{.blocks = plan_.blocks,
                        .seed = input_.options.seed,
-                       .end_s = input_.options.budget_s - plan_.fresh_blocks * plan_.fresh_block_s};
+                       .end_s = input_.options.budget_s - plan_.fresh_blocks * plan_.fresh_block_s,
+                       .step_metric = StepMetric(candidates_)};
     const Observations observed = RunBlocks(input_, run, candidates_, plan_, series_);
     report_.trials = JudgeTrials(plan_, observed, candidates_, states_, input_.options.margin);
-    report_.noise = NoiseOf(plan_, observed);
+    report_.noise = NoiseOf(plan_, observed, StepMetric(candidates_));
     if (!series_.stopped()) {
       report_.combined = MeasureRecommended(input_, plan_, report_.trials, candidates_, states_, series_);
     }

@@ -110,7 +110,7 @@ class BlockPhase {
     }
     for (Observation& row : rows) {
       const bool was_ok = row.result.ok();
-      row.result = HeldTo(*baseline_, std::move(row.result), run_.work);
+      row.result = HeldTo(*baseline_, std::move(row.result), WorkFor(run_.step_metric));
       if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
     }
   }
@@ -140,10 +140,11 @@ class BlockPhase {
     for (const int reference : {kBaselineArm, kAllArm}) {
       std::vector<std::vector<double>> d;
       for (PlannedTrial& trial : plan_.trials) {
-        const bool by_time = candidates_[trial.candidate].treatment->metric == Metric::kStepTime;
+        const Metric own = candidates_[trial.candidate].treatment->metric;
+        const bool by_time = own == Metric::kStepTime || own == Metric::kSampleTime;
         if (!trial.verdict.empty() || trial.reference != reference || !by_time) continue;
         trials.push_back(&trial);
-        d.push_back(observed_.Differences(trial, Metric::kStepTime));
+        d.push_back(observed_.Differences(trial, run_.step_metric));
         gains.push_back((trial.with_others ? 1 : -1) * Mean(d.back()));
       }
       for (const Effect& effect : CompareWithReference(d, 0)) p.push_back(effect.p);

@@ -108,4 +108,10 @@ Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, c
   return candidates;
 }
 
+Metric StepMetric(std::span<const Candidate> candidates) {
+  const bool other_samples = std::ranges::any_of(
+      candidates, [](const Candidate& one) { return one.treatment->metric == Metric::kSampleTime; });
+  return other_samples ? Metric::kSampleTime : Metric::kStepTime;
+}
+
 }  // namespace loopscope

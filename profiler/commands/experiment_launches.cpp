@@ -84,6 +84,10 @@ std::string FailureOf(const LaunchResult& result) {
   return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
 }
 
+Work WorkFor(Metric step_metric) {
+  return step_metric == Metric::kSampleTime ? Work::kPerSample : Work::kEqual;
+}
+
 std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, Work work) {
   if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
     return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);

@@ -48,6 +48,7 @@ std::string FailureOf(const LaunchResult& result);
 // What launches have to have in common: kEqual: clock, steps and samples per step; kPerSample: the clock, since their
 // times are taken per sample.
 enum class Work { kEqual, kPerSample };
+Work WorkFor(Metric step_metric);
 
 // Times compare only where the work does: the same clock (of an optimizer, whatever its class), steps and samples per
 // step. Empty when so, else the reason.

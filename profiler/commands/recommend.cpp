@@ -44,8 +44,9 @@ std::string Warm(const ExperimentInput& input, std::span<const Candidate> candid
   return "";
 }
 
-void FillCombined(const Observations& observed, const PlannedTrial& trial, double margin, CombinedRow& row) {
-  const std::vector<std::vector<double>> d{observed.Differences(trial, Metric::kStepTime)};
+void FillCombined(const Observations& observed, Metric step_metric, const PlannedTrial& trial, double margin,
+                  CombinedRow& row) {
+  const std::vector<std::vector<double>> d{observed.Differences(trial, step_metric)};
   const Effect effect = CompareWithReference(d, std::log1p(margin))[0];
   row.n = effect.n;
   if (effect.method == Method::kTooFew) {
@@ -101,9 +102,10 @@ std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, cons
                      .blocks = std::max(plan.blocks, kFewestBlocks),
                      .seed = input.options.seed ^ kFreshSeed,
                      .end_s = input.options.budget_s,
-                     .drop_losers = false};
+                     .drop_losers = false,
+                     .step_metric = StepMetric(candidates)};
   const Observations observed = RunBlocks(input, run, candidates, fresh, series);
-  FillCombined(observed, fresh.trials[0], input.options.margin, combined);
+  FillCombined(observed, run.step_metric, fresh.trials[0], input.options.margin, combined);
   const auto untold = std::ranges::count_if(members, [&](int member) { return CannotTell(states[member].loss); });
   if (untold > 0 && combined.speedup) {
     combined.reason = fmt::format("for {} of these it could not be told whether training stays the same", untold);

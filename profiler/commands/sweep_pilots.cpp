@@ -168,7 +168,6 @@ class SweepPilots {
       const double own = Samples(pilots_[cell]), usual = Samples(as_it_is_);
       if (plan_.live[cell] && own > 0 && usual > 0 && std::abs(own / usual - 1) > kSameSamples) {
         plan_.metric = Metric::kSampleTime;
-        plan_.work = Work::kPerSample;
         sweep_.metric = "sample-time";
       }
     }
@@ -177,7 +176,7 @@ class SweepPilots {
   void HoldCells() {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       if (!plan_.live[cell]) continue;
-      const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.work);
+      const std::string why = UnequalWork(as_it_is_, pilots_[cell], WorkFor(plan_.metric));
       if (!why.empty()) Out(cell, "failed", "not comparable: " + why);
     }
   }

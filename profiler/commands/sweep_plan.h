@@ -16,7 +16,6 @@ struct SweepPlan {
   std::vector<Arm> arms;   // one per cell of the sweep
   std::vector<bool> live;  // those that can be measured
   Metric metric = Metric::kStepTime;
-  Work work = Work::kEqual;
   Window window;
   int grid_blocks = 0, fresh_blocks = 0;
   std::string shortage;  // what the budget does not allow; empty when nothing is missing

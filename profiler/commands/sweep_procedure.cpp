@@ -81,7 +81,7 @@ class Sweep {
                                                  .end_s = input_.options.budget_s,
                                                  .drop_losers = false,
                                                  .essentials = 0,
-                                                 .work = plan_.work});
+                                                 .step_metric = plan_.metric});
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
       if (!over.trials[arm].verdict.empty()) {
         sweep_.cells[cells[arm]].verdict = over.trials[arm].verdict;

@@ -19,8 +19,8 @@ struct Judgement {
 };
 
 // Memory's treatments are timed too: their peak is judged apart.
-Metric TimedMetric(const Candidate& candidate) {
-  return candidate.treatment->metric == Metric::kEpochBoundary ? Metric::kEpochBoundary : Metric::kStepTime;
+Metric TimedMetric(const Candidate& candidate, Metric step_metric) {
+  return candidate.treatment->metric == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
 }
 
 std::string_view MetricName(Metric metric) {
@@ -31,8 +31,9 @@ std::string_view MetricName(Metric metric) {
       return "peak-memory";
     case Metric::kTimeToTarget:
       return "time-to-target";
-    case Metric::kStepTime:
     case Metric::kSampleTime:
+      return "sample-time";
+    case Metric::kStepTime:
       break;
   }
   return "step-time";
@@ -45,10 +46,11 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
                                   std::span<const Candidate> candidates, double margin) {
   std::vector<Judgement> judgements(plan.trials.size());
   std::map<Family, std::vector<std::size_t>> families;
+  const Metric step_metric = StepMetric(candidates);
   for (std::size_t t = 0; t < plan.trials.size(); ++t) {
     const PlannedTrial& trial = plan.trials[t];
     if (!trial.verdict.empty()) continue;
-    const Metric metric = TimedMetric(candidates[trial.candidate]);
+    const Metric metric = TimedMetric(candidates[trial.candidate], step_metric);
     judgements[t].d = observed.Differences(trial, metric);
     families[{trial.reference, metric, judgements[t].d.size()}].push_back(t);
   }
@@ -201,6 +203,7 @@ std::vector<TrialRow> JudgeTrials(const ExperimentPlan& plan, const Observations
     const Candidate& candidate = candidates[trial.candidate];
     TrialRow row = Describe(candidate, states[trial.candidate]);
     row.context = trial.with_others ? "with-others" : "alone";
+    if (candidate.treatment->metric == Metric::kStepTime) row.metric = MetricName(StepMetric(candidates));
     row.margin_pct = 100 * margin;
     FillLaunches(trial, plan, observed, row);
     FillMemory(trial, observed, row);
@@ -227,13 +230,13 @@ TrialRow RowWithoutBlocks(const Candidate& candidate, const CandidateState& stat
   return row;
 }
 
-NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed) {
+NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Metric step_metric) {
   std::vector<std::vector<double>> arms;
   for (const int reference : {kAllArm, kBaselineArm}) {
     if (!arms.empty()) break;
     for (const PlannedTrial& trial : plan.trials) {
       if (trial.reference != reference || !trial.verdict.empty()) continue;
-      arms.push_back(observed.Differences(trial, Metric::kStepTime));
+      arms.push_back(observed.Differences(trial, step_metric));
     }
   }
   NoiseFacts noise;

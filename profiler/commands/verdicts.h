@@ -26,7 +26,7 @@ std::vector<TrialRow> JudgeTrials(const ExperimentPlan& plan, const Observations
 TrialRow RowWithoutBlocks(const Candidate& candidate, const CandidateState& state);
 
 // Of step times: the pair spread of the trials that share ALL (the baseline when there are none), and what it can show.
-NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed);
+NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Metric step_metric = Metric::kStepTime);
 
 // As the report says it: "exact", "pooled", or "" under four blocks.
 std::string_view MethodName(Method method);

@@ -18,7 +18,7 @@ const Treatment kAccumulate{
     .summary = "step the optimizer after every N backward passes",
     .exactness = Exactness::kChangesTraining,
     .condition = "",
-    .metric = Metric::kStepTime,
+    .metric = Metric::kSampleTime,
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,

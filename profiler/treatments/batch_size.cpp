@@ -18,7 +18,7 @@ const Treatment kBatchSize{
     .summary = "train in batches of N, with the learning rate scaled by the same factor",
     .exactness = Exactness::kChangesTraining,
     .condition = "",
-    .metric = Metric::kStepTime,
+    .metric = Metric::kSampleTime,
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,

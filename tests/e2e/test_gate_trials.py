@@ -1,4 +1,4 @@
-# ctest labels: long;measured
+# ctest labels: long measured
 """Real gates, many times over: an unchanged program never fails, a slower one does. Prints what docs/gate.md reports.
 
 LOOPSCOPE_GATES is how many gates each trial has (20), LOOPSCOPE_GATE_BUDGET the time of each (15m). One trial at a time:

@@ -1,4 +1,4 @@
-# ctest labels: gpu;measured
+# ctest labels: gpu measured
 """What is recorded of a real NVIDIA GPU: its work, why it stands still, and what that costs the program."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest labels: long;measured
+# ctest labels: long measured
 # ctest timeout: 7200
 """The whole matrix: each flaw planted alone, in C++ and in Python, in one process and in two ranks, with several seeds where
 time decides; each treatment tried. Keeps what it sees in docs/matrix.json and writes docs/matrix.md."""

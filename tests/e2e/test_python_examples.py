@@ -1,4 +1,4 @@
-# ctest labels: long;measured
+# ctest labels: long measured
 """The Python examples: their planted flaws are found, each fix is measured; writes docs/python_speedups.md from what it measured."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest labels: long;measured
+# ctest labels: long measured
 """What each planted flaw of train_image costs, measured by its cure; writes docs/speedups.md from what it measured."""
 
 import json

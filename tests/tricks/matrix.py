@@ -58,6 +58,8 @@ def script(file, **every):
 
 pictures, language, ranks = script(PICTURES), script(LANGUAGE), script(RANKS, options=OF_RANKS)
 
+SMALL_MODEL = ("--set", "model.size=small")
+
 NATIVE = [
     image("input-starvation", "common/", "loader.workers=1"),
     image("host-sync", "common/training.cpp", "sync.defer=on"),
@@ -70,7 +72,7 @@ NATIVE = [
     image("graph-retained", "common/training.cpp", "loss.detach=on"),
     image("late-free", "common/", "free.early=on"),
     image("needless-copy", "train_image/", "loader.from_numpy=on"),
-    image("too-many-workers", "", "loader.workers=1", knobs=("--set", "model.size=small")),
+    image("too-many-workers", "", "loader.workers=1", knobs=SMALL_MODEL),
     image("periodic-stall", "common/training.cpp"),
     image("deterministic-mode", "", "deterministic=off"),
     image("thread-oversubscription", "", "threads=1", options=FEW),
@@ -86,7 +88,6 @@ NATIVE = [
 # Small: ranks share the processors of one machine.
 TWO = ("--ranks", "2", *(word for item in ("train_images=512", "val_images=64", "source_size=64", "image_size=32", "batch.size=16")
                          for word in ("--set", item)))  # fmt: skip
-SMALL_MODEL = ("--set", "model.size=small")
 
 
 def image_ranks(rule, place="", treatment="", knobs=SMALL_MODEL):

@@ -386,6 +386,21 @@ TEST(Experiment, UnequalWorkIsNotComparable) {
   EXPECT_EQ(Find(report, "debug")->verdict, "faster");
 }
 
+TEST(Experiment, OtherBatchSizesAreJudgedPerSample) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["batch.size"] = {.factor = 1.5, .samples = 64};
+  // Listed last, so that its samples are those of every arm it is part of.
+  const auto [report, result] = Prove(Input({Fix("debug", "off", 9), Fix("batch.size", "64", 1)}, 6), program);
+  for (const auto& [id, truth] : {std::pair{"debug", 4.0}, {"batch.size", 2 / 1.5}}) {
+    const TrialRow* row = Find(report, id, "with-others");
+    ASSERT_TRUE(row) << id;
+    EXPECT_EQ(row->metric, "sample-time") << "arms with other samples per step are compared with this one";
+    EXPECT_EQ(row->verdict, "faster") << row->reason;
+    EXPECT_NEAR(*row->speedup / truth, 1, 0.08) << id;
+  }
+  EXPECT_THAT(Find(report, "batch.size")->loss.verdict, HasSubstr("changes training on purpose"));
+}
+
 TEST(Experiment, FastestValueIsScreened) {
   ScriptedProgram program = TypicalProgram(8);
   program.treatments["loader.workers"] = {.values = {{"2", 0.8}, {"1", 0.5}}};
