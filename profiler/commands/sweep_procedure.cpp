@@ -180,7 +180,7 @@ class Sweep {
                                                  .end_s = input_.options.budget_s,
                                                  .drop_losers = false,
                                                  .essentials = 1,
-                                                 .work = plan_.work});
+                                                 .step_metric = plan_.metric});
     ended_ = observed.ended_early;
     Compare(cells, over, observed);
   }
