@@ -48,8 +48,15 @@ std::string AppliedText(const TrialRow& trial) {
   return places == 1 ? text : text + fmt::format(" (and {} more)", places - 1);
 }
 
-bool HasVerdict(const Report& report, std::string_view verdict) {
-  return std::ranges::any_of(report.trials, [&](const TrialRow& trial) { return trial.verdict == verdict; });
+// "amp=bf16,threads=1": what --only takes; empty when nothing is left open.
+std::string LeftOpen(const Report& report) {
+  std::vector<std::string> settings;
+  for (const TrialRow& trial : report.trials) {
+    std::string setting = trial.treatment + "=" + trial.value;
+    if (trial.verdict != "inconclusive" || std::ranges::find(settings, setting) != settings.end()) continue;
+    settings.push_back(std::move(setting));
+  }
+  return fmt::format("{}", fmt::join(settings, ","));
 }
 
 // What brought most, to be put into the program.
@@ -77,9 +84,10 @@ NextStep NextAfterTrials(const Report& report) {
   if (const TrialRow* best = BestTrial(report)) {
     return Loopscope("shows how to make the change that brought most", {"rules", best->rules.front()});
   }
-  if (report.run.command.empty() || !HasVerdict(report, "inconclusive")) return {};
-  return Loopscope("measures longer, for narrower intervals", {"prove", "--blocks", "24", "--budget", "1h"},
-                   report.run.command);
+  const std::string open = LeftOpen(report);
+  if (report.run.command.empty() || open.empty()) return {};
+  return Loopscope("measures these longer, for narrower intervals",
+                   {"prove", "--only", open, "--blocks", "24", "--budget", "1h"}, report.run.command);
 }
 
 // A script, or what launches one.

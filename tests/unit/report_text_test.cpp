@@ -67,6 +67,23 @@ TEST(TextReport, BeforeAnExperimentOffersIt) {
   EXPECT_THAT(text, Not(HasSubstr("CI")));
 }
 
+TEST(TextReport, OffersToMeasureLongerWhatIsLeftOpen) {
+  Report report;
+  report.run.command = {"train"};
+  const auto tried = [&](std::string treatment, std::string value, std::string context, std::string verdict) {
+    TrialRow& row = report.trials.emplace_back();
+    row.treatment = std::move(treatment);
+    row.value = std::move(value);
+    row.context = std::move(context);
+    row.verdict = std::move(verdict);
+  };
+  tried("batch.size", "64", "with-others", "inconclusive");
+  tried("batch.size", "64", "alone", "inconclusive");
+  tried("debug", "off", "alone", "equivalent");
+  tried("threads", "1", "alone", "inconclusive");
+  EXPECT_THAT(Text(report, false, 200), HasSubstr("loopscope prove --only batch.size=64,threads=1 --blocks 24"));
+}
+
 TEST(TextReport, WithoutStepsSaysSo) {
   Report report;
   report.run.command = {"true"};
