@@ -23,10 +23,6 @@ bool IsLayer(std::string_view name) {
   return (ops::IsConvolution(name) && !name.ends_with("_backward")) || name == "aten::linear" || name == "aten::addmm";
 }
 
-bool IsAccumulateNode(std::string_view name) {
-  return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
-}
-
 bool HasBias(std::string_view name, std::string_view inputs) {
   const std::vector<TensorText> all = ParseInputs(inputs);
   // torch::nn::Linear calls aten::addmm(bias, input, weight^T) itself; a matrix there is a sum of products, no bias.
@@ -114,7 +110,7 @@ struct Upkeep {
 };
 
 Upkeep MeasureUpkeep(const Timeline& timeline) {
-  const NameSet accumulations(timeline.trace(), IsAccumulateNode), norms(timeline.trace(), IsNormBackward);
+  const NameSet accumulations(timeline.trace(), ops::IsAccumulateNode), norms(timeline.trace(), IsNormBackward);
   const OpCost cost(timeline);
   double ms = 0, parameters = 0, norm_ms = 0;
   timeline.ForEachSteady([&](EventRef ref) {

@@ -10,10 +10,6 @@ namespace {
 
 constexpr double kMinSharePct = 1;  // of the step's work
 
-bool IsAccumulateNode(std::string_view name) {
-  return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
-}
-
 struct Zeroing {
   bool zero_grad_seen = false;
   CallSites fills;
@@ -22,7 +18,7 @@ struct Zeroing {
 
 Zeroing Collect(const Timeline& timeline) {
   const NameSet fills(timeline.trace(), ops::IsZeroFill), adds(timeline.trace(), ops::IsAccumulate),
-      nodes(timeline.trace(), IsAccumulateNode);
+      nodes(timeline.trace(), ops::IsAccumulateNode);
   const OpCost cost(timeline);
   Zeroing zeroing;
   timeline.ForEachSteady([&](EventRef ref) {

@@ -18,10 +18,6 @@ namespace {
 constexpr double kMinOpsPerTensor = 3;
 constexpr double kMinSharePct = 3;  // of the step's work
 
-bool IsAccumulateNode(std::string_view name) {
-  return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
-}
-
 bool IsMultiTensor(std::string_view name) {
   return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
 }
@@ -47,7 +43,7 @@ class Calls {
   explicit Calls(const Timeline& timeline)
       : timeline_(timeline),
         nodes_(timeline.trace(), ops::IsBackwardNode),
-        accumulations_(timeline.trace(), IsAccumulateNode),
+        accumulations_(timeline.trace(), ops::IsAccumulateNode),
         adds_(timeline.trace(), ops::IsAccumulate),
         multi_tensor_(timeline.trace(), IsMultiTensor) {
     timeline.ForEachSteady([&](EventRef ref) { Collect(ref); });

@@ -30,10 +30,6 @@ bool BelongsToClipping(std::string_view name) {
   return ClipsOne(name) || std::ranges::find(kNames, name) != kNames.end();
 }
 
-bool IsAccumulateNode(std::string_view name) {
-  return ops::IsBackwardNode(name) && name.ends_with("AccumulateGrad");
-}
-
 // Where the gradients are ready and not used yet: from the end of a backward pass to the optimizer's step.
 class Stretches {
  public:
@@ -88,7 +84,7 @@ Clipping Collect(const Timeline& timeline, const std::vector<Interval>& stretche
 
 // Gradients that a backward pass makes, 0 where accumulation was not seen.
 double TensorsPerPass(const Timeline& timeline) {
-  const NameSet nodes(timeline.trace(), IsAccumulateNode);
+  const NameSet nodes(timeline.trace(), ops::IsAccumulateNode);
   std::uint64_t seen = 0, passes = 0;
   timeline.ForEachSteady([&](EventRef ref) {
     seen += nodes.Has(timeline.event(ref)) ? 1 : 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/core/treatment.h"
 #include "reports/printable.h"
 #include "reports/units.h"
 
@@ -48,12 +49,13 @@ std::string AppliedText(const TrialRow& trial) {
   return places == 1 ? text : text + fmt::format(" (and {} more)", places - 1);
 }
 
-// "amp=bf16,threads=1": what --only takes; empty when nothing is left open.
+// "amp=bf16,threads=1": the fixes left open, as --only takes them; none of another command, or by the time to a target.
 std::string LeftOpen(const Report& report) {
   std::vector<std::string> settings;
   for (const TrialRow& trial : report.trials) {
     std::string setting = trial.treatment + "=" + trial.value;
-    if (trial.verdict != "inconclusive" || std::ranges::find(settings, setting) != settings.end()) continue;
+    if (trial.verdict != "inconclusive" || trial.treatment == kOtherCommandId || report.target) continue;
+    if (std::ranges::find(settings, setting) != settings.end()) continue;
     settings.push_back(std::move(setting));
   }
   return fmt::format("{}", fmt::join(settings, ","));
@@ -84,10 +86,11 @@ NextStep NextAfterTrials(const Report& report) {
   if (const TrialRow* best = BestTrial(report)) {
     return Loopscope("shows how to make the change that brought most", {"rules", best->rules.front()});
   }
-  const std::string open = LeftOpen(report);
-  if (report.run.command.empty() || open.empty()) return {};
-  return Loopscope("measures these longer, for narrower intervals",
-                   {"prove", "--only", open, "--blocks", "24", "--budget", "1h"}, report.run.command);
+  const auto open = [](const TrialRow& trial) { return trial.verdict == "inconclusive"; };
+  if (report.run.command.empty() || !std::ranges::any_of(report.trials, open)) return {};
+  std::vector<std::string> arguments = {"prove", "--blocks", "24", "--budget", "1h"};
+  if (const std::string only = LeftOpen(report); !only.empty()) arguments.insert(arguments.end(), {"--only", only});
+  return Loopscope("measures longer, for narrower intervals", std::move(arguments), report.run.command);
 }
 
 // A script, or what launches one.

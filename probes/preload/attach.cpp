@@ -14,8 +14,8 @@
 
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
-#include "probes/preload/ending.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/rank_meeting.h"
 
 namespace loopscope {
 namespace {

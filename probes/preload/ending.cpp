@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <iostream>
 
 #include "probes/capture/records.h"
+#include "probes/preload/rank_meeting.h"
 
 namespace loopscope {
 namespace {
@@ -28,41 +28,6 @@ std::atomic<const DeviceHooks*> device_hooks{nullptr};
 
 void Pause() noexcept {
   usleep(2000);
-}
-
-void WriteRankFile(const Settings& settings, const char* what) noexcept {
-  const Rank rank = ReadRank();
-  if (rank.rank < 0) return;
-  char path[PATH_MAX];
-  std::snprintf(path, sizeof path, "%s/rank-%d.%s", settings.run_dir, rank.rank, what);
-  const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (fd >= 0) close(fd);
-}
-
-bool EveryRankThatBeganEnded(const Settings& settings, int size) noexcept {
-  char path[PATH_MAX];
-  for (int rank = 0; rank < size; ++rank) {
-    std::snprintf(path, sizeof path, "%s/rank-%d.began", settings.run_dir, rank);
-    if (access(path, F_OK) != 0) continue;
-    std::snprintf(path, sizeof path, "%s/rank-%d.ended", settings.run_dir, rank);
-    if (access(path, F_OK) != 0) return false;
-  }
-  return true;
-}
-
-// A rank that leaves alone would make the others' next collective fail.
-void MeetRanks(const Settings& settings) noexcept {
-  const Rank rank = ReadRank();
-  if (rank.rank < 0) return;
-  WriteRankFile(settings, "ended");
-  const std::uint64_t until = capture::NowNs() + settings.rank_timeout_ns;
-  while (!EveryRankThatBeganEnded(settings, rank.size)) {
-    if (capture::NowNs() > until) {
-      capture::WriteMark(wire::MarkKind::kProbeOff, "some ranks did not reach the end of the run in time");
-      return;
-    }
-    Pause();
-  }
 }
 
 void SynchroniseDevice() noexcept {
@@ -123,17 +88,6 @@ void StartWatchdog(const Settings& settings) noexcept {
 }
 
 }  // namespace
-
-void AnnounceRank(const Settings& settings) noexcept {
-  WriteRankFile(settings, "began");
-  const Rank rank = ReadRank();
-  if (rank.rank < 0) return;
-  char number[16];
-  std::snprintf(number, sizeof number, "%d", rank.rank);
-  capture::WriteFact("rank", number);
-  std::snprintf(number, sizeof number, "%d", rank.size);
-  capture::WriteFact("ranks", number);
-}
 
 void SetDeviceHooks(const DeviceHooks* hooks) noexcept {
   device_hooks.store(hooks, std::memory_order_release);

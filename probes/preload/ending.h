@@ -6,9 +6,6 @@
 
 namespace loopscope {
 
-// Tells the other ranks of this run that this one has begun; they then wait for it at the end.
-void AnnounceRank(const Settings& settings) noexcept;
-
 void SetDeviceHooks(const DeviceHooks* hooks) noexcept;
 // Has the devices' probe write what it still holds; before the capture is closed.
 void FinishDevices() noexcept;

@@ -15,6 +15,7 @@
 #include "probes/preload/memory.h"
 #include "probes/preload/passes.h"
 #include "probes/preload/processors.h"
+#include "probes/preload/rank_meeting.h"
 
 namespace loopscope::loop {
 namespace {
@@ -99,9 +100,12 @@ void CloseWindow(std::uint64_t time_ns) noexcept {
 WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
   WriteMarkAt(time_ns, MarkKind::kStepEnd, name, samples);
   passes.StepEnded(time_ns);
+  const bool together = settings.several_ranks && window.waiting_for_end();
+  if (together) window.EndAt(AgreedEnd(settings));
   const WindowActions actions = window.StepEnded(time_ns);
   if (actions.measure_begin) OpenWindow(time_ns);
   if (actions.measure_end) CloseWindow(time_ns);
+  if (actions.propose_end != 0) window.EndAt(ProposeEnd(settings, actions.propose_end));
   return actions;
 }
 

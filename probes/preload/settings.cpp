@@ -49,6 +49,7 @@ Settings ReadSettings() noexcept {
   settings.limit_bytes = Number(env::kCaptureLimit, 0);
   settings.rank_timeout_ns = Nanoseconds(env::kRankTimeout, 30);
   settings.several_ranks = ReadRank().rank >= 0;
+  settings.window.ends_together = settings.several_ranks;
   return settings;
 }
 

@@ -12,11 +12,13 @@ struct WindowSettings {
   std::uint64_t detail = 5;   // steps in the detail window after warm-up; 0: no detail anywhere
   bool until_epoch = false;   // go on until an epoch boundary and the training after it were seen
   std::uint64_t time_ns = 0;  // … but no longer than this after the window closed
+  bool ends_together = false;  // where the time is up the end is proposed, and comes at the step that EndAt() names
 };
 
 // What the caller has to do after an event.
 struct WindowActions {
   bool measure_begin = false, measure_end = false, finish = false;
+  std::uint64_t propose_end = 0;  // the step, from the run's start, at which all ranks may still end; 0: none
 };
 
 class Window {
@@ -42,12 +44,18 @@ class Window {
       phase_ = Phase::kWaiting;
       waiting_since_ns_ = time_ns;
     }
-    if (phase_ == Phase::kWaiting && Over(time_ns)) {
-      phase_ = Phase::kDone;
-      actions.finish = true;
+    if (phase_ != Phase::kWaiting) return actions;
+    actions.finish = BoundaryDone() || (end_at_ != 0 && total_ >= end_at_);
+    if (!actions.finish && end_at_ == 0 && time_ns - waiting_since_ns_ >= settings_.time_ns) {
+      if (settings_.ends_together) actions.propose_end = total_ + 1;
+      else actions.finish = true;
     }
+    if (actions.finish) phase_ = Phase::kDone;
     return actions;
   }
+
+  // The ranks end at this step, or at the next one where it is over already.
+  void EndAt(std::uint64_t step) { end_at_ = step; }
 
   // The training loader ran out. What ran before the window opened is not counted.
   void EpochEnding() {
@@ -67,6 +75,7 @@ class Window {
     return phase_ == Phase::kWarmup || phase_ == Phase::kMeasuring || (phase_ == Phase::kWaiting && AtBoundary());
   }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
+  bool waiting_for_end() const { return phase_ == Phase::kWaiting && end_at_ == 0; }
   std::uint64_t measured() const { return measured_; }
 
  private:
@@ -74,16 +83,13 @@ class Window {
   enum class Boundary { kNone, kInside, kTraining, kSeen };
 
   bool AtBoundary() const { return boundary_ == Boundary::kInside || boundary_ == Boundary::kTraining; }
-  bool Over(std::uint64_t time_ns) const {
-    if (!settings_.until_epoch || !loader_seen_ || boundary_ == Boundary::kSeen) return true;
-    return time_ns - waiting_since_ns_ >= settings_.time_ns;
-  }
+  bool BoundaryDone() const { return !settings_.until_epoch || !loader_seen_ || boundary_ == Boundary::kSeen; }
 
   WindowSettings settings_;
   Phase phase_ = Phase::kWarmup;
   Boundary boundary_ = Boundary::kNone;
   bool loader_seen_ = false;
-  std::uint64_t total_ = 0, measured_ = 0, steps_after_boundary_ = 0, waiting_since_ns_ = 0;
+  std::uint64_t total_ = 0, measured_ = 0, steps_after_boundary_ = 0, waiting_since_ns_ = 0, end_at_ = 0;
 };
 
 }  // namespace loopscope

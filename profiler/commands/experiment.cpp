@@ -100,7 +100,7 @@ class Experiment {
                        .step_metric = StepMetric(candidates_)};
     const Observations observed = RunBlocks(input_, run, candidates_, plan_, series_);
     report_.trials = JudgeTrials(plan_, observed, candidates_, states_, input_.options.margin);
-    report_.noise = NoiseOf(plan_, observed, StepMetric(candidates_));
+    report_.noise = NoiseOf(plan_, observed, run.step_metric);
     if (!series_.stopped()) {
       report_.combined = MeasureRecommended(input_, plan_, report_.trials, candidates_, states_, series_);
     }

@@ -110,7 +110,7 @@ class BlockPhase {
     }
     for (Observation& row : rows) {
       const bool was_ok = row.result.ok();
-      row.result = HeldTo(*baseline_, std::move(row.result), WorkFor(run_.step_metric));
+      row.result = HeldTo(*baseline_, std::move(row.result), run_.step_metric);
       if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
     }
   }

@@ -84,15 +84,11 @@ std::string FailureOf(const LaunchResult& result) {
   return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
 }
 
-Work WorkFor(Metric step_metric) {
-  return step_metric == Metric::kSampleTime ? Work::kPerSample : Work::kEqual;
-}
-
-std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, Work work) {
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, Metric step_metric) {
   if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
     return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
   }
-  if (work == Work::kPerSample) return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
+  if (step_metric == Metric::kSampleTime) return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
   if (result.steps != reference.steps) {
     return fmt::format("{} plain steps in the window instead of {}", result.steps, reference.steps);
   }
@@ -103,9 +99,9 @@ std::string UnequalWork(const LaunchResult& reference, const LaunchResult& resul
   return fmt::format("{:.1f} samples per step instead of {:.1f}", samples, usual);
 }
 
-LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, Work work) {
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, Metric step_metric) {
   if (!result.ok()) return result;
-  if (const std::string why = UnequalWork(reference, result, work); !why.empty()) {
+  if (const std::string why = UnequalWork(reference, result, step_metric); !why.empty()) {
     result.status = "not comparable: " + why;
     result.tail.clear();
   }

@@ -45,17 +45,13 @@ class LaunchSeries {
 // What a failed launch is told as: its status and the last line it printed.
 std::string FailureOf(const LaunchResult& result);
 
-// What launches have to have in common: kEqual: clock, steps and samples per step; kPerSample: the clock, since their
-// times are taken per sample.
-enum class Work { kEqual, kPerSample };
-Work WorkFor(Metric step_metric);
-
-// Times compare only where the work does: the same clock (of an optimizer, whatever its class), steps and samples per
-// step. Empty when so, else the reason.
-std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, Work work = Work::kEqual);
+// Times compare only where the work does: the same clock (of an optimizer, whatever its class), and, unless they are
+// taken per sample (kSampleTime), the same steps and samples per step. Empty when so, else the reason.
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result,
+                        Metric step_metric = Metric::kStepTime);
 
 // As Run, with status "not comparable: …" when its work is not the reference's.
-LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, Work work = Work::kEqual);
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, Metric step_metric = Metric::kStepTime);
 
 // What is the same in every launch of an experiment.
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);

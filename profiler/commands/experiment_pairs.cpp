@@ -13,7 +13,7 @@ namespace loopscope {
 namespace {
 
 // `ab` as an experiment of one fix: the other command.
-const Treatment kOtherCommand{.id = "B",
+const Treatment kOtherCommand{.id = kOtherCommandId,
                               .summary = "the other command",
                               .exactness = Exactness::kChangesTraining,
                               .condition = "",

@@ -51,7 +51,7 @@ class PilotPhase {
   LaunchResult Launch(const std::vector<int>& members, const std::string& name) {
     LaunchSpec spec = SpecOf(input_.options, input_.clock, window_, "pilot, " + name);
     spec.treatment = SettingsOf({.name = name, .members = members}, candidates_);
-    return HeldTo(baseline_, series_.Insist(spec), WorkFor(StepMetric(candidates_)));
+    return HeldTo(baseline_, series_.Insist(spec), StepMetric(candidates_));
   }
 
   std::vector<int> Members() const {
@@ -212,7 +212,7 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
     if (plan.arms[a].repeats == 0) continue;
     LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
     spec.treatment = SettingsOf(plan.arms[a], candidates);
-    const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), WorkFor(StepMetric(candidates)));
+    const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), StepMetric(candidates));
     if (series.stopped()) return Interrupted();
     if (result.ok()) {
       Estimate(plan.arms[a], result);

@@ -176,7 +176,7 @@ class SweepPilots {
   void HoldCells() {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       if (!plan_.live[cell]) continue;
-      const std::string why = UnequalWork(as_it_is_, pilots_[cell], WorkFor(plan_.metric));
+      const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.metric);
       if (!why.empty()) Out(cell, "failed", "not comparable: " + why);
     }
   }

@@ -43,10 +43,9 @@ std::string_view MetricName(Metric metric) {
 using Family = std::tuple<int, Metric, std::size_t>;
 
 std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations& observed,
-                                  std::span<const Candidate> candidates, double margin) {
+                                  std::span<const Candidate> candidates, Metric step_metric, double margin) {
   std::vector<Judgement> judgements(plan.trials.size());
   std::map<Family, std::vector<std::size_t>> families;
-  const Metric step_metric = StepMetric(candidates);
   for (std::size_t t = 0; t < plan.trials.size(); ++t) {
     const PlannedTrial& trial = plan.trials[t];
     if (!trial.verdict.empty()) continue;
@@ -195,7 +194,8 @@ void FillLaunches(const PlannedTrial& trial, const ExperimentPlan& plan, const O
 std::vector<TrialRow> JudgeTrials(const ExperimentPlan& plan, const Observations& observed,
                                   std::span<const Candidate> candidates, std::span<const CandidateState> states,
                                   double margin) {
-  std::vector<Judgement> judgements = CompareAll(plan, observed, candidates, margin);
+  const Metric step_metric = StepMetric(candidates);
+  std::vector<Judgement> judgements = CompareAll(plan, observed, candidates, step_metric, margin);
   AdjustAll(judgements);
   std::vector<TrialRow> rows;
   for (std::size_t t = 0; t < plan.trials.size(); ++t) {
@@ -203,7 +203,7 @@ std::vector<TrialRow> JudgeTrials(const ExperimentPlan& plan, const Observations
     const Candidate& candidate = candidates[trial.candidate];
     TrialRow row = Describe(candidate, states[trial.candidate]);
     row.context = trial.with_others ? "with-others" : "alone";
-    if (candidate.treatment->metric == Metric::kStepTime) row.metric = MetricName(StepMetric(candidates));
+    if (candidate.treatment->metric == Metric::kStepTime) row.metric = MetricName(step_metric);
     row.margin_pct = 100 * margin;
     FillLaunches(trial, plan, observed, row);
     FillMemory(trial, observed, row);

@@ -1,9 +1,11 @@
 #include "profiler/core/communication.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "profiler/core/inputs.h"
+#include "profiler/core/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -69,18 +71,38 @@ void ForEachBackendRange(const Timeline& timeline, const std::function<void(cons
 
 namespace {
 
-// While a backend communicated and the training thread ran no operator, it waited.
-IntervalSet HostOnlyCommunicating(const Timeline& timeline) {
-  std::vector<Interval> communicating, working;
-  ForEachBackendRange(timeline, [&](const Event& event) { communicating.push_back({event.start_ns, event.end_ns}); });
-  const IntervalSet& calls = timeline.part(Part::kCommunication);
-  if (communicating.empty()) return calls;
-  for (const Event& event : timeline.trace().threads[timeline.training_thread()].events) {
-    if (event.flags & wire::kOpOutermost && event.kind == EventKind::kOp) {
+// The node that adds to a gradient, around or within which its hooks run.
+bool RunsHooks(std::string_view name) {
+  return ops::IsAccumulateNode(name) || name == "torch::autograd::AccumulateGrad";
+}
+
+// Where the training thread worked: its operators. A hook on a gradient may exchange it and wait for that, so that of
+// the nodes that run such hooks what they call counts, and not all they span.
+IntervalSet HostWorking(const Timeline& timeline) {
+  const Trace& trace = timeline.trace();
+  std::vector<bool> runs_hooks(trace.strings.size());
+  for (std::size_t i = 0; i < runs_hooks.size(); ++i) runs_hooks[i] = RunsHooks(trace.strings[i]);
+  std::vector<Interval> working;
+  std::int64_t hooks_end_ns = std::numeric_limits<std::int64_t>::min();  // of the last outermost such node
+  for (const Event& event : trace.threads[timeline.training_thread()].events) {
+    if (event.kind != EventKind::kOp) continue;
+    const bool outermost = event.flags & wire::kOpOutermost;
+    if (event.name < runs_hooks.size() && runs_hooks[event.name]) {
+      if (outermost) hooks_end_ns = event.end_ns;
+    } else if (outermost || event.start_ns < hooks_end_ns) {
       working.push_back({event.start_ns, event.end_ns});
     }
   }
-  return IntervalSet(std::move(communicating)).Subtract(IntervalSet(std::move(working))).Union(calls);
+  return IntervalSet(std::move(working));
+}
+
+// While a backend communicated and the training thread did not work, it waited.
+IntervalSet HostOnlyCommunicating(const Timeline& timeline) {
+  std::vector<Interval> communicating;
+  ForEachBackendRange(timeline, [&](const Event& event) { communicating.push_back({event.start_ns, event.end_ns}); });
+  const IntervalSet& calls = timeline.part(Part::kCommunication);
+  if (communicating.empty()) return calls;
+  return IntervalSet(std::move(communicating)).Subtract(HostWorking(timeline)).Union(calls);
 }
 
 }  // namespace

@@ -170,5 +170,8 @@ bool IsUninitialized(std::string_view name) {
 bool IsBackwardNode(std::string_view name) {
   return name.starts_with("autograd::engine::evaluate_function: ");
 }
+bool IsAccumulateNode(std::string_view name) {
+  return IsBackwardNode(name) && name.ends_with("AccumulateGrad");
+}
 
 }  // namespace loopscope::ops

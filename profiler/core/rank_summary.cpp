@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "profiler/core/communication.h"
+#include "profiler/core/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -140,7 +141,7 @@ RankOutput OutputOf(const Timeline& timeline) {
 // The map of used parameters is summed over the ranks in each backward pass: as many integers as there are parameters.
 // Those that got a gradient each have a node that accumulates it.
 UnusedSearch UnusedSearchOf(const Timeline& timeline, const std::vector<HostCollective>& collectives) {
-  constexpr std::string_view kSearch = "reducer::search_unused_parameters", kNode = "AccumulateGrad";
+  constexpr std::string_view kSearch = "reducer::search_unused_parameters";
   UnusedSearch search;
   std::map<int, std::pair<std::int64_t, std::int64_t>> passes;  // by pass: parameters, and those with a gradient
   for (const HostCollective& one : collectives) {
@@ -155,7 +156,7 @@ UnusedSearch UnusedSearchOf(const Timeline& timeline, const std::vector<HostColl
       ++search.per_step;
       search.ms_per_step += Ms(event.duration_ns());
       AddWhere(timeline, ref, search.where);
-    } else if (name.starts_with("autograd::engine::evaluate_function: ") && name.ends_with(kNode)) {
+    } else if (ops::IsAccumulateNode(name)) {
       for (auto& [pass, counts] : passes) {
         const Interval& span = spans[static_cast<std::size_t>(pass)];
         if (event.start_ns >= span.start_ns && event.start_ns < span.end_ns) ++counts.second;

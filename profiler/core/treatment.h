@@ -20,6 +20,9 @@ std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "r
 // kSampleTime: where the arms' steps hold other numbers of samples. kTimeToTarget: only `prove --target` judges it.
 enum class Metric { kStepTime, kEpochBoundary, kPeakMemory, kSampleTime, kTimeToTarget };
 
+// Stands for the second command of `ab`: no fix, and nothing that --only takes.
+inline constexpr std::string_view kOtherCommandId = "B";
+
 struct Treatment {
   std::string_view id;       // "loader.workers"
   std::string_view summary;  // one line for `treatments`

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from conftest import BUILD
+from terminals import all_of
 
 BOUNDS = ["--warmup", "5", "--steps", "25", "--time", "20s"]
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
@@ -221,18 +222,9 @@ def test_a_script_that_talks_to_its_terminal(loopscope, write):
         cwd=loopscope.folder, env={**os.environ, **ENVIRONMENT}, stdin=terminal, stdout=terminal, stderr=terminal,
         start_new_session=True,
     )
-    os.close(terminal)
     os.write(control, b"0.5\n")
-    shown = b""
-    while True:
-        try:
-            part = os.read(control, 4096)
-        except OSError:  # the last writer is gone
-            break
-        if not part:
-            break
-        shown += part
-    assert process.wait(timeout=60) == 0 and b"rate 0.5" in shown, shown.decode()
+    shown = all_of(control, terminal, process)
+    assert process.returncode == 0 and b"rate 0.5" in shown, shown.decode()
     assert (loopscope.folder / "talk.json").exists()
 
 

@@ -226,6 +226,7 @@ def test_two_ranks_without_a_flaw(loopscope, data):
         ("unused-parameter-search", {}),
         ("accumulation-allreduce", {"model__size": "medium"}),
         ("straggler", {"ranks__slow_ms": 60}),
+        ("overdistributed", {}),
     ],
 )
 def test_a_flaw_of_ranks_is_found(loopscope, data, rule, knobs):
@@ -239,16 +240,6 @@ def test_a_flaw_of_ranks_is_found(loopscope, data, rule, knobs):
     if rule == "accumulation-allreduce":
         where = finding(report, rule)["evidence"][0]["where"]
         assert where["path"].endswith("training.cpp") and where["line"] > 0
-
-
-def test_ranks_that_exchange_more_than_they_work(loopscope, data):
-    arguments = command(data, "--ranks", "2", batch__size=2)
-    report = diagnose(loopscope, *arguments[:3], "--preset", "only:overdistributed", *arguments[3:])
-    step = max(one["mean_ms"] for one in report["per_rank"])
-    alone = sum(one["own_ms"] for one in report["per_rank"])
-    # How quick an exchange is beside two images' work is the machine's; what follows from it is not.
-    assert verdicts(report)["overdistributed"] == ("found" if step >= 1.05 * alone else "clear"), report["per_rank"]
-    assert all(one["communication_exposed_ms"] > 0 for one in report["per_rank"])
 
 
 def line(file, text):

@@ -1,6 +1,5 @@
 """What a person at a terminal of 80 columns sees of each command; a log gets the same words without colours."""
 
-import errno
 import fcntl
 import os
 import pty
@@ -13,6 +12,7 @@ import unicodedata
 import pytest
 
 from conftest import BUILD, ROOT
+from terminals import all_of
 
 COLOR = re.compile(r"\x1b\[[0-9;]*[mK]")
 COMMANDS = re.findall(r'^    \{"(\w[\w-]*)", "', (ROOT / "profiler/commands/command_table.cpp").read_text(), re.M)
@@ -33,15 +33,7 @@ def at_a_terminal(command, folder, columns=80, **env):
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     streams = {"stdin": subprocess.DEVNULL, "stdout": terminal, "stderr": terminal}
     process = subprocess.Popen([str(word) for word in command], cwd=folder, env={**os.environ, **env}, **streams)
-    os.close(terminal)
-    seen = b""
-    try:
-        while part := os.read(own, 1 << 16):
-            seen += part
-    except OSError as error:
-        assert error.errno == errno.EIO  # the other end is closed
-    os.close(own)
-    return seen.decode().replace("\r\n", "\n"), process.wait()
+    return all_of(own, terminal, process).decode().replace("\r\n", "\n"), process.returncode
 
 
 @pytest.fixture
@@ -59,8 +51,9 @@ def test_the_commands_are_all_known():
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_fits(loopscope, shown, command):
     words = [command, "--help"] if command else ["--help"]
-    for text in [shown(*words)[0], loopscope(*words).out]:
-        assert "Usage: loopscope" in text and widest(text) <= 80
+    text = loopscope(*words).out
+    assert "Usage: loopscope" in text and widest(text) <= 80
+    assert shown(*words) == (text, 0)
 
 
 @pytest.mark.parametrize("command", ["rules", "treatments"])

@@ -33,6 +33,8 @@ TEST(OpNames, EachListKnowsItsOwnAndNotItsNeighbours) {
   EXPECT_FALSE(IsAccumulate("aten::addmm"));
   EXPECT_TRUE(IsBackwardNode("autograd::engine::evaluate_function: ConvolutionBackward0"));
   EXPECT_FALSE(IsBackwardNode("ConvolutionBackward0"));
+  EXPECT_TRUE(IsAccumulateNode("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"));
+  EXPECT_FALSE(IsAccumulateNode("autograd::engine::evaluate_function: AddBackward0"));
 }
 
 }  // namespace

@@ -142,8 +142,9 @@ class RankFolder : public testing::Test {
     nsys.Close();
   }
 
-  // A step of 10 ms: an op, then gloo's all-reduce on a thread of its own until the end of the backward pass.
-  void AddGlooCapture(const std::string& name, int rank, std::uint64_t op_ns) const {
+  // A step of 10 ms: an op, then gloo's all-reduce on a thread of its own until the end of the backward pass. With
+  // `in_hook` it is waited for in a hook on a gradient, which first takes 1 ms for an op of its own.
+  void AddGlooCapture(const std::string& name, int rank, std::uint64_t op_ns, bool in_hook = false) const {
     CaptureBuilder capture;
     capture.Fact("rank", std::to_string(rank));
     capture.Fact("ranks", "2");
@@ -152,6 +153,12 @@ class RankFolder : public testing::Test {
       capture.On(100, 100);
       capture.Op("aten::linear", at, at + op_ns, wire::kOpGraph | wire::kOpOutermost, static_cast<std::uint32_t>(step));
       capture.Range(wire::RangeCategory::kBackward, "backward", at + op_ns, at + 8'000'000);
+      if (in_hook) {
+        capture.Op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at + op_ns, at + 8'000'000,
+                   wire::kOpOutermost, 0);
+        capture.Op("torch::autograd::AccumulateGrad", at + op_ns, at + op_ns + 200'000, 0, 0);
+        capture.Op("aten::div_", at + op_ns + 500'000, at + op_ns + 1'500'000, 0, 0);
+      }
       capture.Mark(wire::MarkKind::kStepEnd, "optimizer:SGD#1", at + 9'999'999, 32);
       capture.On(100, 200);
       capture.Range(wire::RangeCategory::kUser, "gloo:all_reduce", at + op_ns - 500'000, at + 8'000'000);
@@ -260,6 +267,14 @@ TEST_F(RankFolder, CapturesOfALauncherAndItsRanks) {
   EXPECT_NEAR(*report.per_rank[0].mean_ms, 10, 1e-6);
   EXPECT_FALSE(report.per_rank[0].communication_exposed_ms) << "none was recorded";
   EXPECT_EQ(report.run.ranks, 2);
+}
+
+TEST_F(RankFolder, AHookThatWaitsForGlooDoesNotWork) {
+  AddGlooCapture("python-2.cap", 0, 3'000'000, /*in_hook=*/true);
+  AddGlooCapture("python-3.cap", 1, 7'000'000);
+  const Report report = Read();
+  ASSERT_EQ(report.per_rank.size(), 2u);
+  EXPECT_NEAR(*report.per_rank[0].communication_exposed_ms, 4, 1e-3) << "all of 5 ms but the hook's own operator";
 }
 
 TEST_F(RankFolder, GlooTellsTheLateRankOnACpu) {

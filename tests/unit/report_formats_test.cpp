@@ -94,8 +94,8 @@ TEST_P(EveryFormat, NumbersThatAreNotFiniteAreNotWritten) {
 }
 
 TEST_P(EveryFormat, HostileTextIsInert) {
-  for (const auto& [name, hostile] : HostileTexts()) {
-    if (GetParam()->id == "json" && name == "megabyte") continue;  // carries texts whole: hundreds of MB, and no more shown
+  for (auto [name, hostile] : HostileTexts()) {
+    if (GetParam()->id == "json") hostile.resize(std::min(hostile.size(), std::size_t{4096}));  // carries texts whole
     const std::string text = Written(GetParam()->id, test::HostileReport(hostile)) +
                              Written(GetParam()->id, test::HostileComparison(hostile)) +
                              Written(GetParam()->id, test::HostileGate(hostile)) +

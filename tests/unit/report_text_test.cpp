@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "profiler/core/treatment.h"
 #include "reports/formats.h"
 #include "reports/printable.h"
 #include "reports/reflow.h"
@@ -81,7 +82,14 @@ TEST(TextReport, OffersToMeasureLongerWhatIsLeftOpen) {
   tried("batch.size", "64", "alone", "inconclusive");
   tried("debug", "off", "alone", "equivalent");
   tried("threads", "1", "alone", "inconclusive");
-  EXPECT_THAT(Text(report, false, 200), HasSubstr("loopscope prove --only batch.size=64,threads=1 --blocks 24"));
+  const std::string_view only = "--only batch.size=64,threads=1 -- train";
+  EXPECT_THAT(Text(report, false, 200), HasSubstr(only));
+  report.target.emplace();
+  EXPECT_THAT(Text(report, false, 200), Not(HasSubstr("--only"))) << "some are judged by the time to a target alone";
+  report.target.reset();
+  report.trials.resize(1);
+  report.trials[0].treatment = kOtherCommandId;
+  EXPECT_THAT(Text(report, false, 200), Not(HasSubstr("--only"))) << "another command is no fix";
 }
 
 TEST(TextReport, WithoutStepsSaysSo) {

@@ -64,6 +64,43 @@ TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
   EXPECT_TRUE(window.StepEnded(6).finish);
 }
 
+TEST(Window, RanksWhoseTimeIsUpProposeAnEndAndComeToTheAgreedOne) {
+  const WindowSettings settings = {
+      .warmup = 1, .steps = 1, .detail = 0, .until_epoch = true, .time_ns = 100, .ends_together = true};
+  Window early = Started(settings), late = Started(settings);
+  for (Window* rank : {&early, &late}) {
+    rank->EpochStarted();
+    rank->StepEnded(1);
+    EXPECT_FALSE(rank->waiting_for_end()) << "in the window";
+    rank->StepEnded(2);
+    EXPECT_TRUE(rank->waiting_for_end());
+  }
+  const WindowActions up = early.StepEnded(102);  // step 3
+  EXPECT_FALSE(up.finish);
+  EXPECT_EQ(up.propose_end, 4u);
+  early.EndAt(4);
+  EXPECT_FALSE(early.waiting_for_end());
+  EXPECT_FALSE(late.StepEnded(101).finish) << "step 3, whose time is not up";
+  late.EndAt(4);
+  for (Window* rank : {&early, &late}) {
+    const WindowActions last = rank->StepEnded(103);
+    EXPECT_TRUE(last.finish);
+    EXPECT_EQ(last.propose_end, 0u);
+  }
+}
+
+TEST(Window, ABoundaryEndsTheRunBeforeTheAgreedStep) {
+  Window window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100, .ends_together = true});
+  window.EpochStarted();
+  window.StepEnded(1);
+  window.StepEnded(2);
+  window.EndAt(50);
+  window.EpochEnding();
+  window.EpochStarted();
+  EXPECT_FALSE(window.StepEnded(3).finish);
+  EXPECT_TRUE(window.StepEnded(4).finish);
+}
+
 TEST(Window, ABoundaryInsideTheWindowIsEnough) {
   Window window = Started({.warmup = 1, .steps = 4, .detail = 1, .until_epoch = true, .time_ns = 1000});
   window.EpochStarted();

@@ -76,6 +76,8 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
        "MiB of gradients that ranks exchange together"},
       {"ddp.find_unused", &settings.find_unused, "", "common/data_parallel.cpp:search", "23",
        "search every step's graph for parameters without a gradient"},
+      {"ddp.exchanges", &settings.exchanges, "1..10000", "common/data_parallel.cpp:exchange", "49",
+       "times that ranks exchange each gradient, as a slower link would take"},
       {"ddp.no_sync", &settings.no_sync, "", "common/training.cpp:exchange", "20",
        "exchange accumulated gradients once per optimizer step; off = in each backward pass"},
       {"sampler.distributed", &settings.distributed_sampler, "", "common/rank_sampler.h:share", "24",

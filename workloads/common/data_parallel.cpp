@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 namespace loopscope::train {
@@ -19,6 +20,26 @@ std::vector<torch::Tensor> Trained(const torch::nn::Module& module) {
   }
   return trained;
 }
+
+// A bucket that is averaged already is the same after it is averaged again.
+class RepeatedExchange : public c10d::CppCommHookInterface<c10::intrusive_ptr<c10d::ProcessGroup>> {
+ public:
+  RepeatedExchange(const c10::intrusive_ptr<c10d::ProcessGroup>& group, int times)
+      : CppCommHookInterface(group), times_(times) {}
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    for (int done = 1; done < times_; ++done) Average(bucket)->wait();
+    return Average(bucket)->getFuture();
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Work> Average(c10d::GradBucket& bucket) {
+    std::vector<torch::Tensor> gradients = {bucket.getBufferRef().div_(state_->getSize())};
+    return state_->allreduce(gradients);
+  }
+
+  int times_;
+};
 
 }  // namespace
 
@@ -45,6 +66,8 @@ DataParallel::DataParallel(RankGroup& group, torch::nn::Module& module, const Da
       parameters, buckets, group.process_group(), sparse, bytes, find_unused_, /*gradient_as_bucket_view=*/false,
       std::unordered_map<std::size_t, std::string>{}, std::int64_t(first), /*skip_all_reduce_unused_params=*/false,
       /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+  if (options.exchanges == 1) return;
+  reducer_->register_comm_hook(std::make_unique<RepeatedExchange>(group.process_group(), options.exchanges));
 }
 
 DataParallel::~DataParallel() = default;

@@ -17,6 +17,7 @@ namespace loopscope::train {
 struct DataParallelOptions {
   double bucket_mb = 25;     // MiB of gradients that travel together
   bool find_unused = false;  // search the graph of every step for parameters without a gradient
+  int exchanges = 1;         // of every bucket: what a slower link takes, on one that is too quick to show it
 };
 
 class DataParallel {

@@ -57,7 +57,7 @@ std::vector<Flaw> WithRankFlaws(std::vector<Flaw> flaws) {
       {"loss-reduction", {"sync.defer=off"}, false},
       {"redundant-logging", {"log.rank0=off", "log.every=1", "log.weights=20000"}, false},
       {"straggler", {"ranks.slow=1"}, false},
-      {"overdistributed", {"batch.size=2", "ddp.bucket_mb=0.001", "model.size=small"}, false},
+      {"overdistributed", {"batch.size=2", "ddp.exchanges=40", "model.size=small"}, false},
   };
   flaws.insert(flaws.end(), of_ranks.begin(), of_ranks.end());
   return flaws;

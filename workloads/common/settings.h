@@ -61,6 +61,7 @@ struct CommonSettings {
   std::string backend = "gloo";
   double bucket_mb = 25;
   bool find_unused = false;
+  int exchanges = 1;
   bool no_sync = true;
   bool distributed_sampler = true;
   bool log_rank0 = true;

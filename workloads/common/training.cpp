@@ -122,7 +122,8 @@ class Training {
 
 std::unique_ptr<DataParallel> MakeParallel(RankGroup* group, Task& task, const CommonSettings& settings) {
   if (!group) return nullptr;
-  const DataParallelOptions options{.bucket_mb = settings.bucket_mb, .find_unused = settings.find_unused};
+  const DataParallelOptions options{
+      .bucket_mb = settings.bucket_mb, .find_unused = settings.find_unused, .exchanges = settings.exchanges};
   return std::make_unique<DataParallel>(*group, task.model(), options);
 }
 
