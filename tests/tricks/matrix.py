@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, replace
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -170,7 +171,7 @@ def loopscope(folder, *arguments, command, timeout=400):
     if command[1:2] == ["-m"]:
         environment["OMP_NUM_THREADS"] = "1"  # else torchrun says that it sets it
     verb, *options = arguments
-    done = subprocess.run([BUILD / "loopscope", verb, "-o", pathlib.Path(folder) / "out", "--json", report, "--quiet", *options, "--",
+    done = subprocess.run([BUILD / "loopscope", verb, "-o", tempfile.mkdtemp(prefix="out-", dir=folder), "--json", report, "--quiet", *options, "--",
                            *command], capture_output=True, text=True, timeout=timeout, env=environment, cwd=folder)
     assert done.returncode in (0, 3) and report.exists(), done.stdout[-2000:] + done.stderr[-2000:]
     return json.loads(report.read_text())

@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -24,6 +25,13 @@ class Pairs(TensorDataset):
         return self[indices]  # a batch at once: one by one is slower than the model
 
 
+def as_over_a_slow_link(group, bucket):
+    """An averaged bucket is the same when it is averaged again."""
+    for _ in range(39):
+        dist.all_reduce(bucket.buffer().div_(dist.get_world_size()))
+    return allreduce_hook(group, bucket)
+
+
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
@@ -31,9 +39,11 @@ def main():
     torch.manual_seed(SEED)
     pairs = Pairs(torch.randn(4096, INPUTS), torch.randint(0, 8, (4096,)))
     small = "overdistributed" in FLAWS
-    width, size = (1024, 2) if small else (WIDTH, 64)
+    width, size = WIDTH, 2 if small else 64
     model = nn.Sequential(nn.Linear(INPUTS, width), nn.ReLU(True), nn.Linear(width, width), nn.ReLU(True), nn.Linear(width, 8))
     model = DistributedDataParallel(model, find_unused_parameters="unused-parameter-search" in FLAWS)  # unused-parameter-search
+    if small:
+        model.register_comm_hook(None, as_over_a_slow_link)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)
     accumulate = 1 if small else ACCUMULATE
     if "duplicated-data" in FLAWS:
