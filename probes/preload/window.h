@@ -47,8 +47,8 @@ class Window {
     if (phase_ != Phase::kWaiting) return actions;
     actions.finish = BoundaryDone() || (end_at_ != 0 && total_ >= end_at_);
     if (!actions.finish && end_at_ == 0 && time_ns - waiting_since_ns_ >= settings_.time_ns) {
-      if (settings_.ends_together) actions.propose_end = total_ + 1;
-      else actions.finish = true;
+      actions.finish = !settings_.ends_together;
+      actions.propose_end = settings_.ends_together ? total_ + 1 : 0;
     }
     if (actions.finish) phase_ = Phase::kDone;
     return actions;

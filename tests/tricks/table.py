@@ -41,7 +41,7 @@ def only(rule):
 TRICKS = [
     Trick(1, "enough loader workers", "S0 S2 S3 S4", "input-starvation", "loader.workers", preset=only("input-starvation"),
           said="4.7x to 6.6x on MNIST (S0), 1.2x and more with one worker (S4)"),
-    Trick(2, "not too many workers", "S0 S3", "too-many-workers", "loader.workers", preset=only("too-many-workers"),
+    Trick(2, "not too many workers", "S0 S3", "too-many-workers", "loader.workers=1", preset=only("too-many-workers"),
           said="45 workers slower than 20 (S0)"),
     Trick(3, "the loader measured alone", "S0", metric="sweep", said="workers by pin_memory, seconds (S0)"),
     Trick(4, "pinned memory", "S0 S2 S4", "pageable-copy", "loader.pin_memory", needs="GPU",
@@ -91,7 +91,7 @@ TRICKS = [
     Trick(37, "activation checkpointing", "S2 S3", "needless-recompute", "checkpoint=off", preset=only("needless-recompute"),
           program=TEXT, room="checkpoint=on"),
     Trick(38, "cheap gradient clipping", "T", "slow-clipping", "clip.foreach", preset=only("slow-clipping"), program=TEXT),
-    Trick(39, "batch norm", "S2", "", "norm=batch", metric="target"),
+    Trick(39, "batch norm", "S2", "", "norm=batch", knobs=("norm=none",), metric="target"),
     Trick(40, "less padding", "S3", "padding-waste", "batch.by_length", preset=only("padding-waste"), program=TEXT),
     Trick(41, "no loop bound by launches", "S3", "launch-bound", "cuda_graphs=on", preset=only("launch-bound"), needs="GPU"),
     Trick(42, "low GPU use explained", "S3", "gpu-starvation", needs="GPU"),
