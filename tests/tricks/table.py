@@ -42,6 +42,7 @@ TRICKS = [
     Trick(1, "enough loader workers", "S0 S2 S3 S4", "input-starvation", "loader.workers", preset=only("input-starvation"),
           said="4.7x to 6.6x on MNIST (S0), 1.2x and more with one worker (S4)"),
     Trick(2, "not too many workers", "S0 S3", "too-many-workers", "loader.workers=1", preset=only("too-many-workers"),
+          knobs=("model.size=small",), options=("--budget", "300s"),
           said="45 workers slower than 20 (S0)"),
     Trick(3, "the loader measured alone", "S0", metric="sweep", said="workers by pin_memory, seconds (S0)"),
     Trick(4, "pinned memory", "S0 S2 S4", "pageable-copy", "loader.pin_memory", needs="GPU",
