@@ -21,6 +21,7 @@ class Trick:
     program: str = IMAGE
     preset: str = ""  # of the program that is measured: only:<rule> plants the flaw
     options: tuple = ()  # of prove, beyond --only
+    budget: str = ""  # of prove, where its launches take longer than most
     knobs: tuple = ()  # --set of the program, beyond the preset
     ranks: int = 0  # of the program; 0: one process
     needs: str = ""  # "GPU" or "two GPUs": cannot be measured on a CPU
@@ -42,7 +43,7 @@ TRICKS = [
     Trick(1, "enough loader workers", "S0 S2 S3 S4", "input-starvation", "loader.workers", preset=only("input-starvation"),
           said="4.7x to 6.6x on MNIST (S0), 1.2x and more with one worker (S4)"),
     Trick(2, "not too many workers", "S0 S3", "too-many-workers", "loader.workers=1", preset=only("too-many-workers"),
-          knobs=("model.size=small",), options=("--budget", "300s"),
+          knobs=("model.size=small",), budget="300s",
           said="45 workers slower than 20 (S0)"),
     Trick(3, "the loader measured alone", "S0", metric="sweep", said="workers by pin_memory, seconds (S0)"),
     Trick(4, "pinned memory", "S0 S2 S4", "pageable-copy", "loader.pin_memory", needs="GPU",
@@ -105,6 +106,6 @@ TRICKS = [
     Trick(49, "no more devices than pay", "S1", "overdistributed", preset=only("overdistributed"), ranks=2, metric="found"),
     Trick(50, "logging on one rank, now and then", "S1", "redundant-logging", preset=only("redundant-logging"), ranks=2, metric="found"),
     Trick(51, "NCCL, not gloo, for GPUs", "S1", "slow-backend", "ddp.backend=nccl", needs="GPU"),
-    Trick(52, "four workers per GPU as a start", "S2", "", "loader.workers=4", preset=only("input-starvation")),
+    Trick(52, "four workers per GPU as a start", "S2", "", "loader.workers=4", budget="100s", preset=only("input-starvation")),
     Trick(53, "a learning-rate finder", "S2", "", "lr.find=on", metric="target"),
 ]
