@@ -9,7 +9,6 @@
 
 #include <array>
 #include <atomic>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -100,8 +100,7 @@ void CloseWindow(std::uint64_t time_ns) noexcept {
 WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
   WriteMarkAt(time_ns, MarkKind::kStepEnd, name, samples);
   passes.StepEnded(time_ns);
-  const bool together = settings.several_ranks && window.waiting_for_end();
-  if (together) window.EndAt(AgreedEnd(settings));
+  if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));
   const WindowActions actions = window.StepEnded(time_ns);
   if (actions.measure_begin) OpenWindow(time_ns);
   if (actions.measure_end) CloseWindow(time_ns);

@@ -18,7 +18,8 @@ std::uint64_t AgreedEnd(const Settings& settings) noexcept;
 // most one apart, so that none is beyond the next step of the one that proposes it.
 std::uint64_t ProposeEnd(const Settings& settings, std::uint64_t step) noexcept;
 
-// Waits until every rank that began has come here too, or the ranks' timeout.
+// Waits until every rank that began has come here too, or the ranks' timeout: a rank that leaves alone would make the
+// others' next collective fail.
 void MeetRanks(const Settings& settings) noexcept;
 
 }  // namespace loopscope

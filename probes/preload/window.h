@@ -75,7 +75,8 @@ class Window {
     return phase_ == Phase::kWarmup || phase_ == Phase::kMeasuring || (phase_ == Phase::kWaiting && AtBoundary());
   }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
-  bool waiting_for_end() const { return phase_ == Phase::kWaiting && end_at_ == 0; }
+  // The window is over, and no end that all ranks share is known yet.
+  bool awaits_common_end() const { return settings_.ends_together && phase_ == Phase::kWaiting && end_at_ == 0; }
   std::uint64_t measured() const { return measured_; }
 
  private:

@@ -71,15 +71,15 @@ TEST(Window, RanksWhoseTimeIsUpProposeAnEndAndComeToTheAgreedOne) {
   for (Window* rank : {&early, &late}) {
     rank->EpochStarted();
     rank->StepEnded(1);
-    EXPECT_FALSE(rank->waiting_for_end()) << "in the window";
+    EXPECT_FALSE(rank->awaits_common_end()) << "in the window";
     rank->StepEnded(2);
-    EXPECT_TRUE(rank->waiting_for_end());
+    EXPECT_TRUE(rank->awaits_common_end());
   }
   const WindowActions up = early.StepEnded(102);  // step 3
   EXPECT_FALSE(up.finish);
   EXPECT_EQ(up.propose_end, 4u);
   early.EndAt(4);
-  EXPECT_FALSE(early.waiting_for_end());
+  EXPECT_FALSE(early.awaits_common_end());
   EXPECT_FALSE(late.StepEnded(101).finish) << "step 3, whose time is not up";
   late.EndAt(4);
   for (Window* rank : {&early, &late}) {
