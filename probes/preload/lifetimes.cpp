@@ -36,7 +36,7 @@ struct Peak {
 enum class Phase : std::uint32_t { kBefore, kOpen, kOver };
 
 std::atomic<std::int64_t> held{0};  // bytes, by all tensors
-std::atomic<Phase> phase{Phase::kBefore};
+std::atomic<Phase> phase{Phase::kOver};
 
 // Guarded by `busy`.
 std::array<Tensor, kMostTensors> tensors;
@@ -151,6 +151,10 @@ std::uint64_t HeldNow() noexcept {
 }
 
 }  // namespace
+
+void Follow() noexcept {
+  phase.store(Phase::kBefore, std::memory_order_relaxed);
+}
 
 void Allocated(const void* data, std::size_t bytes) noexcept {
   const Phase now = phase.load(std::memory_order_relaxed);

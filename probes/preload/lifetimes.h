@@ -11,6 +11,9 @@
 
 namespace loopscope::lifetimes {
 
+// Once, where there will be a detail window: nothing is followed before.
+void Follow() noexcept;
+
 // By any thread, while ranges are recorded.
 void Allocated(const void* data, std::size_t bytes) noexcept;
 void Freed(const void* data) noexcept;

@@ -194,7 +194,10 @@ void Start(const Settings& from) noexcept {
                    active.store(false);
                    pthread_mutex_unlock(&lock);
                  });
-  if (settings.mode == Mode::kTrace) gate.store(kGateOps);
+  if (settings.mode == Mode::kTrace) {
+    gate.store(kGateOps);
+    if (settings.window.detail > 0) lifetimes::Follow();
+  }
   active.store(true);
 }
 

@@ -13,6 +13,12 @@ namespace {
 
 std::atomic<bool> shapes_seen{false};
 
+Known Find(const void* address, std::string_view text, bool permanent) {
+  const Known found{address, api->string_id(text.data(), text.size()), TraitsOf(text), permanent};
+  if (found.traits & kHashShapes) shapes_seen.store(true, std::memory_order_relaxed);
+  return found;
+}
+
 }  // namespace
 
 constinit thread_local OpenOps* mine __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -33,14 +39,24 @@ OpenOps* MakeOpenOps() noexcept {
   return made;
 }
 
-const KnownName& NewName(OpenOps& open, const void* address, std::string_view text, bool permanent, KnownName& slot) {
-  KnownName found{address, api->string_id(text.data(), text.size()), TraitsOf(text), permanent, ""};
-  if (found.traits & kHashShapes) shapes_seen.store(true, std::memory_order_relaxed);
-  const bool fits = found.id != 0 && text.size() < sizeof found.text;
-  if (fits) std::memcpy(found.text, text.data(), text.size());
-  KnownName& kept = fits ? slot : open.unkept;
+const Known& NewSchema(OpenOps& open, const c10::FunctionSchema& schema) {
+  const Known found = Find(&schema, schema.name(), true);
+  const std::size_t place = PlaceOf(open, schema);
+  Known& kept = found.id == 0 ? open.unkept : open.schemas[open.schemas[place].id == 0 ? place : place ^ 1];
   kept = found;
   return kept;
+}
+
+const Known& NameOf(OpenOps& open, const at::RecordFunction& function) {
+  const char* name = function.name();
+  KnownText& slot = open.texts[(reinterpret_cast<std::uintptr_t>(name) >> 4) % open.texts.size()];
+  if (slot.address == name && (slot.permanent || std::strcmp(slot.text, name) == 0)) return slot;
+  const std::string_view text(name);
+  const Known found = Find(name, text, function.operator_name().has_value());
+  if (found.id == 0 || text.size() >= sizeof slot.text) return open.unkept = found;
+  static_cast<Known&>(slot) = found;
+  std::memcpy(slot.text, text.data(), text.size() + 1);
+  return slot;
 }
 
 bool ShapesSeen() noexcept {

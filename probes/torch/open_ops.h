@@ -1,6 +1,7 @@
 // The ops that a thread has open, and what it knows for recording them.
 #pragma once
 
+#include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -33,11 +34,14 @@ struct alignas(64) OpenOp {
 };
 static_assert(sizeof(OpenOp) == 64);
 
-struct KnownName {
-  const void* address = nullptr;  // of the name's text or of the operator's schema
-  std::uint32_t id = 0;
+struct Known {
+  const void* address = nullptr;  // of the operator's schema or of the name's text
+  std::uint32_t id = 0;           // of the name; 0: not known
   std::uint8_t traits = 0;
   bool permanent = false;  // the text of a registered operator: never another one at this address
+};
+
+struct KnownText : Known {
   char text[50] = "";
 };
 
@@ -57,8 +61,9 @@ struct alignas(64) OpenOps {
   const bool& enabled = at::get_record_function_tls_().tls_record_function_enabled_;
   const std::uint64_t thread_id = at::RecordFunction::currentThreadId();
   std::array<OpenOp, 192> ops;
-  std::array<KnownName, 256> names;      // by address
-  KnownName unkept;                      // what `names` cannot hold
+  std::array<Known, 2048> schemas;       // by address: a step runs some hundred different operators
+  std::array<KnownText, 256> texts;      // by address
+  Known unkept;                          // what neither can hold
   std::array<Producers, 192> producers;  // of those with details
 };
 
@@ -74,12 +79,23 @@ inline OpenOps* MyOpenOps() noexcept {
   return open != nullptr ? open : MakeOpenOps();
 }
 
-// Makes `address` known in `slot`, or in OpenOps::unkept where it does not fit.
-[[gnu::cold]] const KnownName& NewName(OpenOps& open, const void* address, std::string_view text, bool permanent,
-                                       KnownName& slot);
+// Of what RecordFunction names, an operator or anything else.
+const Known& NameOf(OpenOps& open, const at::RecordFunction& function);
 
-inline KnownName& SlotOf(OpenOps& open, const void* address) noexcept {
-  return open.names[(reinterpret_cast<std::uintptr_t>(address) >> 4) % open.names.size()];
+// An operator that is met for the first time, or again after others took its places.
+[[gnu::cold]] const Known& NewSchema(OpenOps& open, const c10::FunctionSchema& schema);
+
+// Of two neighbours, either of which may hold the schema.
+inline std::size_t PlaceOf(const OpenOps& open, const c10::FunctionSchema& schema) noexcept {
+  const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(&schema) * 0x9e3779b97f4a7c15ull;
+  return static_cast<std::size_t>(mixed >> 40) % open.schemas.size();
+}
+
+inline const Known& NameOf(OpenOps& open, const c10::FunctionSchema& schema) {
+  const std::size_t place = PlaceOf(open, schema);
+  if (const Known& first = open.schemas[place]; first.address == &schema) return first;
+  if (const Known& second = open.schemas[place ^ 1]; second.address == &schema) return second;
+  return NewSchema(open, schema);
 }
 
 // Whether any op was seen whose shapes are hashed.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <string_view>
 
 #include "probes/torch/open_ops.h"
@@ -18,18 +17,6 @@ namespace {
 using wire::kNoSequence;
 
 constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between questions whether a profiler is on
-
-const KnownName& NameOf(OpenOps& open, const at::RecordFunction& function) {
-  const char* name = function.name();
-  KnownName& slot = SlotOf(open, name);
-  if (slot.address == name && (slot.permanent || std::strcmp(slot.text, name) == 0)) return slot;
-  return NewName(open, name, name, function.operator_name().has_value(), slot);
-}
-
-const KnownName& NameOf(OpenOps& open, const c10::FunctionSchema& schema) {
-  KnownName& slot = SlotOf(open, &schema);
-  return slot.address == &schema ? slot : NewName(open, &schema, schema.name(), true, slot);
-}
 
 [[gnu::noinline]] std::uint16_t ProfilerFlags() {
   using torch::profiler::impl::ActiveProfilerType;
@@ -85,7 +72,7 @@ struct Beginning {
 };
 
 [[gnu::always_inline]] inline void Begin(const at::RecordFunction& function, const Beginning& given,
-                                         const KnownName& name, OpenOps& open, bool detail) {
+                                         const Known& name, OpenOps& open, bool detail) {
   OpenOp& op = open.ops[open.depth];
   const bool is_op = given.scope != at::RecordScope::USER_SCOPE;
   const bool host_read = (name.traits & kHostRead) != 0;
@@ -195,7 +182,7 @@ void OnEnd(const at::RecordFunction& function, at::ObserverContext*) {
 bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys) {
   OpenOps* open = Recording();
   if (open == nullptr) return false;
-  const KnownName& name = NameOf(*open, schema);
+  const Known& name = NameOf(*open, schema);
   // As LibTorch numbers ops that may record a graph node.
   const bool numbered = keys.has_any(c10::autograd_dispatch_keyset) && open->autograd.get_grad_mode();
   const std::int64_t sequence = numbered ? static_cast<std::int64_t>(at::sequence_number::peek()) : -1;

@@ -1,8 +1,6 @@
 """Paired comparisons of launches: arms in random order within each block, differences taken within a block."""
 
-import argparse
 import math
-import pathlib
 import random
 import statistics
 import subprocess
@@ -11,22 +9,6 @@ import sys
 
 class CannotMeasure(Exception):
     pass
-
-
-def options(description, amount, default_amount, default_clock):
-    """The command line of a benchmark: --build, --blocks, --clock, --seed and `amount`, how much each launch does."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
-    parser.add_argument("--blocks", type=int, default=12, help="at least 6, for an interval")
-    parser.add_argument(f"--{amount}", type=int, default=default_amount)
-    clock_help = "cpu: processor time of the training thread, for a busy machine"
-    parser.add_argument("--clock", choices=("wall", "cpu"), default=default_clock, help=clock_help)
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
-    if chosen.blocks < 6:
-        parser.error("--blocks must be at least 6")
-    chosen.build = chosen.build.resolve()
-    return chosen
 
 
 def outcome(name, measure):

@@ -1,4 +1,5 @@
 # ctest labels: long measured
+# ctest timeout: 3600
 """The Python examples: their planted flaws are found, each fix is measured; writes docs/python_speedups.md from what it measured."""
 
 import json

@@ -67,7 +67,7 @@ struct CommonSettings {
   bool log_rank0 = true;
   int log_weights = 0;
   int slow_rank = -1;  // -1: none
-  int slow_ms = 10;
+  double slow_ms = 10;
   int rank_timeout_s = 60;
 };
 

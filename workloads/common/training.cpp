@@ -316,7 +316,9 @@ torch::Tensor Training::Loss(const Batch& batch, torch::Tensor& scores) {
 }
 
 void Training::Step(Batch batch) {
-  if (settings_.rank == settings_.slow_rank) std::this_thread::sleep_for(std::chrono::milliseconds(settings_.slow_ms));
+  if (settings_.rank == settings_.slow_rank) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(settings_.slow_ms));
+  }
   Accumulate(batch);
   if (settings_.free_early) batch = Batch();
   if (++batches_ % settings_.accumulate == 0) Update();

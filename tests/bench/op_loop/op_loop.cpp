@@ -1,6 +1,7 @@
-// An op-bound loop: in-place adds of one-element tensors, nothing else. Prints the time per op, so that what a probe or
-// a profiler adds to each can be read off: ns of wall time and of this thread's processor time. Usage: op_loop
-// plain|kineto [OPS]
+// An op-bound loop: in-place adds of one-element tensors, nothing else. Takes turns (tests/bench/turns.py): for each line
+// it reads it prints the time per op of one stretch, so that what a probe or a profiler adds to each can be read off: ns
+// of wall time and of this thread's processor time. Says at last how many ops it ran and how many events torch's profiler
+// made. Usage: op_loop plain|kineto OPS
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <time.h>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr long kOpsPerStep = 1000;
 constexpr long kWarmupSteps = 20;
+constexpr long kTurnWarmupSteps = 2;  // another program ran before
 
 void RunSteps(at::Tensor& sum, const at::Tensor& one, long steps) {
   for (long step = 0; step < steps; ++step) {
@@ -42,23 +44,29 @@ void StartKineto() {
 
 int main(int count, char** arguments) {
   const std::string_view mode = count > 1 ? arguments[1] : "";
-  const long ops = count > 2 ? std::atol(arguments[2]) : 200'000;
+  const long steps = count > 2 ? std::atol(arguments[2]) / kOpsPerStep : 0;
   const bool kineto = mode == "kineto";
-  if ((!kineto && mode != "plain") || ops < kOpsPerStep) {
-    std::fprintf(stderr, "usage: op_loop plain|kineto [OPS, at least %ld]\n", kOpsPerStep);
+  if ((!kineto && mode != "plain") || steps < 1) {
+    std::fprintf(stderr, "usage: op_loop plain|kineto OPS (at least %ld)\n", kOpsPerStep);
     return 2;
   }
   at::Tensor sum = at::ones({1});
   const at::Tensor one = at::ones({1});
   RunSteps(sum, one, kWarmupSteps);
   if (kineto) StartKineto();
-  const double wall_begin_ns = Nanoseconds(CLOCK_MONOTONIC), cpu_begin_ns = Nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-  RunSteps(sum, one, ops / kOpsPerStep);
-  const double wall_ns = Nanoseconds(CLOCK_MONOTONIC) - wall_begin_ns;
-  const double cpu_ns = Nanoseconds(CLOCK_THREAD_CPUTIME_ID) - cpu_begin_ns;
-  const long timed_ops = ops / kOpsPerStep * kOpsPerStep;
+  long ops = 0;
+  for (int read; (read = std::getchar()) != EOF;) {
+    if (read != '\n') continue;
+    RunSteps(sum, one, kTurnWarmupSteps);
+    const double wall_begin_ns = Nanoseconds(CLOCK_MONOTONIC), cpu_begin_ns = Nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    RunSteps(sum, one, steps);
+    const double wall_ns = Nanoseconds(CLOCK_MONOTONIC) - wall_begin_ns;
+    const double cpu_ns = Nanoseconds(CLOCK_THREAD_CPUTIME_ID) - cpu_begin_ns;
+    const auto timed_ops = static_cast<double>(steps * kOpsPerStep);
+    std::printf("{\"wall\": %.3f, \"cpu\": %.3f}\n", wall_ns / timed_ops, cpu_ns / timed_ops);
+    std::fflush(stdout);
+    ops += (kTurnWarmupSteps + steps) * kOpsPerStep;
+  }
   const long seen = kineto ? static_cast<long>(torch::autograd::profiler::disableProfiler()->events().size()) : -1;
-  std::printf("{\"wall\": %.3f, \"cpu\": %.3f, \"ops\": %ld, \"warmup_ops\": %ld, \"events\": %ld}\n",
-              wall_ns / static_cast<double>(timed_ops), cpu_ns / static_cast<double>(timed_ops), timed_ops,
-              kWarmupSteps * kOpsPerStep, seen);
+  std::printf("{\"ops\": %ld, \"warmup_ops\": %ld, \"events\": %ld}\n", ops, kWarmupSteps * kOpsPerStep, seen);
 }
