@@ -11,6 +11,7 @@
   "_ZN3c1010Dispatcher17runRecordFunctionERN2at14RecordFunctionESt17reference_wrapperIKNS_14FunctionSchemaEENS_" \
   "11DispatchKeyENS_14DispatchKeySetE"
 #define LOOPSCOPE_END "_ZN2at14RecordFunction3endEv"
+#define LOOPSCOPE_CONSTRUCT "_ZN2at14RecordFunctionC1ENS_11RecordScopeE"
 
 namespace loopscope {
 namespace {
@@ -27,6 +28,7 @@ const OpCalls& Real() noexcept {
     Resolve(found.callbacks_unless_empty, LOOPSCOPE_CALLBACKS_UNLESS_EMPTY);
     Resolve(found.run, LOOPSCOPE_RUN);
     Resolve(found.end, LOOPSCOPE_END);
+    Resolve(found.construct, LOOPSCOPE_CONSTRUCT);
     return found;
   }();
   return real;
@@ -44,12 +46,16 @@ void RealRun(void* function, const void* schema, std::uint16_t key, std::uint64_
 void RealEnd(void* function) {
   Real().end(function);
 }
+void RealConstruct(void* function, std::uint8_t scope) {
+  Real().construct(function, scope);
+}
 
 // Where calls go.
 struct Targets {
   std::atomic<OpCalls::Callbacks*> callbacks{RealCallbacks}, callbacks_unless_empty{RealCallbacksUnlessEmpty};
   std::atomic<OpCalls::Run*> run{RealRun};
   std::atomic<OpCalls::End*> end{RealEnd};
+  std::atomic<OpCalls::Construct*> construct{RealConstruct};
 };
 constinit Targets targets;
 
@@ -64,6 +70,7 @@ void SetOpCalls(const OpCalls& calls) noexcept {
   targets.callbacks_unless_empty.store(calls.callbacks_unless_empty, std::memory_order_relaxed);
   targets.run.store(calls.run, std::memory_order_relaxed);
   targets.end.store(calls.end, std::memory_order_relaxed);
+  targets.construct.store(calls.construct, std::memory_order_relaxed);
 }
 
 }  // namespace loopscope
@@ -88,4 +95,9 @@ void RunRecordFunction(void* function, const void* schema, std::uint16_t key, st
 extern "C" LOOPSCOPE_EXPORT void RecordFunctionEnd(void*) asm(LOOPSCOPE_END);
 void RecordFunctionEnd(void* function) {
   targets.end.load(std::memory_order_relaxed)(function);
+}
+
+extern "C" LOOPSCOPE_EXPORT void RecordFunctionConstruct(void*, std::uint8_t) asm(LOOPSCOPE_CONSTRUCT);
+void RecordFunctionConstruct(void* function, std::uint8_t scope) {
+  targets.construct.load(std::memory_order_relaxed)(function, scope);
 }

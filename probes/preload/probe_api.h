@@ -52,13 +52,15 @@ struct OpCalls {
   using Callbacks = void*(void* result, std::uint8_t scope);
   using Run = void(void* function, const void* schema, std::uint16_t key, std::uint64_t keys);
   using End = void(void* function);
+  using Construct = void(void* function, std::uint8_t scope);
   Callbacks* callbacks;               // at::StepCallbacks at::getStepCallbacks(RecordScope)
   Callbacks* callbacks_unless_empty;  // std::optional<at::StepCallbacks> at::getStepCallbacksUnlessEmpty(RecordScope)
   Run* run;  // c10::Dispatcher::runRecordFunction(RecordFunction&, const FunctionSchema&, DispatchKey, DispatchKeySet)
-  End* end;  // at::RecordFunction::end()
+  End* end;              // at::RecordFunction::end()
+  Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 3;
+inline constexpr std::uint32_t kProbeApiVersion = 4;
 
 struct ProbeApi {
   std::uint32_t version;

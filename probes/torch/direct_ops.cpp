@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "probes/torch/api.h"
+#include "probes/torch/engine_nodes.h"
 #include "probes/torch/open_ops.h"
 #include "probes/torch/ops.h"
 
@@ -33,7 +34,10 @@ OpenOps* Records(RecordScope scope) {
 
 at::StepCallbacks Callbacks(RecordScope scope) {
   at::StepCallbacks callbacks = As<at::StepCallbacks(RecordScope)>(real.callbacks)(scope);
-  if (Records(scope) != nullptr) callbacks.callbacks_.push_back(kOurs);
+  const OpenOps* open = Records(scope);
+  if (open == nullptr) return callbacks;
+  // Ours stays out where it is alone: Construct does its work.
+  if (open->node_begins == nullptr || !callbacks.empty()) callbacks.callbacks_.push_back(kOurs);
   return callbacks;
 }
 
@@ -54,6 +58,19 @@ void Run(at::RecordFunction* function, const c10::FunctionSchema* schema, std::u
   const c10::DispatchKeySet key_set(c10::DispatchKeySet::RAW, keys);
   if (!function->isActive() && BeginDirectly(*function, *schema, key_set)) return;
   real.run(function, schema, key, keys);
+}
+
+// Of what LibTorch records that is no operator: the engine's nodes, mostly.
+void Construct(void* function, std::uint8_t scope) {
+  OpenOps* open = static_cast<RecordScope>(scope) == RecordScope::FUNCTION ? Records(RecordScope::FUNCTION) : nullptr;
+  const void* node = open != nullptr ? NodeThatBegins(*open) : nullptr;
+  const Known* name = node != nullptr ? NameOfNode(*open) : nullptr;
+  if (name == nullptr) return real.construct(function, scope);
+  open->node_begins = node;
+  real.construct(function, scope);
+  open->node_begins = nullptr;
+  const auto& made = *static_cast<const at::RecordFunction*>(function);
+  if (!made.isActive()) BeginNode(made, *name, node);
 }
 
 void End(at::RecordFunction* function) {
@@ -80,13 +97,13 @@ void SetTrial() {
 
 bool RecordOpsDirectly() {
   real = *api->real_op_calls();
-  if (!real.callbacks || !real.callbacks_unless_empty || !real.run || !real.end) return false;
+  if (!real.callbacks || !real.callbacks_unless_empty || !real.run || !real.end || !real.construct) return false;
   SetTrial();
   { const at::RecordFunction trial(RecordScope::USER_SCOPE); }
   OpCalls calls = real;
   if (asked && ended) {
     calls = {As<OpCalls::Callbacks>(Callbacks), As<OpCalls::Callbacks>(CallbacksUnlessEmpty), As<OpCalls::Run>(Run),
-             As<OpCalls::End>(End)};
+             As<OpCalls::End>(End), Construct};
   }
   api->set_op_calls(calls);
   return asked && ended;

@@ -13,12 +13,6 @@ namespace {
 
 std::atomic<bool> shapes_seen{false};
 
-Known Find(const void* address, std::string_view text, bool permanent) {
-  const Known found{address, api->string_id(text.data(), text.size()), TraitsOf(text), permanent};
-  if (found.traits & kHashShapes) shapes_seen.store(true, std::memory_order_relaxed);
-  return found;
-}
-
 }  // namespace
 
 constinit thread_local OpenOps* mine __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -37,6 +31,12 @@ OpenOps* MakeOpenOps() noexcept {
   pthread_setspecific(key, made);
   mine = made;
   return made;
+}
+
+Known Find(const void* address, std::string_view text, bool permanent) {
+  const Known found{address, api->string_id(text.data(), text.size()), TraitsOf(text), permanent};
+  if (found.traits & kHashShapes) shapes_seen.store(true, std::memory_order_relaxed);
+  return found;
 }
 
 const Known& NewSchema(OpenOps& open, const c10::FunctionSchema& schema) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "probes/capture/thread_clock.h"
 #include "probes/capture/window.h"
@@ -31,6 +32,7 @@ struct alignas(64) OpenOp {
   bool host_read;
   bool tells_next_node;  // the record's sequence is the number of the next graph node of the thread
   bool made_node;        // an op inside recorded a graph node
+  const void* node;      // the graph's, which the engine runs in this op; null: it is another op
 };
 static_assert(sizeof(OpenOp) == 64);
 
@@ -51,6 +53,7 @@ struct alignas(64) OpenOps {
   std::uint32_t op_depth = 0;  // without user scopes
   std::uint32_t outermost_ops = 0;
   std::uint16_t profiler_flags = 0;
+  const void* node_begins = nullptr;  // while the engine's op for it is being made
   const std::atomic<std::uint32_t>& gate = *api->gate;
   capture::ThreadClock& clock = *api->thread_clock();
   capture::Window& window = *api->thread_window();
@@ -63,6 +66,7 @@ struct alignas(64) OpenOps {
   std::array<OpenOp, 192> ops;
   std::array<Known, 2048> schemas;       // by address: a step runs some hundred different operators
   std::array<KnownText, 256> texts;      // by address
+  std::array<Known, 256> nodes;          // of what the engine runs, by the address of the node's type
   Known unkept;                          // what neither can hold
   std::array<Producers, 192> producers;  // of those with details
 };
@@ -78,6 +82,9 @@ inline OpenOps* MyOpenOps() noexcept {
   OpenOps* open = mine;
   return open != nullptr ? open : MakeOpenOps();
 }
+
+// A name that is not kept yet, with its number in the capture.
+Known Find(const void* address, std::string_view text, bool permanent);
 
 // Of what RecordFunction names, an operator or anything else.
 const Known& NameOf(OpenOps& open, const at::RecordFunction& function);

@@ -8,6 +8,7 @@
 #include <bit>
 #include <string_view>
 
+#include "probes/torch/engine_nodes.h"
 #include "probes/torch/open_ops.h"
 #include "probes/torch/traits.h"
 
@@ -86,6 +87,7 @@ struct Beginning {
   op.may_be_async = (name.traits & kMayBeAsync) != 0;
   op.has_detail = false;
   op.made_node = false;
+  op.node = nullptr;
   op.tells_next_node = given.sequence >= 0 && given.scope == at::RecordScope::FUNCTION;
   op.words[0] = FirstWord(given.scope, name.id);
   op.words[2] = std::uint64_t{sequence} << 32;
@@ -170,7 +172,9 @@ std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function)
   OpenOps* open = Recording();
   if (open == nullptr) return nullptr;
   const Beginning given{function.scope(), function.seqNr(), static_cast<std::uint16_t>(function.forwardThreadId())};
+  const void* node = given.scope == at::RecordScope::FUNCTION ? NodeThatBegins(*open) : nullptr;
   Begin(function, given, NameOf(*open, function), *open, InDetail(*open));
+  open->ops[open->depth - 1].node = node;
   return nullptr;
 }
 
@@ -190,6 +194,13 @@ bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& sche
   if (detail || (name.traits & kHostRead) != 0) function.before(std::cref(schema), sequence);  // its name is asked for
   Begin(function, {at::RecordScope::FUNCTION, sequence, 0}, name, *open, detail);
   return true;
+}
+
+void BeginNode(const at::RecordFunction& function, const Known& name, const void* node) {
+  OpenOps* open = Recording();
+  if (open == nullptr) return;
+  Begin(function, {at::RecordScope::FUNCTION, -1, 0}, name, *open, false);
+  open->ops[open->depth - 1].node = node;
 }
 
 }  // namespace loopscope

@@ -9,6 +9,8 @@
 
 namespace loopscope {
 
+struct Known;
+
 // The callbacks of at::RecordFunction.
 std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function);
 void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
@@ -16,5 +18,8 @@ void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
 // In place of OnStart, for an op that LibTorch has told nothing of yet but what it dispatches: `function` runs no
 // callbacks. Returns whether the op is recorded; OnEnd then ends it.
 bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys);
+
+// The same for the op in which autograd's engine runs `node` (engine_nodes.h).
+void BeginNode(const at::RecordFunction& function, const Known& name, const void* node);
 
 }  // namespace loopscope

@@ -83,8 +83,11 @@ class Experiment {
     std::vector<bool> in_all;
     for (const CandidateState& state : states_) in_all.push_back(state.in_all);
     plan_ = PlanArms(candidates_, in_all, input_.options.alone);
-    series_.Expect(static_cast<int>(plan_.arms.size()) - 2, -1);
-    Result<void> piloted = RunArmPilots(input_, candidates_, pilots, all_changed_, plan_, series_);
+    // What there will be no time for needs no pilot.
+    GuessArms(pilots, all_changed_, plan_);
+    ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
+    series_.Expect(static_cast<int>(std::ranges::count(plan_.arms, true, &Arm::to_pilot)) - plan_.left_out, -1);
+    Result<void> piloted = RunArmPilots(input_, candidates_, pilots, plan_, series_);
     if (!piloted) return piloted;
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
     report_.plan = plan_.Describe(candidates_, series_.spent_s());
@@ -94,7 +97,8 @@ class Experiment {
 
   void RunAndJudge() {
     // What the fresh blocks will take is kept back.
-    const BlockRun run{.blocks = plan_.blocks,
+    // Where the pilots left no hope for the fewest blocks that tell something, the blocks themselves may be quicker.
+    const BlockRun run{.blocks = std::max(plan_.blocks, std::min(kFewestBlocks, input_.options.blocks)),
                        .seed = input_.options.seed,
                        .end_s = input_.options.budget_s - plan_.fresh_blocks * plan_.fresh_block_s,
                        .step_metric = StepMetric(candidates_)};

@@ -168,6 +168,7 @@ void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.ms_per_step = pilot.ms_per_step;
   arm.wall_s = pilot.wall_s;
   arm.settled_after = pilot.settled_after;
+  arm.to_pilot = false;
 }
 
 // The reference of a trial that failed is out too, unless others need it.
@@ -204,12 +205,22 @@ Result<Pilots> RunPilots(const ExperimentInput& input, std::vector<Candidate>& c
   return PilotPhase(input, candidates, states, series).Run();
 }
 
-Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidate> candidates, const Pilots& pilots,
-                          bool all_changed, ExperimentPlan& plan, LaunchSeries& series) {
+void GuessArms(const Pilots& pilots, bool all_changed, ExperimentPlan& plan) {
   Estimate(plan.arms[kBaselineArm], pilots.baseline);
   Estimate(plan.arms[kAllArm], pilots.all);
-  for (int a = all_changed ? kAllArm : kAllArm + 1; a < static_cast<int>(plan.arms.size()); ++a) {
-    if (plan.arms[a].repeats == 0) continue;
+  plan.arms[kAllArm].to_pilot = all_changed;
+  for (const PlannedTrial& trial : plan.trials) {
+    Arm& arm = plan.arms[trial.arm];
+    if (trial.arm <= kAllArm) continue;
+    arm.wall_s = plan.arms[trial.reference].wall_s;
+    arm.to_pilot = true;
+  }
+}
+
+Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidate> candidates, const Pilots& pilots,
+                          ExperimentPlan& plan, LaunchSeries& series) {
+  for (int a = 0; a < static_cast<int>(plan.arms.size()); ++a) {
+    if (plan.arms[a].repeats == 0 || !plan.arms[a].to_pilot) continue;
     LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
     spec.treatment = SettingsOf(plan.arms[a], candidates);
     const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), StepMetric(candidates));

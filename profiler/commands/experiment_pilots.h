@@ -35,10 +35,14 @@ std::string WhyNotApplied(std::string_view key, const std::vector<Applied>& appl
 Result<Pilots> RunPilots(const ExperimentInput& input, std::vector<Candidate>& candidates,
                          std::vector<CandidateState>& states, LaunchSeries& series);
 
-// The remaining arms of the plan, and every arm's estimate for launches with the final window, which it chooses. A
-// trial whose arm fails gets the verdict "failed".
+// What is known of the plan's arms before their own pilots: an arm takes about as long as what it is compared with.
+// `all_changed`: ALL has other members than its pilot had.
+void GuessArms(const Pilots& pilots, bool all_changed, ExperimentPlan& plan);
+
+// The pilots that are still to be made, and every arm's estimate for launches with the final window, which it chooses.
+// A trial whose arm fails gets the verdict "failed".
 Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidate> candidates, const Pilots& pilots,
-                          bool all_changed, ExperimentPlan& plan, LaunchSeries& series);
+                          ExperimentPlan& plan, LaunchSeries& series);
 
 Error CommandFailed(const std::string& command, const LaunchResult& result);
 Error Interrupted();

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
 constexpr int kStepsToSettle = 60;     // in a pilot: half of them may turn out to be warm-up
+constexpr int kFewestFixes = 3;        // that a short budget leaves to be measured by themselves
 constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
 
@@ -36,10 +37,18 @@ bool Costs(const ExperimentPlan& plan, double& block_s, double& fresh_s) {
   return block_s > 0;
 }
 
-int BlocksThatFit(const ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
+double PilotSeconds(const ExperimentPlan& plan) {
+  double seconds = 0;
+  for (const Arm& arm : plan.arms) seconds += arm.to_pilot && arm.repeats > 0 ? arm.wall_s : 0;
+  return seconds;
+}
+
+int BlocksThatFit(const ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left,
+                  bool with_fresh = true) {
   double block_s = 0, fresh_s = 0;
   if (!Costs(plan, block_s, fresh_s)) return options.blocks;
-  const double fitting = (seconds_left - kFreshReserve * kFewestBlocks * fresh_s) / block_s;
+  const double reserved_s = PilotSeconds(plan) + (with_fresh ? kFreshReserve * kFewestBlocks * fresh_s : 0);
+  const double fitting = (seconds_left - reserved_s) / block_s;
   return std::clamp(static_cast<int>(std::floor(fitting)), 0, options.blocks);
 }
 
@@ -56,6 +65,30 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
     return true;
   }
   return false;
+}
+
+// The least costly fix that still has an arm of its own.
+bool LeaveOutOne(ExperimentPlan& plan) {
+  const auto measured = [](const PlannedTrial& trial) { return trial.verdict.empty(); };
+  if (std::ranges::count_if(plan.trials, measured) <= kFewestFixes) return false;
+  for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
+    if (!measured(*trial) || trial->arm <= kAllArm) continue;
+    trial->verdict = "inconclusive";
+    trial->reason = "the budget left no blocks for it: it was only applied with the others (--budget, --only)";
+    plan.arms[trial->arm].repeats = 0;
+    ++plan.left_out;
+    return true;
+  }
+  return false;
+}
+
+bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left, bool with_fresh) {
+  ExperimentPlan fewer = plan;
+  while (BlocksThatFit(fewer, options, seconds_left, with_fresh) < kFewestBlocks) {
+    if (!LeaveOutOne(fewer)) return false;
+  }
+  plan = std::move(fewer);
+  return true;
 }
 
 int ReferenceRepeats(const ExperimentPlan& plan) {
@@ -89,7 +122,7 @@ void MakeDo(ExperimentPlan& plan, const ExperimentOptions& options, double secon
     plan.shortage = fmt::format("fewer than {} blocks: nothing will be called faster or slower", kFewestBlocks);
     return;
   }
-  const double missing = kFewestBlocks * plan.block_s - seconds_left;
+  const double missing = kFewestBlocks * plan.block_s + PilotSeconds(plan) - seconds_left;
   if (missing <= 0) {
     plan.blocks = kFewestBlocks;
     plan.fresh_blocks = 0;
@@ -127,6 +160,10 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   }
   lines.push_back(fmt::format("about {} for {} launches ({} already spent)", Minutes(seconds()),
                               blocks * launches_per_block() + 2 * fresh_blocks, Minutes(spent_s)));
+  if (left_out > 0) {
+    lines.push_back(fmt::format(
+        "{} of the fixes, the least costly, will not be measured by themselves (--budget, --only)", left_out));
+  }
   if (!shortage.empty()) lines.push_back(shortage);
   return lines;
 }
@@ -204,7 +241,11 @@ void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double se
       break;
     }
   }
+  if (options.blocks >= kFewestBlocks && !LeaveOut(plan, options, seconds_left, true)) {
+    LeaveOut(plan, options, seconds_left, false);
+  }
   plan.blocks = BlocksThatFit(plan, options, seconds_left);
+  plan.shortage.clear();
   Costs(plan, plan.block_s, plan.fresh_block_s);
   plan.fresh_blocks = plan.wants_fresh ? std::min(kFewestBlocks, plan.blocks) : 0;
   if (plan.blocks < kFewestBlocks) MakeDo(plan, options, seconds_left);

@@ -38,6 +38,7 @@ struct Arm {
   int side = 0;                        // of `ab`
   double ms_per_step = 0, wall_s = 0;  // from its pilot; wall_s of one launch with the plan's window
   int settled_after = 0;               // steps, from its pilot
+  bool to_pilot = false;               // its pilot is yet to be launched: wall_s is a guess
 };
 
 // A comparison that is planned before the first block: a fix's worth is its worth among the others, or alone.
@@ -62,6 +63,7 @@ struct ExperimentPlan {
   bool wants_fresh = true;  // false for `ab`: its pairs are the answer
   int blocks = 0;
   int fresh_blocks = 0;  // reserved for the recommended set; more are run when time is left
+  int left_out = 0;      // fixes that no blocks are left for
   Window window;
   double block_s = 0, fresh_block_s = 0;
   std::string shortage;  // what the budget does not allow; empty when nothing is missing
@@ -93,7 +95,9 @@ struct LoaderDepth {
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
 
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
-// arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings.
+// arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings, or
+// guesses; then their pilots are to fit too, and it is called again after them. Where four blocks of all fixes do not
+// fit, the last ones (the least costly) are left out, down to three: four blocks of some tell more than three of all.
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left);
 
 // "key=value" pairs of an arm, as a launch takes them.

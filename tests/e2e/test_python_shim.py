@@ -335,9 +335,29 @@ def test_a_loader_with_an_iterator_of_its_own(launch):
     assert len(capture.of("step")) > 10
 
 
+# Nodes whose names are not their types', and a backward pass within one.
+OWN_NODES = """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        with torch.enable_grad():
+            inner = torch.ones(3, requires_grad=True)
+            (inner * inner).sum().backward()
+        return 2 * gradient
+
+def own_nodes():
+    weight = torch.ones(3, requires_grad=True)
+    Twice.apply(Twice.apply(weight) + 1).sum().backward()
+"""
+
+
 def test_ops_are_recorded_alike_with_and_without_preloading(launch):
     """Preloaded, the probe stands in LibTorch's own calls; else it is a callback, as it is beside torch.profiler."""
-    body = "main(epochs=1)\nwith torch.profiler.profile():\n    main(epochs=1)\nmain(epochs=1)"
+    body = OWN_NODES + "main(epochs=1)\nown_nodes()\nwith torch.profiler.profile():\n    main(epochs=1)\nown_nodes()\nmain(epochs=1)"
     direct, called = (
         launch(body, mode="trace", warmup=2, steps=0, detail=3, seed=1, environment=environment)
         for environment in ({}, {"LD_PRELOAD": ""})
@@ -346,6 +366,8 @@ def test_ops_are_recorded_alike_with_and_without_preloading(launch):
         assert done.returncode == 0 and "training goes on unobserved" not in done.stderr, done.stderr
     [[one], [other]] = direct[1], called[1]
     assert len(one.op_states) > 2000 and one.op_states == other.op_states
+    engine = "autograd::engine::evaluate_function: "
+    assert {engine + "TwiceBackward", engine + "torch::autograd::AccumulateGrad"} < set(one.ops), set(one.ops)
     assert any(flags & 64 for *_, flags in one.op_states) and any(shapes for _, _, shapes, *_ in one.op_states)
 
 

@@ -124,17 +124,48 @@ TEST(ShapePlan, ShortTimeGivesUpAloneArmsThenRepeats) {
   EXPECT_EQ(kept.blocks, 5);
 }
 
+TEST(ShapePlan, TheLeastCostlyFixesAreLeftOutWhereTimeIsTooShortForAll) {
+  ExperimentPlan plan = TimedPlan(10, 2);
+  ShapePlan(plan, {}, 100);  // 4 x 24 s for the blocks of all, and 19 s for the fresh ones
+  EXPECT_EQ(plan.blocks, 4);
+  EXPECT_EQ(plan.fresh_blocks, 4);
+  EXPECT_EQ(plan.left_out, 2);
+  EXPECT_EQ(plan.launches_per_block(), 2 + 8);
+  EXPECT_LE(plan.seconds(), 100);
+  for (const PlannedTrial& trial : plan.trials) {
+    EXPECT_EQ(trial.verdict, trial.candidate < 8 ? "" : "inconclusive");
+    EXPECT_EQ(plan.arms[trial.arm].repeats, trial.candidate < 8 ? 1 : 0);
+  }
+  EXPECT_THAT(plan.arms[kAllArm].members.size(), 10u) << "it is applied all the same";
+  EXPECT_THAT(plan.Describe(FirstTreatments(10), 0), testing::Contains(HasSubstr("2 of the fixes, the least costly")));
+
+  // Three are kept.
+  ExperimentPlan fewest = TimedPlan(10, 2);
+  ShapePlan(fewest, {}, 65);
+  EXPECT_EQ(fewest.blocks, 4);
+  EXPECT_EQ(fewest.left_out, 7);
+}
+
+TEST(ShapePlan, PilotsThatAreToBeLaunchedTakeTimeToo) {
+  ExperimentPlan plan = TimedPlan(10, 2);
+  for (std::size_t arm = 2; arm < plan.arms.size(); ++arm) plan.arms[arm].to_pilot = true;
+  ShapePlan(plan, {}, 170);
+  EXPECT_LE(plan.seconds() + 10 * 2, 170);
+  EXPECT_EQ(std::ranges::count(plan.trials, false, &PlannedTrial::with_others), 0) << "given up without a pilot";
+  EXPECT_EQ(plan.left_out, 0);
+}
+
 TEST(ShapePlan, VerdictsComeBeforeTheRecommendedSet) {
   ExperimentPlan plan = TimedPlan(10, 2);
-  ShapePlan(plan, {}, 100);  // 4 x 24 s of blocks
+  ShapePlan(plan, {}, 50);  // 4 x 10 s for the blocks of three fixes, and 19 s for the fresh ones
   EXPECT_EQ(plan.blocks, 4);
   EXPECT_EQ(plan.fresh_blocks, 0);
   EXPECT_THAT(plan.shortage, HasSubstr("no fresh blocks"));
 
   ExperimentPlan none = TimedPlan(10, 2);
-  ShapePlan(none, {}, 50);
+  ShapePlan(none, {}, 30);
   EXPECT_LT(none.blocks, 4);
-  EXPECT_THAT(none.shortage, HasSubstr("nothing can be called faster or slower: 66 s more are needed"));
+  EXPECT_THAT(none.shortage, HasSubstr("nothing can be called faster or slower: 86 s more are needed"));
 }
 
 TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {

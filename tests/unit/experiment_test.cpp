@@ -227,7 +227,7 @@ TEST(Experiment, BudgetIsKept) {
       EXPECT_THAT(report.plan, testing::Contains(HasSubstr("the budget holds fewer than 4 blocks")));
     } else {
       ASSERT_TRUE(report.combined) << budget;
-      EXPECT_EQ(report.combined->speedup.has_value(), budget >= 300) << budget << report.combined->reason;
+      EXPECT_TRUE(report.combined->speedup) << budget << report.combined->reason;
     }
   }
 }

@@ -1,0 +1,42 @@
+#include "probes/torch/engine_nodes.h"
+
+#include <c10/util/Type.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <string>
+#include <typeinfo>
+
+namespace loopscope {
+namespace {
+
+bool Runs(const OpenOps& open, const void* node) {
+  for (std::uint32_t at = open.depth; at > 0; --at) {
+    if (open.ops[at - 1].node == node) return true;
+  }
+  return false;
+}
+
+// Without a number where the type's nodes have names of their own.
+[[gnu::cold]] Known NewType(const torch::autograd::Node& node, const std::type_info& type) {
+  const std::string name = node.name();
+  if (name != c10::demangle(type.name())) return {&type};
+  return Find(&type, "autograd::engine::evaluate_function: " + name, true);
+}
+
+}  // namespace
+
+const void* NodeThatBegins(const OpenOps& open) {
+  const void* node = torch::autograd::get_current_node().get();
+  return node != nullptr && !Runs(open, node) ? node : nullptr;
+}
+
+const Known* NameOfNode(OpenOps& open) {
+  if ((open.gate.load(std::memory_order_relaxed) & kGateDetail) != 0) return nullptr;
+  const std::shared_ptr<torch::autograd::Node> node = torch::autograd::get_current_node();
+  const std::type_info& type = typeid(*node);
+  Known& slot = open.nodes[(reinterpret_cast<std::uintptr_t>(&type) >> 4) % open.nodes.size()];
+  if (slot.address != &type) slot = NewType(*node, type);
+  return slot.id != 0 ? &slot : nullptr;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,18 @@
+// The ops in which autograd's engine runs the graph's nodes: "autograd::engine::evaluate_function: AddmmBackward0". For
+// whoever listens the engine puts that text together anew for every node, which takes longer than all else that is
+// recorded of it; here it is kept by the node's type.
+#pragma once
+
+#include "probes/torch/open_ops.h"
+
+namespace loopscope {
+
+// The node that the engine runs on this thread, while the op in which it does is yet to begin; else null. The engine
+// begins that op first of all that it records of a node.
+const void* NodeThatBegins(const OpenOps& open);
+
+// The name of that op. Null where the op must be asked for it: in the detail window, and where the node's type names
+// its nodes differently (functions written in Python).
+const Known* NameOfNode(OpenOps& open);
+
+}  // namespace loopscope
