@@ -83,12 +83,14 @@ def test_all_fixes_together(loopscope):
     report = prove(loopscope, "--blocks", "9", preset="naive", budget="5m")
     host = report["run"]["host"]
     rows["host"] = f"{host['cpu']}, {host['cores']} cores, torch {report['run']['versions'].get('torch', '?')}"
+    assert report["combined"] and report["combined"]["speedup"], report["trials"]
     note("naive", report["combined"], "recommended: " + ", ".join(report["combined"]["treatments"]))
     assert report["combined"]["speedup"] >= 2 and report["combined"]["ci95"][0] > 1
 
 
 def test_all_fixes_but_the_two_dominant_ones(loopscope):
     report = prove(loopscope, "--blocks", "9", "--skip", "debug,amp", preset="naive", budget="5m")
+    assert report["combined"] and report["combined"]["speedup"], report["trials"]
     note("naive", report["combined"], "without debug and amp: " + ", ".join(report["combined"]["treatments"]))
     assert report["combined"]["speedup"] >= 1.3 and report["combined"]["ci95"][0] > 1
 
