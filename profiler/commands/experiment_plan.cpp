@@ -74,7 +74,8 @@ bool LeaveOutOne(ExperimentPlan& plan) {
   for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
     if (!measured(*trial) || trial->arm <= kAllArm) continue;
     trial->verdict = "inconclusive";
-    trial->reason = "the budget left no blocks for it: it was only applied with the others (--budget, --only)";
+    trial->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
+                                trial->with_others ? ": it was only applied with the others" : "");
     plan.arms[trial->arm].repeats = 0;
     ++plan.left_out;
     return true;
