@@ -36,7 +36,7 @@ struct FileHeader {
   std::uint32_t next_string;     // last string id handed out
   std::uint32_t next_stack;      // last stack id handed out
   std::uint32_t clean_end;       // 1 once the probe ended in order
-  std::uint64_t dropped;         // records lost because no chunk was ready
+  std::uint64_t dropped;         // records lost because no chunk could be had in time
   std::uint64_t stalls_over_1ms; // times a thread waited over 1 ms inside the writer
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace loopscope::capture {
@@ -14,7 +15,7 @@ class DiskFile {
   int Make(const char* path, std::uint64_t first_bytes, std::uint64_t limit_bytes) noexcept;
 
   // Reserves and pre-faults `bytes` bytes at `offset` (both multiples of the page size). Returns 0 or an errno: EFBIG
-  // beyond the limit, EBADF where the program closed or removed the file. Never raises SIGXFSZ.
+  // beyond the limit, EBADF where the program closed or removed the file. Never raises SIGXFSZ. Any thread may call it.
   int Reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   bool Shorten(std::uint64_t bytes) noexcept;  // cuts off what lies behind
@@ -29,7 +30,7 @@ class DiskFile {
   int Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
   int Map(std::uint64_t limit_bytes) noexcept;
 
-  int fd_ = -1;
+  std::atomic<int> fd_{-1};
   unsigned char* base_ = nullptr;
   std::uint64_t mapped_bytes_ = 0;
   struct stat identity_ {};

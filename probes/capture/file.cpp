@@ -22,13 +22,17 @@ namespace loopscope::capture {
 namespace {
 
 constexpr std::size_t kHelperStackBytes = 512 * 1024;
+// What recording threads may spend together on making chunks themselves where the helper does not get to it: a chunk
+// takes some 10 us, on a disk that stalls as long as that does. Beyond this records are dropped.
+constexpr std::uint64_t kOwnChunksNs = 100'000'000, kOwnChunksShare = 50;  // 0.1 s, and 1/50 of the time passed
 
 // One per process, never destroyed: threads may write until the very end.
 struct File {
   std::atomic<bool> on{false};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<const char*> off_reason{nullptr};
-  std::atomic<bool> exhausted{false};  // no further chunk can be had; the ready ones are still used
+  std::atomic<bool> exhausting{false};  // no further chunk can be had: that is being written down
+  std::atomic<bool> exhausted{false};   // and was; the ready ones are still used
   DiskFile disk;
 
   ReadyChunks ready;
@@ -38,10 +42,18 @@ struct File {
   pthread_t helper{};
   std::atomic<bool> helper_runs{false};
   std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> own_chunks_ns{0};  // spent by recording threads on making chunks
+  std::atomic<std::uint32_t> number{0};         // of the files that this process opened
   bool forked = false;
 };
 File file;
 constinit thread_local bool takes_spare = false;
+
+// The thread's last chunk, its number + 1, and the file that it was in.
+struct LastTaken {
+  std::uint32_t file = 0, chunk = 0;
+};
+constinit thread_local LastTaken last_taken;
 
 template <class T>
 std::atomic_ref<T> Shared(T& counter) noexcept {
@@ -75,11 +87,12 @@ const char* ReasonFor(int error) noexcept {
 
 // There will be no further chunk: says so while there is still room for it.
 void Exhaust(const char* reason) noexcept {
-  if (file.exhausted.exchange(true)) return;
+  if (file.exhausting.exchange(true)) return;
   file.off_reason.store(reason);
   takes_spare = true;
   WriteMark(wire::MarkKind::kProbeOff, reason);
   takes_spare = false;
+  file.exhausted.store(true, std::memory_order_release);
 }
 
 void SwitchOff() noexcept {
@@ -91,20 +104,41 @@ void SwitchOff() noexcept {
   if (length > 0 && write(STDERR_FILENO, line, std::min<std::size_t>(length, sizeof line - 1)) < 0) return;
 }
 
-// Makes one more chunk ready in `slot`; returns false when no further one can be had.
-bool Provide(ReadyChunks::Slot& slot) noexcept {
+// Makes one more chunk; returns its number + 1, or 0 and sets `error`.
+std::uint32_t MakeChunk(int& error) noexcept {
   auto next = Shared(Header()->next_chunk);
   const std::uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t offset = wire::kHeaderBytes + std::uint64_t{index} * wire::kChunkBytes;
-  const int error = file.disk.Reserve(offset, wire::kChunkBytes);
-  if (error != 0) {
-    std::uint32_t ours = index + 1;
-    next.compare_exchange_strong(ours, index);
+  error = file.disk.Reserve(offset, wire::kChunkBytes);
+  if (error == 0) return index + 1;
+  std::uint32_t ours = index + 1;
+  next.compare_exchange_strong(ours, index);
+  return 0;
+}
+
+// Makes one more chunk ready in `slot`; returns false when no further one can be had.
+bool Provide(ReadyChunks::Slot& slot) noexcept {
+  int error = 0;
+  const std::uint32_t made = MakeChunk(error);
+  if (made == 0) {
     Exhaust(ReasonFor(error));
     return false;
   }
-  slot.store(index + 1, std::memory_order_release);
+  slot.store(made, std::memory_order_release);
   return true;
+}
+
+// The helper did not get to run, as on a machine with more threads than processors: a record lost makes every answer
+// about the run uncertain, so the recording thread makes the chunk, as long as that is cheap. 0 where not; that no
+// further chunk can be had is the helper's to find out and to say.
+std::uint32_t OwnChunk() noexcept {
+  const std::uint64_t begin = KernelNs();
+  const std::uint64_t allowed = kOwnChunksNs + (begin - Header()->start_mono_ns) / kOwnChunksShare;
+  if (file.own_chunks_ns.load(std::memory_order_relaxed) > allowed) return 0;
+  int error = 0;
+  const std::uint32_t made = MakeChunk(error);
+  file.own_chunks_ns.fetch_add(KernelNs() - begin, std::memory_order_relaxed);
+  return made;
 }
 
 bool FillReady() noexcept {
@@ -228,10 +262,13 @@ int OpenFile(const char* path, const Options& options) noexcept {
   FillHeader();
   ForgetStrings();
   file.off_reason.store(nullptr);
+  file.exhausting.store(false);
   file.exhausted.store(false);
   file.forked = false;
   file.stop.store(false);
   file.asked.store(false);
+  file.own_chunks_ns.store(0);
+  file.number.fetch_add(1);
   file.ready.SetTarget(options.ready_chunks);
   sem_init(&file.wanted, 0, 0);
   static const int at_fork = pthread_atfork(LockStrings, InParent, InChild);
@@ -273,8 +310,11 @@ Chunk TakeChunk() noexcept {
   const bool last = file.exhausted.load(std::memory_order_acquire);
   const unsigned target = file.ready.target();
   unsigned left = 0;
-  const std::uint32_t taken = file.ready.TakeLowest(left);
+  const std::uint32_t number = file.number.load(std::memory_order_relaxed);
+  std::uint32_t taken = file.ready.TakeLowest(last_taken.file == number ? last_taken.chunk : 0, left);
   if (taken == 0 && last) SwitchOff();
+  if (taken == 0 && !last) taken = OwnChunk();
+  if (taken != 0) last_taken = {number, taken};
   if (left <= target / 4 && !last) file.ready.SetTarget(target * 2);
   // Each wake-up of the helper may cost the recording thread its processor: only for several chunks at a time.
   if (left <= target / 2 + 1 && !last && !file.asked.exchange(true)) sem_post(&file.wanted);

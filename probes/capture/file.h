@@ -18,7 +18,8 @@ struct Chunk {
 int OpenFile(const char* path, const Options& options) noexcept;  // 0 or an errno
 void CloseFile(bool clean) noexcept;
 
-// The next ready chunk; header null when none is ready (the helper is told) or the file was switched off.
+// The next chunk, ready or made by the caller where none is; header null where the disk is too slow for that or the
+// file was switched off.
 Chunk TakeChunk() noexcept;
 
 // Marks a chunk of the caller as complete, with its checksum.

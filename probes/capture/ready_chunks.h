@@ -25,9 +25,9 @@ class ReadyChunks {
     return true;
   }
 
-  // Takes the chunk with the lowest number, so that a thread's chunks lie in the order of their records, and returns
-  // its number + 1; 0 when there is none. `left` becomes how many there were.
-  std::uint32_t TakeLowest(unsigned& left) noexcept {
+  // Takes the chunk with the lowest number from `from` on, so that a thread's chunks lie in the order of their records,
+  // and returns its number + 1; 0 when there is none. `left` becomes how many there were.
+  std::uint32_t TakeLowest(std::uint32_t from, unsigned& left) noexcept {
     const unsigned end = target();
     for (;;) {
       Slot* lowest = nullptr;
@@ -35,7 +35,7 @@ class ReadyChunks {
       left = 0;
       for (unsigned n = 0; n < end; ++n) {
         const std::uint32_t here = slots_[n].load(std::memory_order_acquire);
-        if (here == 0) continue;
+        if (here <= from) continue;
         ++left;
         if (chunk == 0 || here < chunk) lowest = &slots_[n], chunk = here;
       }

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+import hanging
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", ROOT / "build"))
 # What check launches may say of "same training?", by the treatment's class.
@@ -39,17 +41,24 @@ class Loopscope:
         self.program = BUILD / "loopscope"
 
     def __call__(self, *arguments, cwd=None, env=None, prefix=(), timeout=300):
-        done = subprocess.run(
+        started = subprocess.Popen(
             [*prefix, self.program, *map(str, arguments)],
             cwd=cwd or self.folder,
             env={**os.environ, **(env or {})},
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=timeout,
         )
-        return Done(done.returncode, done.stdout, done.stderr)
+        try:
+            out, err = started.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            seen = hanging.describe(started.pid)
+            hanging.end(started.pid)
+            out, err = started.communicate()
+            pytest.fail(f"{arguments} did not end within {timeout} s\n{seen}\nstdout:\n{out}\nstderr:\n{err}")
+        return Done(started.returncode, out, err)
 
     def report(self, *arguments, **options):
         """Runs it with --json; the exit code and the report."""

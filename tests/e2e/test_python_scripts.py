@@ -47,7 +47,8 @@ def run(loopscope, tmp_path):
     def one(*command):
         folder, output = tmp_path / "scripts", tmp_path / "out"
         shutil.copytree(SCRIPTS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        done, report = loopscope.report("run", *BOUNDS, "-o", output, "--", *command, cwd=folder, env=ENVIRONMENT)
+        done, report = loopscope.report(
+            "run", *BOUNDS, "-o", output, "--", *command, cwd=folder, env=ENVIRONMENT, timeout=140)
         assert done.code == 0 and "loopscope:" not in done.err, done.err
         steps = max((Capture(path).of("step") for path in output.glob("*.cap")), key=len)
         report["clock"], = {mark[1] for mark in steps}

@@ -231,6 +231,18 @@ TEST_F(CaptureWriter, ClosedChunksCarryTheirChecksum) {
   EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
 }
 
+TEST_F(CaptureWriter, AThreadThatIsFasterThanTheHelperLosesNothing) {
+  constexpr std::uint64_t kMarks = 60'000;  // 30 chunks
+  ASSERT_EQ(Open(path_.c_str(), {.ready_chunks = 1}), 0);
+  for (std::uint64_t n = 0; n < kMarks; ++n) WriteMark(wire::MarkKind::kStepEnd, {}, n);
+  Close(true);
+  const ReadFile read = Read(path_);
+  EXPECT_EQ(read.header.dropped, 0u);
+  const auto values = ValuesOf(read, wire::MarkKind::kStepEnd);
+  EXPECT_EQ(values.size(), kMarks);
+  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+}
+
 TEST_F(CaptureWriter, ManyThreadsLoseNothingUncounted) {
   constexpr int kThreads = 8, kMarks = 5000;
   ASSERT_EQ(Open(path_.c_str(), {.limit_bytes = 256u << 20, .ready_chunks = 64}), 0);
