@@ -14,9 +14,9 @@ namespace loopscope::capture {
 
 struct Options {
   std::uint64_t limit_bytes = 4ull << 30;  // the file grows no further; the writer then switches itself off
-  // Kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand. 32 are 2 MiB: what a busy loop records
+  // Kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand. 64 are 4 MiB: what a busy loop records
   // in a second or more, and so long a disk may stall.
-  unsigned ready_chunks = 32;
+  unsigned ready_chunks = 64;
 };
 
 // Makes the file `path` (which must not exist; mode 0600) and starts the helper thread. Returns 0 or an errno. One

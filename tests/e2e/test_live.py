@@ -91,13 +91,17 @@ def test_a_switch_that_changes_nothing_is_not_applicable(loopscope, tiny_train):
 
 @pytest.mark.skipif(not (BUILD / "workloads/train_image").exists(), reason="train_image is not built")
 def test_a_programs_own_knobs_are_turned(loopscope):
-    small = [word for knob in ("epochs=1000", "model.size=small", "image_size=32", "batch.size=8") for word in ("--set", knob)]
-    command = [BUILD / "workloads/train_image", "--preset", "naive", *small]
+    # Two cached images a step: nearly all of it is calls, a third of them the optimizer's.
+    knobs = ("epochs=1000", "model.size=small", "image_size=32", "batch.size=2", "loader.cache=on", "grad.set_to_none=off",
+             "optimizer.impl=single")
+    small = [word for knob in knobs for word in ("--set", knob)]
+    command = [BUILD / "workloads/train_image", "--preset", "only:debug-left-on", *small]
     done, report = loopscope.report("prove", "--quick", "--only", "grad.set_to_none=on,optimizer.impl=fused,debug=off",
                                     "--alone", "0", "--time", "5s", "--budget", "45s", "--", *command, timeout=600)
     assert done.code == 0, done.err
     rows = {row["treatment"]: row for row in report["trials"]}
     assert {row["method"] for row in rows.values()} == {"live"}, rows
-    # Anomaly mode doubles the backward pass; what the others bring is left to the machine.
-    assert rows["debug"]["verdict"] == "faster", rows["debug"]
-    assert "single" in json.dumps(rows["optimizer.impl"]["applied"]) and rows["optimizer.impl"]["n"] >= 10
+    # What the others bring is too little to be seen on every machine.
+    assert rows["optimizer.impl"]["verdict"] == "faster" and rows["optimizer.impl"]["n"] >= 10, rows["optimizer.impl"]
+    assert "single" in json.dumps(rows["optimizer.impl"]["applied"])
+    assert rows["debug"]["verdict"] in ("faster", "inconclusive") and rows["debug"]["applied"]["changed"], rows["debug"]
