@@ -20,6 +20,11 @@ inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=
 // in their order, or "-".
 inline constexpr char kLiveTreatment[] = "LOOPSCOPE_LIVE_TREATMENT";
 inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
+// Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which the launcher is told that
+// a turn is over, and tells that the next one begins (a byte each).
+inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";
+inline constexpr char kTurnOverPipe[] = "turn-over";
+inline constexpr char kTurnBeginPipe[] = "turn-begin";
 inline constexpr char kSeed[] = "LOOPSCOPE_SEED";            // base seed, decimal; absent with --no-seed
 inline constexpr char kSampleRng[] =
     "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)

@@ -16,6 +16,7 @@
 #include "probes/preload/passes.h"
 #include "probes/preload/processors.h"
 #include "probes/preload/rank_meeting.h"
+#include "probes/preload/turns.h"
 
 namespace loopscope::loop {
 namespace {
@@ -48,6 +49,11 @@ std::array<std::atomic<int>, 16> stacks_taken{};
 
 constinit thread_local int backward_depth = 0;
 constinit thread_local int optimizer_depth = 0;
+
+// The time of steps and epochs: it stands still while the program waits for its turn.
+std::uint64_t LoopNow() noexcept {
+  return NowNs() - turns::WaitedNs();
+}
 
 struct Guard {
   Guard() noexcept { pthread_mutex_lock(&lock); }
@@ -146,7 +152,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
           std::uint64_t samples) noexcept {
   bool stepped = false;
   WindowActions actions;
-  const std::uint64_t now_ns = NowNs();
+  const std::uint64_t now_ns = LoopNow();
   {
     const Guard guard;
     if (ended) return;
@@ -166,6 +172,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   if (settings.mode == Mode::kTrace) lifetimes::StepEnded((gate.load(std::memory_order_relaxed) & kGateDetail) != 0);
   live::StepEnded(actions.measure_begin, actions.measure_end);
   Tell(Moment::kStepEnd);
+  turns::StepEnded(actions.measure_begin, actions.measure_end);
   if (actions.finish && TakeEnd()) {
     WriteTotals(0);
     EndProgram(settings);
@@ -188,6 +195,8 @@ void Start(const Settings& from) noexcept {
   clock_choice.Want(settings.clock);
   window.Start(settings.window);
   live::Start();
+  // Ranks wait for each other: none of them can be stopped alone.
+  if (!settings.several_ranks) turns::Start();
   pthread_atfork([] { pthread_mutex_lock(&lock); }, [] { pthread_mutex_unlock(&lock); },
                  [] {
                    // Steps, window and end belong to the process that began them.
@@ -207,7 +216,7 @@ void ProgramEnds(int status) noexcept {
     const Guard guard;
     clock_choice.Settle(
         [](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) { OneStep(clock, time_ns, samples); });
-    if (window.measuring()) CloseWindow(NowNs());
+    if (window.measuring()) CloseWindow(LoopNow());
   }
   WriteTotals(status);
   FinishDevices();
@@ -231,7 +240,7 @@ void SamplerReset(const void* sampler) noexcept {
   if (!Active()) return;
   const Guard guard;
   sample_hash = 0;
-  WriteEpoch(passes.Reset(sampler, NowNs()));
+  WriteEpoch(passes.Reset(sampler, LoopNow()));
 }
 
 void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,
@@ -240,7 +249,8 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
   bool trains = false;
   {
     const Guard guard;
-    WriteEpoch(passes.Batch(sampler, begin_ns, samples));
+    // A turn may have ended since begin_ns; in trials nothing but the step counts.
+    WriteEpoch(passes.Batch(sampler, settings.mode == Mode::kTrace ? begin_ns : LoopNow(), samples));
     trains = !passes.evaluates();
     if (settings.mode == Mode::kCheck && indices != nullptr) {
       sample_hash = ChainHash(sample_hash, indices, samples);
@@ -256,7 +266,7 @@ void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view
   bool in_flight = false;
   {
     const Guard guard;
-    if (passes.RanOut(sampler, NowNs())) window.EpochEnding();
+    if (passes.RanOut(sampler, LoopNow())) window.EpochEnding();
     UpdateGate(begin_ns);
     in_flight = passes.in_flight();
   }

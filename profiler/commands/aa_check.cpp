@@ -77,10 +77,7 @@ Result<int> AaCheckCommand(const Options& options) {
   input.command_a = input.command_b = options.program;
   input.options = session.Experiment(kWarmup);
   input.options.blocks = kMostPairs;
-  const Launcher launch = [&session](LaunchSpec spec) {
-    spec.side = 0;
-    return session.launcher().Launch(spec);
-  };
+  const Launcher launch = session.Launches([](LaunchSpec& spec) { spec.side = 0; });
   const ExperimentEvents events = session.Events();
   LaunchSeries series(launch, events, nullptr);
   auto plan = PlanPairs(input, series);

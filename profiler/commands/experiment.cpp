@@ -83,6 +83,7 @@ class Experiment {
     std::vector<bool> in_all;
     for (const CandidateState& state : states_) in_all.push_back(state.in_all);
     plan_ = PlanArms(candidates_, in_all, input_.options.alone);
+    plan_.side_by_side = series_.takes_turns();
     // What there will be no time for needs no pilot.
     GuessArms(pilots, all_changed_, plan_);
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());

@@ -69,16 +69,10 @@ class BlockPhase {
     const int left = run_.blocks - observed_.blocks;
     series_.Expect(left * static_cast<int>(order.size()), left * BlockSeconds());
     std::vector<Observation> rows;
-    for (int place = 0; place < static_cast<int>(order.size()) && observed_.ended_early.empty(); ++place) {
-      // Failed earlier in this block.
-      if (plan_.arms[order[place]].repeats == 0) continue;
-      LaunchResult result = Launch(order[place], place);
-      if (series_.stopped()) {
-        observed_.ended_early = fmt::format("interrupted after {} of {} blocks", observed_.blocks, run_.blocks);
-        return;
-      }
-      if (!result.ok()) Leave(order[place], FailureOf(result));
-      rows.push_back({observed_.blocks, place, order[place], std::move(result)});
+    const bool completed = series_.takes_turns() && order.size() > 1 ? Together(order, rows) : InTurn(order, rows);
+    if (!completed) {
+      observed_.ended_early = fmt::format("interrupted after {} of {} blocks", observed_.blocks, run_.blocks);
+      return;
     }
     HoldToBaseline(rows);
     const bool whole = observed_.ended_early.empty();
@@ -88,16 +82,46 @@ class BlockPhase {
     observed_.blocks += whole;
   }
 
-  LaunchResult Launch(int index, int place) {
-    Arm& arm = plan_.arms[index];
+  // One launch after another. False when the user interrupted.
+  bool InTurn(const std::vector<int>& order, std::vector<Observation>& rows) {
+    for (int place = 0; place < static_cast<int>(order.size()) && observed_.ended_early.empty(); ++place) {
+      // Failed earlier in this block.
+      if (plan_.arms[order[place]].repeats == 0) continue;
+      LaunchResult result = series_.Insist(SpecFor(order[place], place));
+      if (series_.stopped()) return false;
+      Take(order[place], place, std::move(result), rows);
+    }
+    return true;
+  }
+
+  bool Together(const std::vector<int>& order, std::vector<Observation>& rows) {
+    std::vector<LaunchSpec> specs;
+    for (int place = 0; place < static_cast<int>(order.size()); ++place) {
+      specs.push_back(SpecFor(order[place], place));
+      specs.back().turn_steps = TurnSteps(plan_);
+    }
+    std::vector<LaunchResult> results = series_.RunTogether(specs);
+    if (series_.stopped()) return false;
+    for (int place = 0; place < static_cast<int>(order.size()); ++place) {
+      Take(order[place], place, std::move(results[place]), rows);
+    }
+    return true;
+  }
+
+  LaunchSpec SpecFor(int index, int place) const {
+    const Arm& arm = plan_.arms[index];
     LaunchSpec spec =
         SpecOf(input_.options, input_.clock, plan_.window,
                fmt::format("{} {} of {}, {}, {}", run_.name, observed_.blocks + 1, run_.blocks, place + 1, arm.name));
     spec.side = arm.side;
     spec.treatment = SettingsOf(arm, candidates_);
-    LaunchResult result = series_.Insist(spec);
-    if (result.ok()) arm.wall_s = result.wall_s;
-    return result;
+    return spec;
+  }
+
+  void Take(int arm, int place, LaunchResult result, std::vector<Observation>& rows) {
+    if (result.ok()) plan_.arms[arm].wall_s = result.wall_s;
+    if (!result.ok()) Leave(arm, FailureOf(result));
+    rows.push_back({observed_.blocks, place, arm, std::move(result)});
   }
 
   // The baseline's first launch with this window says what the work is.

@@ -24,6 +24,24 @@ LaunchResult InterruptedLaunch() {
 
 }  // namespace
 
+void LaunchSeries::Show(const std::string& what) {
+  if (!events_.progress) return;
+  const double left = expected_until_s_ < 0 ? -1 : std::max(0.0, expected_until_s_ - spent_s_);
+  events_.progress({done_, done_ + std::max(expected_, 1), left, what});
+}
+
+void LaunchSeries::Count(const LaunchResult& result) {
+  spent_s_ += result.wall_s;
+  ++done_;
+  --expected_;
+}
+
+void LaunchSeries::Note(const LaunchSpec& spec, const LaunchResult& result) {
+  if (journal_ && !journal_->Append(spec, result) && warning_.empty()) {
+    warning_ = "the list of finished launches could not be written: this experiment cannot be resumed";
+  }
+}
+
 LaunchResult LaunchSeries::Launch(const LaunchSpec& spec) {
   if (journal_) {
     if (std::optional<LaunchResult> finished = journal_->Finished(spec)) return *finished;
@@ -37,22 +55,68 @@ LaunchResult LaunchSeries::Launch(const LaunchSpec& spec) {
     stopped_ = true;
     return InterruptedLaunch();
   }
-  if (journal_ && !journal_->Append(spec, result) && warning_.empty()) {
-    warning_ = "the list of finished launches could not be written: this experiment cannot be resumed";
-  }
+  Note(spec, result);
   return result;
 }
 
 LaunchResult LaunchSeries::Run(const LaunchSpec& spec) {
-  if (events_.progress) {
-    const double left = expected_until_s_ < 0 ? -1 : std::max(0.0, expected_until_s_ - spent_s_);
-    events_.progress({done_, done_ + std::max(expected_, 1), left, spec.label});
-  }
+  Show(spec.label);
   LaunchResult result = Launch(spec);
-  spent_s_ += result.wall_s;
-  ++done_;
-  --expected_;
+  Count(result);
   return result;
+}
+
+std::optional<std::vector<LaunchResult>> LaunchSeries::AllFinished(std::span<const LaunchSpec> specs) const {
+  std::vector<LaunchResult> results;
+  for (const LaunchSpec& spec : specs) {
+    std::optional<LaunchResult> finished = journal_ ? journal_->Finished(spec) : std::nullopt;
+    if (!finished) return std::nullopt;
+    results.push_back(std::move(*finished));
+  }
+  return results;
+}
+
+std::vector<LaunchResult> LaunchSeries::LaunchTogether(std::span<const LaunchSpec> specs) {
+  Result<std::vector<LaunchResult>> results = launcher_.side_by_side()(specs);
+  if (!results) {
+    why_no_turns_ = results.error().what;
+    return {};
+  }
+  for (const LaunchResult& result : *results) {
+    if (result.status == kTookNoTurns) why_no_turns_ = "a program went on without waiting for its turn";
+  }
+  return std::move(*results);
+}
+
+std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> specs) {
+  Show(specs.front().label + " and the others, in turns");
+  std::optional<std::vector<LaunchResult>> finished = AllFinished(specs);
+  std::vector<LaunchResult> results;
+  if (!finished && !stopped()) results = LaunchTogether(specs);
+  stopped_ = stopped();
+  if (finished) results = std::move(*finished);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const bool launched = i < results.size() && why_no_turns_.empty();
+    if (stopped_) {
+      results.resize(specs.size());
+      results[i] = InterruptedLaunch();
+    } else if (!launched) {
+      results.resize(specs.size());
+      results[i] = Insist(specs[i]);
+    } else {
+      Count(results[i]);
+      if (!finished) Note(specs[i], results[i]);
+    }
+  }
+  for (std::size_t i = 0; i < specs.size() && why_no_turns_.empty() && !stopped_; ++i) {
+    if (results[i].ok()) continue;
+    LaunchSpec again = specs[i];
+    again.label += ", again";
+    const std::string side_by_side = FailureOf(results[i]);
+    results[i] = Run(again);
+    if (results[i].ok()) why_no_turns_ = "a program that works alone failed beside the others: " + side_by_side;
+  }
+  return results;
 }
 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
@@ -120,9 +184,9 @@ LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Wi
 }
 
 std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
                      o.seed_programs, o.warmup, o.auto_warmup, o.steps, o.min_steps, o.min_window_s, o.alone,
-                     o.check_training, o.check_steps, o.live, clock);
+                     o.check_training, o.check_steps, o.live, o.turns, clock);
 }
 
 Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
@@ -133,6 +197,10 @@ Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, 
 
 void FinishSeries(const LaunchSeries& series, Report& report) {
   if (!series.warning().empty()) report.quality.warnings.push_back(series.warning());
+  if (!series.why_no_turns().empty()) {
+    report.quality.warnings.push_back("launches were made one after another, not side by side: " +
+                                      series.why_no_turns());
+  }
   series.ShowEnd();
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "profiler/commands/experiment.h"
 #include "profiler/commands/journal.h"
@@ -23,15 +25,26 @@ class LaunchSeries {
   // A launch may fail for reasons of its own: one that fails is repeated once.
   LaunchResult Insist(const LaunchSpec& spec);
 
+  // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where the
+  // programs cannot run so, they are launched one after another, now and from then on, and a warning says why.
+  std::vector<LaunchResult> RunTogether(std::span<const LaunchSpec> specs);
+  bool takes_turns() const { return launcher_.side_by_side() && why_no_turns_.empty(); }
+
   bool stopped() const { return stopped_ || (events_.stop && events_.stop()); }
   double spent_s() const { return spent_s_; }
   void Expect(int launches, double seconds);  // what is still to come
   void ShowPlan(const std::vector<std::string>& lines) const;
   void ShowEnd() const;
   const std::string& warning() const { return warning_; }  // of the journal; empty when all is well
+  const std::string& why_no_turns() const { return why_no_turns_; }
 
  private:
   LaunchResult Launch(const LaunchSpec& spec);
+  std::vector<LaunchResult> LaunchTogether(std::span<const LaunchSpec> specs);
+  std::optional<std::vector<LaunchResult>> AllFinished(std::span<const LaunchSpec> specs) const;
+  void Show(const std::string& what);
+  void Count(const LaunchResult& result);
+  void Note(const LaunchSpec& spec, const LaunchResult& result);
 
   const Launcher& launcher_;
   const ExperimentEvents& events_;
@@ -39,7 +52,7 @@ class LaunchSeries {
   bool stopped_ = false;
   int done_ = 0, expected_ = 0;
   double spent_s_ = 0, expected_until_s_ = -1;
-  std::string warning_;
+  std::string warning_, why_no_turns_;
 };
 
 // What a failed launch is told as: its status and the last line it printed.

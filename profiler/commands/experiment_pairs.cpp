@@ -49,6 +49,7 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
   pairs.input.candidates = {{&kOtherCommand, {fmt::format("{}", fmt::join(input.command_b, " "))}, {}, 0}};
   ExperimentPlan& plan = pairs.plan;
   plan.wants_fresh = false;
+  plan.side_by_side = series.takes_turns();
   plan.arms = {{.name = "A", .members = {}}, {.name = "B", .members = {}, .side = 1}};
   plan.trials = {{0, false, kAllArm, kBaselineArm, "", ""}};
   plan.window = PilotWindow(input.options, input.run_ahead);

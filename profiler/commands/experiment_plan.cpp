@@ -16,6 +16,7 @@ constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
 constexpr int kStepsToSettle = 60;     // in a pilot: half of them may turn out to be warm-up
 constexpr int kFewestFixes = 3;        // that a short budget leaves to be measured by themselves
 constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
+constexpr double kTurnMs = 200;
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
 
 int ArmOf(ExperimentPlan& plan, std::string name, std::vector<int> members) {
@@ -155,6 +156,11 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   lines.push_back(
       fmt::format("{} block{}, each in random order: {}", blocks, blocks == 1 ? "" : "s", fmt::join(names, ", ")));
   lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured", window.warmup, window.steps));
+  if (side_by_side) {
+    const int turn = TurnSteps(*this);
+    lines.push_back(fmt::format("a block's programs are started together and measured in turns of {} step{}, each alone",
+                                turn, turn == 1 ? "" : "s"));
+  }
   if (fresh_blocks > 0) {
     lines.push_back(
         fmt::format("then at least {} fresh blocks of the recommended set against the baseline", fresh_blocks));
@@ -221,6 +227,15 @@ Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_pe
   constexpr double kMostSteps = 100'000;
   window.steps = std::max({window.steps, steps_per_epoch, static_cast<int>(std::min(steps_in_time, kMostSteps))});
   return window;
+}
+
+int TurnSteps(const ExperimentPlan& plan) {
+  double fastest_ms = 0;
+  for (const Arm& arm : plan.arms) {
+    if (arm.ms_per_step > 0 && (fastest_ms == 0 || arm.ms_per_step < fastest_ms)) fastest_ms = arm.ms_per_step;
+  }
+  if (fastest_ms == 0) return plan.window.steps;
+  return std::clamp(static_cast<int>(std::ceil(kTurnMs / fastest_ms)), 1, std::max(plan.window.steps, 1));
 }
 
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {

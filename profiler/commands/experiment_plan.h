@@ -27,6 +27,7 @@ struct ExperimentOptions {
   int check_steps = 30;        // training steps whose losses a check launch compares
   double launch_timeout_s = 600;
   bool live = false;    // live pairs screen the treatments first, or are all with `prove --quick`
+  bool turns = true;    // the launches of a block run side by side, one at a time, where the launcher can do that
   bool resume = false;  // finished launches are read from the journal
 };
 
@@ -63,6 +64,7 @@ struct ExperimentPlan {
   bool wants_fresh = true;  // false for `ab`: its pairs are the answer
   int blocks = 0;
   int fresh_blocks = 0;  // reserved for the recommended set; more are run when time is left
+  bool side_by_side = false;  // the launches of a block are, in turns
   int left_out = 0;      // fixes that no blocks are left for
   Window window;
   double block_s = 0, fresh_block_s = 0;
@@ -93,6 +95,11 @@ struct LoaderDepth {
 
 // The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
+
+// Steps of a turn, where a block's launches run side by side: a fifth of a second of the fastest arm. What disturbs the
+// machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond or so) is
+// little beside it.
+int TurnSteps(const ExperimentPlan& plan);
 
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings, or

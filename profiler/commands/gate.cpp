@@ -114,16 +114,11 @@ class GateRun {
     input.options.budget_s = BudgetLeft(w);
     input.journal = JournalOf(session_, w);
     const GateLimits limits = LimitsFor(static_cast<int>(options_.gate.workloads.size()), options_.gate.max_slowdown);
-    double spent_s = 0;
-    const auto launch = [&](LaunchSpec spec) {
-      spec.side += static_cast<int>(2 * w);
-      LaunchResult result = session_.launcher().Launch(spec);
-      spent_s += result.wall_s;
-      return result;
-    };
+    const Launcher launch = session_.Launches([w](LaunchSpec& spec) { spec.side += static_cast<int>(2 * w); });
     Report one;
+    const auto start = std::chrono::steady_clock::now();
     auto gated = RunGate(input, limits, launch, session_.Events(), one);
-    spent_s_ += spent_s;
+    spent_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report.plan.insert(report.plan.end(), one.plan.begin(), one.plan.end());
     report.quality.warnings.insert(report.quality.warnings.end(), one.quality.warnings.begin(),
                                    one.quality.warnings.end());

@@ -95,6 +95,10 @@ LaunchResult FromJson(const Json& json) {
   return result;
 }
 
+std::string TextOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Error CannotWrite(const std::filesystem::path& path) {
   return {fmt::format("cannot be written: {}", std::strerror(errno)), path.string(), "choose another folder with -o"};
 }
@@ -133,7 +137,7 @@ struct Journal::File {
     if (stream) std::fclose(stream);
   }
   bool WriteLine(const Json& json) {
-    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string line = TextOf(json) + "\n";
     return std::fwrite(line.data(), 1, line.size(), stream) == line.size() && std::fflush(stream) == 0;
   }
 };
@@ -142,6 +146,18 @@ std::uint64_t JournalHash(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
   return hash;
+}
+
+std::string ResultText(const LaunchResult& result) {
+  return TextOf(ToJson(result));
+}
+
+std::optional<LaunchResult> ResultOf(std::string_view text) {
+  try {
+    return FromJson(Json::parse(text));
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
 }
 
 std::string SpecText(const LaunchSpec& spec) {

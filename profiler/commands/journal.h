@@ -17,6 +17,10 @@ namespace loopscope {
 std::uint64_t JournalHash(std::string_view text);
 std::string SpecText(const LaunchSpec& spec);  // all that makes two launches the same, the label included
 
+// A result as text, and back; nothing where the text is cut short.
+std::string ResultText(const LaunchResult& result);
+std::optional<LaunchResult> ResultOf(std::string_view text);
+
 class Journal {
  public:
   // Begins a new journal, or with `resume` reads the finished launches of the one that is there; a line that was cut

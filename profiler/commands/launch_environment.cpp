@@ -60,6 +60,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
     environment[env::kLiveTreatment] = LiveTreatmentText(*spec.live);
     environment[env::kLive] = LiveText(*spec.live);
   }
+  if (spec.turn_steps > 0) environment[env::kTurns] = std::to_string(spec.turn_steps);
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
   // Python's own hashes order its sets: the same in every arm, unless the user fixed them.
   if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -63,6 +64,13 @@ bool ProbeEndedIt(const fs::path& directory) {
   return ended;
 }
 
+// Each rank leaves a file when it begins.
+bool HadRanks(const fs::path& directory) {
+  std::error_code error;
+  const fs::directory_iterator files(directory, error);
+  return std::ranges::any_of(files, [](const auto& entry) { return entry.path().extension() == ".began"; });
+}
+
 }  // namespace
 
 std::string StatusText(const ProcessEnd& end, const std::vector<std::string>& command) {
@@ -110,27 +118,31 @@ std::vector<std::string> Side::Resolved() const {
 }
 
 Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
-  const Side& side = setup_.sides[static_cast<std::size_t>(spec.side)];
-  const fs::path start = side.folder.empty() ? fs::current_path() : side.folder;
   const auto folder = MakeFolder(spec);
   if (!folder) return folder.error();
+  return StartIn(*folder, spec);
+}
+
+Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSpec& spec) {
+  const Side& side = setup_.sides[static_cast<std::size_t>(spec.side)];
+  const fs::path start = side.folder.empty() ? fs::current_path() : side.folder;
   std::optional<ContainedWorld> world;
   if (setup_.containment) {
     auto made =
-        ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder->filename(), *folder, start);
+        ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder.filename(), folder, start);
     if (!made) return made.error();
     world.emplace(std::move(*made));
   }
   Environment own = OwnEnvironment();
   for (const auto& [name, value] : side.environment) own[name] = value;
   Environment environment =
-      LaunchEnvironment(own, spec, {*folder, *folder / "files", setup_.containment.has_value()}, setup_.probes);
+      LaunchEnvironment(own, spec, {folder, folder / "files", setup_.containment.has_value()}, setup_.probes);
   if (world) environment["PWD"] = world->working_directory();
   RunInfo info = RunInfoOf(side.command, environment);
   info.working_directory = start;
   info.environment.erase("LD_PRELOAD");  // the user's own, if any, not ours
   if (const auto preload = own.find("LD_PRELOAD"); preload != own.end()) info.environment.insert(*preload);
-  if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
+  if (const auto written = WriteRunJson(folder / "run.json", info); !written) return written.error();
 
   ProcessSpec process;
   process.command = side.command;
@@ -139,19 +151,19 @@ Result<Launched> ProgramLauncher::Start(const LaunchSpec& spec) {
   process.prepare = setup_.prepare;
   process.prepare_environment = AsStrings(own);
   process.throw_away = setup_.containment.has_value();
-  if (process.throw_away) process.output = *folder / "output.txt";
+  if (process.throw_away) process.output = folder / "output.txt";
   process.stdout_to_stderr = setup_.stdout_to_stderr;
   process.timeout_s = process.throw_away ? spec.timeout_s : 0;
   std::optional<TargetFollower> follower;
-  if (spec.target) follower.emplace(*spec.target, *folder, process.output);
+  if (spec.target) follower.emplace(*spec.target, folder, process.output);
   if (follower) process.enough = [&](double now_s) { return follower->Reached(now_s); };
-  Launched launched{{}, *folder, RunProcess(process, signals_)};
+  Launched launched{{}, folder, RunProcess(process, signals_)};
   if (follower) launched.by_output = {!spec.target->regex.empty(), follower->reached_s(), follower->best()};
-  if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(*folder)) {
+  if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(folder)) {
     launched.status_after_end = std::exchange(launched.end.status, 0);
   }
   info.exit_status = launched.end.status;
-  if (const auto written = WriteRunJson(*folder / "run.json", info); !written) return written.error();
+  if (const auto written = WriteRunJson(folder / "run.json", info); !written) return written.error();
   return launched;
 }
 
@@ -165,16 +177,23 @@ fs::path ProgramLauncher::PutAway(const fs::path& directory, bool failed) {
   return {};
 }
 
-LaunchResult ProgramLauncher::Launch(const LaunchSpec& spec) {
-  const auto launched = Start(spec);
+LaunchResult ProgramLauncher::LaunchIn(const Result<fs::path>& folder, const LaunchSpec& spec) {
+  const auto launched = folder ? StartIn(*folder, spec) : Result<Launched>(folder.error());
   if (!launched) {
     LaunchResult result;
     result.status = launched.error().Message();
     return result;
   }
   LaunchResult result = ReadResult(*launched, setup_.sides[static_cast<std::size_t>(spec.side)].Resolved(), spec);
+  several_ranks_ = several_ranks_ || HadRanks(launched->directory);
   const bool interrupted = launched->end.how == ProcessEnd::How::kInterrupted;
   result.directory = PutAway(launched->directory, !result.ok() && !interrupted);
+  return result;
+}
+
+LaunchResult ProgramLauncher::Launch(const LaunchSpec& spec) {
+  LaunchResult result = LaunchIn(MakeFolder(spec), spec);
+  fullest_bytes_ = std::max(fullest_bytes_, result.peak_bytes);
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "profiler/commands/launch_environment.h"
 #include "profiler/commands/probe_paths.h"
 #include "profiler/commands/process.h"
+#include "profiler/commands/turn_taking.h"
 #include "profiler/core/launch.h"
 #include "profiler/core/result.h"
 
@@ -58,15 +60,29 @@ class ProgramLauncher {
   // LaunchResult::status.
   LaunchResult Launch(const LaunchSpec& spec);
 
+  // Side by side: Launcher::SideBySide. A process of ours follows each of them. Errors: the machine's memory may not hold
+  // them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
+  Result<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
+
+  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, and there
+  // is no GPU, whose memory all of them would share.
+  bool CanTakeTurns() const;
+
   const LaunchSetup& setup() const { return setup_; }
 
  private:
   Result<std::filesystem::path> MakeFolder(const LaunchSpec& spec);
+  Result<Launched> StartIn(const std::filesystem::path& folder, const LaunchSpec& spec);
+  TurnTaker StartKeeper(const LaunchSpec& spec, int among);
+  LaunchResult LaunchIn(const Result<std::filesystem::path>& folder, const LaunchSpec& spec);
   std::filesystem::path PutAway(const std::filesystem::path& directory, bool failed);
 
   LaunchSetup setup_;
   Signals& signals_;
   int launches_ = 0;
+  // Of the launches so far.
+  double fullest_bytes_ = 0;  // LaunchResult::peak_bytes
+  bool several_ranks_ = false;
 };
 
 // "ok", "exit 1", "signal 9", "timeout", "interrupted", or what kept it from starting: LaunchResult::status before the

@@ -155,6 +155,7 @@ class Parser {
         "a launch that takes longer is ended (10m)");
     Last(app_.add_option("--seed", options_.seed, "for the blocks' order and for the programs (1)"), "N");
     app_.add_flag("--no-seed", options_.no_seed, "leave the programs' random generators alone");
+    app_.add_flag("--no-turns", options_.no_turns, "launches one after another, never side by side in turns");
     Last(app_.add_option("--prepare", options_.prepare, "shell command to run before each launch"), "CMD");
     app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in the folder of -o");
     if (command_.id == "prove" || command_.id == "ab" || command_.id == "sweep") {

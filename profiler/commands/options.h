@@ -44,7 +44,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool yes = false;          // build a probe where one is missing
   bool loader_only = false;  // sweep
-  bool no_seed = false, resume = false, reuse = false, allow_writes = false, keep = false;
+  bool no_seed = false, no_turns = false, resume = false, reuse = false, allow_writes = false, keep = false;
   std::string prepare;
 
   std::string text;  // not empty: print this instead (--help, --version)

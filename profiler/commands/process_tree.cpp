@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace loopscope {
@@ -28,13 +29,22 @@ pid_t ParentOf(const std::string& pid) {
   return parent;
 }
 
-std::vector<pid_t> Children() {
-  std::vector<pid_t> children;
+// Every process that can be seen, and its parent.
+std::vector<std::pair<pid_t, pid_t>> Processes() {
+  std::vector<std::pair<pid_t, pid_t>> processes;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    if (ParentOf(name) == getpid()) children.push_back(std::atoi(name.c_str()));
+    processes.emplace_back(std::atoi(name.c_str()), ParentOf(name));
+  }
+  return processes;
+}
+
+std::vector<pid_t> Children() {
+  std::vector<pid_t> children;
+  for (const auto& [pid, parent] : Processes()) {
+    if (parent == getpid()) children.push_back(pid);
   }
   return children;
 }
@@ -65,6 +75,19 @@ void EndChildren(double grace_s) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+std::vector<pid_t> Descendants(pid_t ancestor) {
+  const auto processes = Processes();
+  std::vector<pid_t> found;
+  const auto add_children = [&](pid_t of) {
+    for (const auto& [pid, parent] : processes) {
+      if (parent == of) found.push_back(pid);
+    }
+  };
+  add_children(ancestor);
+  for (std::size_t i = 0; i < found.size(); ++i) add_children(found[i]);
+  return found;
 }
 
 void KillTree(pid_t main) {

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 namespace loopscope {
 
 // Orphans below this process are handed to it from now on.
@@ -10,6 +12,9 @@ void BecomeSubreaper();
 
 // Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills.
 void EndChildren(double grace_s);
+
+// All processes below `ancestor`, without it, parents before their children.
+std::vector<pid_t> Descendants(pid_t ancestor);
 
 // Kills a program's process group and all children of ours at once, without reaping `main`.
 void KillTree(pid_t main);

@@ -112,9 +112,8 @@ Result<int> ProveCommand(const Options& options) {
   input.loader = LoaderOf(*report);
   input.options.resume = *resumes;
   input.journal = journal;
-  const auto launch = [&session](const LaunchSpec& spec) { return session.launcher().Launch(spec); };
   const auto experiment = options.quick ? RunQuick : RunExperiment;
-  const auto done = experiment(input, launch, session.Events(), *report);
+  const auto done = experiment(input, session.Launches(), session.Events(), *report);
   const bool interrupted = session.signals().interrupted();
   if (!done) {
     const auto finished = Finish(*report, session, 0);

@@ -29,7 +29,9 @@ ExperimentPlan FreshPlan(const ExperimentPlan& plan, const std::vector<int>& mem
   fresh.window = plan.window;
   Arm recommended{.name = "recommended", .members = members};
   const auto same = std::ranges::find(plan.arms, members, &Arm::members);
-  recommended.wall_s = same == plan.arms.end() ? plan.arms[kAllArm].wall_s : same->wall_s;
+  const Arm& alike = same == plan.arms.end() ? plan.arms[kAllArm] : *same;
+  recommended.wall_s = alike.wall_s;
+  recommended.ms_per_step = alike.ms_per_step;
   fresh.arms = {plan.arms[kBaselineArm], recommended};
   fresh.arms[kBaselineArm].repeats = 1;
   fresh.trials = {{members.front(), false, kAllArm, kBaselineArm, "", ""}};

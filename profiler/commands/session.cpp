@@ -1,5 +1,6 @@
 #include "profiler/commands/session.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -210,8 +211,7 @@ Result<Report> Session::Measure(const Procedure& procedure) {
   Report report;
   report.run = RunInfoOf(options_.program, OwnEnvironment());
   report.output_directory = output_;
-  const auto launch = [this](const LaunchSpec& spec) { return launcher_->Launch(spec); };
-  const auto done = procedure(launch, Events(), report);
+  const auto done = procedure(Launches(), Events(), report);
   bar_.Clear();
   if (!done) return done.error();
   if (const auto written = Write(report); !written) return written.error();
@@ -227,6 +227,20 @@ Result<void> Session::Write(Report& report) {
     if (const auto kept = kept_->Keep(output_); !kept) bar_.Say("the experiment is not kept: " + kept.error().what);
   }
   return WriteReport(report, options_, output_);
+}
+
+Launcher Session::Launches(std::function<void(LaunchSpec&)> adapt) {
+  const auto one = [this, adapt](LaunchSpec spec) {
+    if (adapt) adapt(spec);
+    return launcher_->Launch(spec);
+  };
+  if (options_.no_turns || !launcher_->CanTakeTurns()) return one;
+  const auto side_by_side = [this, adapt](std::span<const LaunchSpec> specs) {
+    std::vector<LaunchSpec> adapted(specs.begin(), specs.end());
+    if (adapt) std::ranges::for_each(adapted, adapt);
+    return launcher_->LaunchTogether(adapted);
+  };
+  return {one, side_by_side};
 }
 
 ExperimentEvents Session::Events() {
@@ -253,6 +267,7 @@ ExperimentOptions Session::Experiment(int warmup) const {
   experiment.alone = options_.alone;
   experiment.launch_timeout_s = options_.launch_timeout_s;
   experiment.resume = resumes();
+  experiment.turns = !options_.no_turns;
   return experiment;
 }
 

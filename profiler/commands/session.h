@@ -50,6 +50,8 @@ class Session {
   // said and nothing more. Error (exit 2): a file cannot be written.
   Result<void> Write(Report& report);
 
+  // Side by side where that can be, unless --no-turns. `adapt`, when given, changes each launch first.
+  Launcher Launches(std::function<void(LaunchSpec&)> adapt = nullptr);
   ExperimentEvents Events();
   ExperimentOptions Experiment(int warmup) const;
 

@@ -5,16 +5,23 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "profiler/core/result.h"
 #include "profiler/core/target.h"
 #include "profiler/core/trace.h"
 
 namespace loopscope {
 
 enum class LaunchMode { kTrace, kClock, kCheck };
+
+// LaunchResult::status of one of several side by side that came to its end without waiting for a turn: the times of all
+// of them are worth nothing.
+inline constexpr char kTookNoTurns[] = "took no turns";
 
 // Treatments that are switched at the ends of steps within one launch: in every round each arm once, in random order,
 // for `block_steps` steps.
@@ -42,6 +49,7 @@ struct LaunchSpec {
   std::optional<std::uint64_t> seed;
   bool hash_samples = false;          // LOOPSCOPE_SAMPLE_RNG=hash
   std::optional<LiveSchedule> live = {};
+  int turn_steps = 0;  // of launches side by side: steps after which another one's turn begins
   std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
   std::optional<TargetWatch> target;  // the launch ends when it is reached; a timeout is no failure then
   double timeout_s = 600;             // then ended, status "timeout"
@@ -75,7 +83,25 @@ struct LaunchResult {
   bool ok() const { return status == "ok"; }
 };
 
-using Launcher = std::function<LaunchResult(const LaunchSpec&)>;
+class Launcher {
+ public:
+  using One = std::function<LaunchResult(const LaunchSpec&)>;
+  // Launches that are started together and take turns of `turn_steps` steps, in random order in every round, each alone
+  // on the machine. Their results in the order of the specs. Error: why they cannot be run so.
+  using SideBySide = std::function<Result<std::vector<LaunchResult>>(std::span<const LaunchSpec>)>;
+
+  template <class Callable>
+    requires std::is_invocable_r_v<LaunchResult, Callable, const LaunchSpec&>
+  Launcher(Callable one, SideBySide side_by_side = nullptr)  // NOLINT: a function that launches is a launcher
+      : one_(std::move(one)), side_by_side_(std::move(side_by_side)) {}
+
+  LaunchResult operator()(const LaunchSpec& spec) const { return one_(spec); }
+  const SideBySide& side_by_side() const { return side_by_side_; }  // null: launches are made one after another
+
+ private:
+  One one_;
+  SideBySide side_by_side_;
+};
 
 // Reads what experiments need from the capture of a clock or check launch; status "no steps" when the window never
 // opened or never closed.

@@ -1,0 +1,85 @@
+#include "probes/preload/turns.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "probes/capture/writer.h"
+#include "probes/environment.h"
+
+namespace loopscope::turns {
+namespace {
+
+// All but `waited_ns` belong to the thread that trains.
+std::uint64_t turn_steps = 0, steps = 0;
+bool measuring = false;
+int over = -1, begin = -1;  // pipes: our turn is over; the next one begins
+std::atomic<std::uint64_t> waited_ns{0};
+
+int OpenPipe(const char* folder, const char* name, int flags) noexcept {
+  char path[4096];
+  const int length = std::snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return -1;
+  return open(path, flags | O_CLOEXEC);
+}
+
+bool OpenPipes() noexcept {
+  const char* folder = std::getenv(env::kRunDir);
+  if (folder == nullptr) return false;
+  // Neither waits: the launcher holds both open while it lives.
+  over = OpenPipe(folder, env::kTurnOverPipe, O_WRONLY | O_NONBLOCK);
+  begin = over < 0 ? -1 : OpenPipe(folder, env::kTurnBeginPipe, O_RDONLY);
+  return begin >= 0;
+}
+
+// Whether a byte came; false when nobody is there to send one.
+bool Await(int pipe) noexcept {
+  char byte = 0;
+  ssize_t got = 0;
+  do got = read(pipe, &byte, 1);
+  while (got < 0 && errno == EINTR);
+  return got == 1;
+}
+
+bool Tell(int pipe) noexcept {
+  ssize_t sent = 0;
+  do sent = write(pipe, "", 1);
+  while (sent < 0 && errno == EINTR);
+  return sent == 1;
+}
+
+void Wait() noexcept {
+  const std::uint64_t since = capture::NowNs();
+  if (!Tell(over) || !Await(begin)) turn_steps = 0;
+  waited_ns.fetch_add(capture::NowNs() - since, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Start() noexcept {
+  const char* text = std::getenv(env::kTurns);
+  turn_steps = text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+void StepEnded(bool opens, bool closes) noexcept {
+  if (turn_steps == 0) return;
+  if (opens) {
+    if (!OpenPipes()) turn_steps = 0;
+    measuring = turn_steps != 0;
+  }
+  if (!measuring) return;
+  if (!opens && !closes && ++steps < turn_steps) return;
+  steps = 0;
+  measuring = !closes;
+  Wait();
+}
+
+std::uint64_t WaitedNs() noexcept {
+  return waited_ns.load(std::memory_order_relaxed);
+}
+
+}  // namespace loopscope::turns

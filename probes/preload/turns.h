@@ -1,0 +1,20 @@
+// Turns: programs that are compared run side by side, one at a time. At the end of each turn this one waits until the
+// launcher gives it the next; meanwhile the launcher stops all of its threads and processes. Time spent waiting does not
+// count: the loop's own time stands still.
+#pragma once
+
+#include <cstdint>
+
+namespace loopscope::turns {
+
+// Reads the length of a turn (env::kTurns); without one, all that follows does nothing.
+void Start() noexcept;
+
+// A step ended, on this thread; no lock is held. `opens`: the window begins with it; `closes`: it is over. Returns when
+// it is this program's turn, or at once when there is no launcher any more.
+void StepEnded(bool opens, bool closes) noexcept;
+
+// Nanoseconds spent waiting so far.
+std::uint64_t WaitedNs() noexcept;
+
+}  // namespace loopscope::turns

@@ -1,0 +1,129 @@
+// Blocks whose programs run side by side, in turns: the experiment's part of it, without programs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "profiler/commands/experiment.h"
+#include "profiler/treatments/treatments.h"
+#include "tests/support/scripted_launcher.h"
+
+namespace loopscope {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ScriptedProgram TypicalProgram() {
+  ScriptedProgram program(3);
+  program.treatments["debug"] = {.factor = 1 / 4.0};
+  program.treatments["amp"] = {.factor = 1 / 1.5};
+  return program;
+}
+
+ExperimentInput SixBlocks() {
+  ExperimentInput input;
+  input.command = {"train"};
+  input.candidates = {{FindTreatment("debug"), {"off"}, {"debug-left-on"}, 50},
+                      {FindTreatment("amp"), {"bf16"}, {"fp32-compute"}, 30}};
+  input.options.blocks = 6;
+  input.options.budget_s = 1e6;
+  input.options.min_window_s = 0.5;
+  return input;
+}
+
+const TrialRow& Row(const Report& report, const std::string& treatment) {
+  for (const TrialRow& row : report.trials) {
+    if (row.treatment == treatment && row.context == "with-others") return row;
+  }
+  static const TrialRow none;
+  ADD_FAILURE() << "no row of " << treatment;
+  return none;
+}
+
+// A machine that launches a block's programs side by side.
+struct SideBySide {
+  explicit SideBySide(ScriptedProgram& of) : program(of) {}
+
+  ScriptedProgram& program;
+  std::vector<std::vector<LaunchSpec>> groups;
+  std::function<void(std::vector<LaunchResult>&)> change;  // of a group's results
+  std::string refusal;
+
+  Launcher Launches() {
+    return {std::ref(program), [this](std::span<const LaunchSpec> specs) -> Result<std::vector<LaunchResult>> {
+              groups.emplace_back(specs.begin(), specs.end());
+              if (!refusal.empty()) return Error{refusal, "", ""};
+              std::vector<LaunchResult> results;
+              for (const LaunchSpec& spec : specs) results.push_back(program(spec));
+              if (change) change(results);
+              return results;
+            }};
+  }
+};
+
+TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
+  ScriptedProgram program = TypicalProgram();
+  SideBySide machine(program);
+  Report report;
+  ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
+  ASSERT_EQ(machine.groups.size(), 12u) << "six blocks, and six fresh ones";
+  for (const auto& group : machine.groups) {
+    for (const LaunchSpec& spec : group) {
+      EXPECT_EQ(spec.steps, group.front().steps);
+      // A fifth of a second of the fastest arm: 100 ms / (4 x 1.5), noise apart.
+      EXPECT_NEAR(spec.turn_steps, 12, 2);
+    }
+  }
+  EXPECT_EQ(Row(report, "debug").verdict, "faster");
+  EXPECT_EQ(report.combined->n, 6);
+  EXPECT_TRUE(report.quality.warnings.empty());
+  EXPECT_THAT(report.plan, testing::Contains(HasSubstr("started together")));
+}
+
+TEST(SideBySideBlocks, ProgramsThatCannotAreLaunchedOneAfterAnother) {
+  const std::vector<std::pair<std::function<void(std::vector<LaunchResult>&)>, std::string>> cases = {
+      {nullptr, "the memory may not hold them all"},
+      {[](auto& results) { results.back().status = kTookNoTurns; }, "without waiting"},
+      {[](auto& results) { results.back() = {.status = "exit 1", .tail = "Address already in use\n"}; }, "Address"}};
+  for (const auto& [change, why] : cases) {
+    ScriptedProgram program = TypicalProgram();
+    SideBySide machine(program);
+    machine.change = change;
+    if (!change) machine.refusal = why;
+    Report report;
+    ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
+    EXPECT_EQ(machine.groups.size(), 1u) << why;
+    EXPECT_EQ(Row(report, "debug").verdict, "faster") << why;
+    EXPECT_EQ(Row(report, "debug").n, 6) << why;
+    EXPECT_THAT(report.quality.warnings, ElementsAre(AllOf(HasSubstr("one after another"), HasSubstr(why))));
+  }
+}
+
+TEST(SideBySideBlocks, WhatFailsAloneTooLeavesWithItsTrials) {
+  ScriptedProgram program = TypicalProgram();
+  program.dies = [](const LaunchSpec& spec, int) {
+    return spec.label.starts_with("block") && spec.label.find(", debug") != spec.label.npos;  // ALL without amp
+  };
+  SideBySide machine(program);
+  Report report;
+  ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
+  EXPECT_EQ(Row(report, "amp").verdict, "failed");
+  EXPECT_EQ(Row(report, "debug").verdict, "faster");
+  EXPECT_EQ(machine.groups.size(), 12u) << "the others go on side by side";
+  EXPECT_TRUE(report.quality.warnings.empty());
+}
+
+TEST(SideBySideBlocks, AnInterruptedBlockDoesNotCount) {
+  ScriptedProgram program = TypicalProgram();
+  SideBySide machine(program);
+  Report report;
+  ExperimentEvents events;
+  events.stop = [&] { return machine.groups.size() == 5; };
+  ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), events, report).ok());
+  EXPECT_EQ(Row(report, "debug").n, 4);
+}
+
+}  // namespace
+}  // namespace loopscope
