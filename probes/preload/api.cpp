@@ -65,7 +65,7 @@ const ProbeApi* Api() noexcept {
           },
       .call_stack = CallStackId,
       .mark = [](std::uint8_t kind, const char* name,
-                 std::uint64_t value) { capture::WriteMark(static_cast<wire::MarkKind>(kind), name, value); },
+                 std::uint64_t value) { Mark(static_cast<wire::MarkKind>(kind), name, value); },
       .fact = [](const char* key, const char* value) { capture::WriteFact(key, value); },
       .applied = [](const char* key, const char* where, const char* old_value, const char* now,
                     std::uint32_t flags) { capture::WriteApplied(key, where, old_value, now, flags); },

@@ -51,8 +51,11 @@ constinit thread_local int backward_depth = 0;
 constinit thread_local int optimizer_depth = 0;
 
 // The time of steps and epochs: it stands still while the program waits for its turn.
+std::uint64_t LoopTime(std::uint64_t time_ns) noexcept {
+  return time_ns - turns::WaitedNs(time_ns);
+}
 std::uint64_t LoopNow() noexcept {
-  return NowNs() - turns::WaitedNs();
+  return LoopTime(NowNs());
 }
 
 struct Guard {
@@ -249,8 +252,7 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
   bool trains = false;
   {
     const Guard guard;
-    // A turn may have ended since begin_ns; in trials nothing but the step counts.
-    WriteEpoch(passes.Batch(sampler, settings.mode == Mode::kTrace ? begin_ns : LoopNow(), samples));
+    WriteEpoch(passes.Batch(sampler, LoopTime(begin_ns), samples));
     trains = !passes.evaluates();
     if (settings.mode == Mode::kCheck && indices != nullptr) {
       sample_hash = ChainHash(sample_hash, indices, samples);
@@ -356,6 +358,10 @@ void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::ui
 
 void MarkedStepEnd(std::uint64_t samples) noexcept {
   if (Active()) Tick(StepClock::Kind::kMark, nullptr, "mark", 0, samples);
+}
+
+void Mark(MarkKind kind, std::string_view name, std::uint64_t value) noexcept {
+  WriteMarkAt(LoopNow(), kind, name, value);
 }
 
 void CallAtEnd(void (*finish)()) noexcept {

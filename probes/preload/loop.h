@@ -56,6 +56,8 @@ void Range(wire::RangeCategory category, std::string_view name, std::uint64_t be
 // `is_step`: the program calls the range a training step.
 void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 void MarkedStepEnd(std::uint64_t samples) noexcept;
+// A mark of now, in the time of steps.
+void Mark(wire::MarkKind kind, std::string_view name, std::uint64_t value) noexcept;
 void Evaluation(bool begins) noexcept;
 
 // `finish` is called on the training thread before a bounded run ends.

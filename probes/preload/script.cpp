@@ -103,7 +103,7 @@ LOOPSCOPE_EXPORT void loopscope_script_range(int category, const char* name, std
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_mark(int kind, const char* name, std::uint64_t value) {
-  if (loop::Active()) capture::WriteMark(static_cast<wire::MarkKind>(kind), Text(name), value);
+  if (loop::Active()) loop::Mark(static_cast<wire::MarkKind>(kind), Text(name), value);
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_loss(double value) {

@@ -14,11 +14,11 @@
 namespace loopscope::turns {
 namespace {
 
-// All but `waited_ns` belong to the thread that trains.
+// All but the atomic ones belong to the thread that trains.
 std::uint64_t turn_steps = 0, steps = 0;
 bool measuring = false;
 int over = -1, begin = -1;  // pipes: our turn is over; the next one begins
-std::atomic<std::uint64_t> waited_ns{0};
+std::atomic<std::uint64_t> waited_ns{0}, last_wait_ns{0}, last_began_ns{0};
 
 int OpenPipe(const char* folder, const char* name, int flags) noexcept {
   char path[4096];
@@ -55,7 +55,10 @@ bool Tell(int pipe) noexcept {
 void Wait() noexcept {
   const std::uint64_t since = capture::NowNs();
   if (!Tell(over) || !Await(begin)) turn_steps = 0;
-  waited_ns.fetch_add(capture::NowNs() - since, std::memory_order_relaxed);
+  const std::uint64_t waited = capture::NowNs() - since;
+  last_began_ns.store(since, std::memory_order_relaxed);
+  last_wait_ns.store(waited, std::memory_order_relaxed);
+  waited_ns.fetch_add(waited, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -78,8 +81,9 @@ void StepEnded(bool opens, bool closes) noexcept {
   Wait();
 }
 
-std::uint64_t WaitedNs() noexcept {
-  return waited_ns.load(std::memory_order_relaxed);
+std::uint64_t WaitedNs(std::uint64_t time_ns) noexcept {
+  const bool before_last = time_ns <= last_began_ns.load(std::memory_order_relaxed);
+  return waited_ns.load(std::memory_order_relaxed) - (before_last ? last_wait_ns.load(std::memory_order_relaxed) : 0);
 }
 
 }  // namespace loopscope::turns

@@ -14,7 +14,7 @@ void Start() noexcept;
 // it is this program's turn, or at once when there is no launcher any more.
 void StepEnded(bool opens, bool closes) noexcept;
 
-// Nanoseconds spent waiting so far.
-std::uint64_t WaitedNs() noexcept;
+// Nanoseconds spent waiting before `time_ns`, which is no older than the turn before this one.
+std::uint64_t WaitedNs(std::uint64_t time_ns) noexcept;
 
 }  // namespace loopscope::turns

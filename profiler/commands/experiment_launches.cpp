@@ -88,6 +88,11 @@ std::vector<LaunchResult> LaunchSeries::LaunchTogether(std::span<const LaunchSpe
   return std::move(*results);
 }
 
+LaunchResult LaunchSeries::InsistAlone(LaunchSpec spec) {
+  spec.turn_steps = 0;
+  return Insist(spec);
+}
+
 std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> specs) {
   Show(specs.front().label + " and the others, in turns");
   std::optional<std::vector<LaunchResult>> finished = AllFinished(specs);
@@ -102,7 +107,7 @@ std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> 
       results[i] = InterruptedLaunch();
     } else if (!launched) {
       results.resize(specs.size());
-      results[i] = Insist(specs[i]);
+      results[i] = InsistAlone(specs[i]);
     } else {
       Count(results[i]);
       if (!finished) Note(specs[i], results[i]);
@@ -111,6 +116,7 @@ std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> 
   for (std::size_t i = 0; i < specs.size() && why_no_turns_.empty() && !stopped_; ++i) {
     if (results[i].ok()) continue;
     LaunchSpec again = specs[i];
+    again.turn_steps = 0;
     again.label += ", again";
     const std::string side_by_side = FailureOf(results[i]);
     results[i] = Run(again);

@@ -40,6 +40,7 @@ class LaunchSeries {
 
  private:
   LaunchResult Launch(const LaunchSpec& spec);
+  LaunchResult InsistAlone(LaunchSpec spec);
   std::vector<LaunchResult> LaunchTogether(std::span<const LaunchSpec> specs);
   std::optional<std::vector<LaunchResult>> AllFinished(std::span<const LaunchSpec> specs) const;
   void Show(const std::string& what);

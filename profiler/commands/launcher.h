@@ -64,8 +64,8 @@ class ProgramLauncher {
   // them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
   Result<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
 
-  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, and there
-  // is no GPU, whose memory all of them would share.
+  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, no command
+  // has to prepare the machine for each of them, and there is no GPU, whose memory all would share.
   bool CanTakeTurns() const;
 
   const LaunchSetup& setup() const { return setup_; }

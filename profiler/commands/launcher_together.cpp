@@ -78,7 +78,7 @@ LaunchResult ResultFrom(const TurnTaker& taker, int turns) {
 bool ProgramLauncher::CanTakeTurns() const {
   const auto& containment = setup_.containment;
   return containment && containment->kind != ContainmentKind::kUncontained && containment->links_out.empty() &&
-         ThisHost().gpus.empty();
+         setup_.prepare.empty() && ThisHost().gpus.empty();
 }
 
 Result<std::vector<LaunchResult>> ProgramLauncher::LaunchTogether(std::span<const LaunchSpec> specs) {

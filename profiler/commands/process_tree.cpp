@@ -49,6 +49,30 @@ std::vector<pid_t> Children() {
   return children;
 }
 
+// The children of all threads of `process`; false where the kernel does not list them.
+bool AddChildren(pid_t process, std::vector<pid_t>& to) {
+  std::error_code error;
+  bool listed = false;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
+    std::ifstream children(task.path() / "children");
+    listed |= children.is_open();
+    for (pid_t child = 0; children >> child;) to.push_back(child);
+  }
+  return listed;
+}
+
+std::vector<pid_t> DescendantsByParents(pid_t ancestor) {
+  const auto processes = Processes();
+  std::vector<pid_t> found{ancestor};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const auto& [pid, parent] : processes) {
+      if (parent == found[i]) found.push_back(pid);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
 bool ReapAll() {
   pid_t reaped;
   while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
@@ -78,15 +102,9 @@ void EndChildren(double grace_s) {
 }
 
 std::vector<pid_t> Descendants(pid_t ancestor) {
-  const auto processes = Processes();
   std::vector<pid_t> found;
-  const auto add_children = [&](pid_t of) {
-    for (const auto& [pid, parent] : processes) {
-      if (parent == of) found.push_back(pid);
-    }
-  };
-  add_children(ancestor);
-  for (std::size_t i = 0; i < found.size(); ++i) add_children(found[i]);
+  if (!AddChildren(ancestor, found)) return DescendantsByParents(ancestor);
+  for (std::size_t i = 0; i < found.size(); ++i) AddChildren(found[i], found);
   return found;
 }
 

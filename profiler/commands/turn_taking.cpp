@@ -18,7 +18,6 @@ constexpr int kLookAgainMs = 1000;
 
 // Twice, since a process may be made while the first look is taken.
 void Stop(TurnTaker& taker) {
-  for (const pid_t pid : taker.stopped) kill(pid, SIGSTOP);
   for (int look = 0; look < 2; ++look) {
     taker.stopped = Descendants(taker.keeper);
     for (const pid_t pid : taker.stopped) kill(pid, SIGSTOP);

@@ -1,6 +1,9 @@
 # ctest labels: measured
 """Programs of a block run side by side, one at a time: what of them runs when, and what happens when they do not."""
 
+import bisect
+import itertools
+import json
 import os
 import pathlib
 import signal
@@ -15,7 +18,8 @@ from conftest import BUILD
 pytestmark = pytest.mark.skipif(
     not (BUILD / "probes" / "python" / "site" / "sitecustomize.py").exists(), reason="the Python shim is not built")
 
-# Tells when its steps end, and when a process of its own gets to run. NAME FAULT: "crash" ends it in the window.
+# Tells when its steps end, and when a process of its own gets to run. NAME FAULT: "crash" ends it in the window, where
+# it runs beside others.
 SCRIPT = """
 import os, subprocess, sys, time
 import torch
@@ -26,7 +30,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 ticking = "import time\\nwhile True: print('tick', time.monotonic(), flush=True); time.sleep(0.01)"
 ticker = subprocess.Popen([sys.executable, "-S", "-c", ticking, sys.argv[0]])
 for step in range(100000):
-    if fault == "crash" and step == 30:
+    if fault == "crash" and step == 30 and "LOOPSCOPE_TURNS" in os.environ:
         os._exit(7)
     optimizer.zero_grad()
     model(torch.randn(64, 64)).sum().backward()
@@ -35,13 +39,14 @@ for step in range(100000):
     print("step", time.monotonic(), flush=True)
 """
 WARMUP, STEPS = 5, 60
-OPTIONS = ["--warmup", WARMUP, "--steps", STEPS, "--blocks", "2", "--budget", "60s", "--keep"]
+OPTIONS = ["--warmup", WARMUP, "--steps", STEPS, "--blocks", "2", "--budget", "20m", "--keep"]
 
 
 @pytest.fixture
 def command(tmp_path):
     file = tmp_path / "train.py"
     file.write_text(SCRIPT)
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)  # the first time takes minutes from a slow disk
     return lambda name, fault="none": [sys.executable, str(file), name, fault]
 
 
@@ -55,37 +60,41 @@ def in_window(output):
     return times(output, "step")[WARMUP - 1 : WARMUP + STEPS]
 
 
-def longest_run(mine, others):
-    """How many of `mine` come before one of `others` does, at most."""
-    longest = here = 0
-    for _, is_mine in sorted([(one, True) for one in mine] + [(one, False) for one in others]):
-        here = here + 1 if is_mine else 0
-        longest = max(longest, here)
-    return longest
+def stretches(mine, others):
+    """How many steps one program takes before the other takes one, in order."""
+    owners = [mine_ for _, mine_ in sorted([(one, True) for one in mine] + [(one, False) for one in others])]
+    return [len(list(group)) for _, group in itertools.groupby(owners)]
+
+
+def results(folder):
+    """Label -> result of each finished launch."""
+    lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()[1:]]
+    return {line["label"]: line["result"] for line in lines}
 
 
 def test_programs_take_turns(loopscope, command, tmp_path):
     done, report = loopscope.report("ab", *OPTIONS, "-o", "out", " ".join(command("a")), "--", *command("b"))
     assert done.code == 0, done.err
     assert any("started together" in line for line in report["plan"]), report["plan"]
-    assert not report["quality"]["warnings"]
-    (trial,) = report["trials"]
-    assert trial["n"] == 2
+    assert not report["quality"]["warnings"] and report["trials"][0]["n"] == 2
     (turn,) = [int(line.split("turns of ")[1].split()[0]) for line in report["plan"] if "turns of" in line]
-    for pair in ("pair-1", "pair-2"):
-        a, b = (next((tmp_path / "out" / "launches").glob(f"*-{pair}-of-2-*-{side}")) / "output.txt" for side in "AB")
-        mine, others = in_window(a), in_window(b)
-        # Neither runs on into the other's turn.
-        gaps = [later - earlier for earlier, later in zip(mine, mine[1:])]
-        assert sum(gap > 0.1 for gap in gaps) >= STEPS // turn - 1, gaps
-        assert longest_run(mine, others) <= 2 * turn + 1 and longest_run(others, mine) <= 2 * turn + 1
-        # Nor does the process that belongs to it: it ticks in the steps of its own program.
+    for label, result in results(tmp_path / "out").items():
+        if not label.startswith("pair"):
+            continue
+        pair, side = label.split(" of ")[0].replace(" ", "-"), label[-1]
+        files = {name: next((tmp_path / "out" / "launches").glob(f"*-{pair}-of-2-*-{name}")) / "output.txt" for name in "AB"}
+        mine, others = in_window(files[side]), in_window(files["B" if side == "A" else "A"])
+        # Neither runs on into the other's turn; two in a row are the last of one round and the first of the next.
+        together = stretches(mine, others)
+        assert max(together) <= 2 * turn + 1 and len(together) > STEPS // turn, together
+        # Nor does the process that belongs to it: when it ticks, the next step is its own program's.
+        steps = sorted([(one, True) for one in mine] + [(one, False) for one in others])
         start, end = max(mine[0], others[0]), min(mine[-1], others[-1])
-        ticks = [tick for tick in times(a, "tick") if start < tick < end]
-        beside = [tick for tick in ticks if min(abs(tick - step) for step in mine) > 0.06]
-        assert len(ticks) > 20 and len(beside) <= len(ticks) // 10, (len(beside), len(ticks))
-        # And the time of the others' turns is no time of this one's steps.
-        assert sum(gap for gap in gaps if gap < 0.1) / len(gaps) < 0.03
+        ticks = [tick for tick in times(files[side], "tick") if start < tick < end]
+        beside = [tick for tick in ticks if not steps[bisect.bisect(steps, (tick,))][1]]
+        assert ticks and len(beside) <= len(ticks) / 4, (len(beside), len(ticks))
+        # And the others' turns are no time of this one's steps: about half of the window is.
+        assert result["ms_per_step"] * STEPS / 1e3 < 0.8 * (mine[-1] - mine[0])
 
 
 def test_without_turns_they_run_one_after_another(loopscope, command):
@@ -94,15 +103,12 @@ def test_without_turns_they_run_one_after_another(loopscope, command):
     assert not any("started together" in line for line in report["plan"]) and report["trials"][0]["n"] == 2
 
 
-def test_the_other_one_goes_on_when_one_crashes(loopscope, command, tmp_path):
-    """Pilots are fine; then B ends in its window, beside A and alone."""
-    flag = tmp_path / "crash"
-    script = tmp_path / "train.py"
-    script.write_text(SCRIPT.replace('fault == "crash"', f'fault == "crash" and os.path.exists({str(flag)!r})'))
-    prepare = f"test -d {tmp_path}/out/launches/001-pilot-B && touch {flag}; true"
-    done = loopscope("ab", *OPTIONS, "--allow-writes", "--prepare", prepare, "-o", "out", " ".join(command("a")), "--",
-                     *command("b", "crash"), timeout=120)
-    assert "exit 7" in done.out + done.err, done.err
+def test_a_program_that_fails_beside_the_others_is_launched_alone(loopscope, command, tmp_path):
+    done, report = loopscope.report("ab", *OPTIONS, "-o", "out", " ".join(command("a")), "--", *command("b", "crash"))
+    assert done.code == 0, done.err
+    (warning,) = report["quality"]["warnings"]
+    assert "one after another" in warning and "exit 7" in warning
+    assert report["trials"][0]["n"] == 2
     assert not processes_of(tmp_path)
 
 
@@ -125,7 +131,7 @@ def test_nothing_is_left_behind_when_it_is_ended(command, tmp_path, signal_numbe
          "--", *command("b")], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "TMPDIR": str(tmp_path)})
     stopped = 0
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while stopped < 2 and time.monotonic() < deadline:  # one of them is stopped, with its ticking process
         time.sleep(0.05)
         states = []
