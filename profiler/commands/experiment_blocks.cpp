@@ -1,4 +1,5 @@
 #include "profiler/commands/experiment_blocks.h"
+#include "profiler/core/shuffle.h"
 
 #include <fmt/format.h>
 
@@ -27,11 +28,10 @@ double Value(const LaunchResult& result, Metric metric) {
   return 0;
 }
 
-// Fisher and Yates with a generator that is the same everywhere, so that a seed means an order.
 std::vector<int> RandomOrder(const std::vector<Arm>& arms, std::mt19937_64& random) {
   std::vector<int> order;
   for (int a = 0; a < static_cast<int>(arms.size()); ++a) order.insert(order.end(), arms[a].repeats, a);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  Shuffle(order, random);
   return order;
 }
 

@@ -76,53 +76,52 @@ std::optional<std::vector<LaunchResult>> LaunchSeries::AllFinished(std::span<con
   return results;
 }
 
-std::vector<LaunchResult> LaunchSeries::LaunchTogether(std::span<const LaunchSpec> specs) {
+std::optional<std::vector<LaunchResult>> LaunchSeries::LaunchTogether(std::span<const LaunchSpec> specs) {
   Result<std::vector<LaunchResult>> results = launcher_.side_by_side()(specs);
   if (!results) {
     why_no_turns_ = results.error().what;
-    return {};
+    return std::nullopt;
   }
-  for (const LaunchResult& result : *results) {
-    if (result.status == kTookNoTurns) why_no_turns_ = "a program went on without waiting for its turn";
+  if (std::ranges::find(*results, kTookNoTurns, &LaunchResult::status) != results->end()) {
+    why_no_turns_ = "a program went on without waiting for its turn";
+    return std::nullopt;
   }
   return std::move(*results);
 }
 
-LaunchResult LaunchSeries::InsistAlone(LaunchSpec spec) {
+LaunchResult LaunchSeries::RepeatAlone(LaunchSpec spec, const LaunchResult& beside_others) {
   spec.turn_steps = 0;
-  return Insist(spec);
+  spec.label += ", again";
+  LaunchResult result = Run(spec);
+  if (result.ok()) {
+    why_no_turns_ = "a program that works alone failed beside the others: " + FailureOf(beside_others);
+  }
+  return result;
 }
 
 std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> specs) {
   Show(specs.front().label + " and the others, in turns");
-  std::optional<std::vector<LaunchResult>> finished = AllFinished(specs);
-  std::vector<LaunchResult> results;
-  if (!finished && !stopped()) results = LaunchTogether(specs);
+  std::optional<std::vector<LaunchResult>> results = AllFinished(specs);
+  const bool replayed = results.has_value();
+  if (!replayed && !stopped()) results = LaunchTogether(specs);
   stopped_ = stopped();
-  if (finished) results = std::move(*finished);
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const bool launched = i < results.size() && why_no_turns_.empty();
-    if (stopped_) {
-      results.resize(specs.size());
-      results[i] = InterruptedLaunch();
-    } else if (!launched) {
-      results.resize(specs.size());
-      results[i] = InsistAlone(specs[i]);
-    } else {
-      Count(results[i]);
-      if (!finished) Note(specs[i], results[i]);
+  if (stopped_) return std::vector<LaunchResult>(specs.size(), InterruptedLaunch());
+  if (!results) {
+    results.emplace();
+    for (LaunchSpec spec : specs) {
+      spec.turn_steps = 0;
+      results->push_back(Insist(spec));
     }
+    return std::move(*results);
   }
-  for (std::size_t i = 0; i < specs.size() && why_no_turns_.empty() && !stopped_; ++i) {
-    if (results[i].ok()) continue;
-    LaunchSpec again = specs[i];
-    again.turn_steps = 0;
-    again.label += ", again";
-    const std::string side_by_side = FailureOf(results[i]);
-    results[i] = Run(again);
-    if (results[i].ok()) why_no_turns_ = "a program that works alone failed beside the others: " + side_by_side;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Count((*results)[i]);
+    if (!replayed) Note(specs[i], (*results)[i]);
   }
-  return results;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!(*results)[i].ok()) (*results)[i] = RepeatAlone(specs[i], (*results)[i]);
+  }
+  return std::move(*results);
 }
 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {

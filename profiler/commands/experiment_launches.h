@@ -40,8 +40,8 @@ class LaunchSeries {
 
  private:
   LaunchResult Launch(const LaunchSpec& spec);
-  LaunchResult InsistAlone(LaunchSpec spec);
-  std::vector<LaunchResult> LaunchTogether(std::span<const LaunchSpec> specs);
+  std::optional<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
+  LaunchResult RepeatAlone(LaunchSpec spec, const LaunchResult& beside_others);
   std::optional<std::vector<LaunchResult>> AllFinished(std::span<const LaunchSpec> specs) const;
   void Show(const std::string& what);
   void Count(const LaunchResult& result);

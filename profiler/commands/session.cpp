@@ -1,8 +1,8 @@
 #include "profiler/commands/session.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 

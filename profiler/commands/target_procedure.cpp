@@ -10,6 +10,7 @@
 #include "profiler/commands/experiment_launches.h"
 #include "profiler/commands/experiment_pilots.h"
 #include "profiler/commands/target_verdicts.h"
+#include "profiler/core/shuffle.h"
 
 namespace loopscope {
 namespace {
@@ -119,7 +120,7 @@ class ToTarget {
     for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
       if (Lives(arm)) order.push_back(arm);
     }
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_() % i]);
+    Shuffle(order, random_);
     const int left = input_.options.blocks - blocks_;
     series_.Expect(left * static_cast<int>(order.size()), -1);
     std::vector<std::pair<std::size_t, LaunchResult>> runs;

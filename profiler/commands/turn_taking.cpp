@@ -10,6 +10,7 @@
 #include <random>
 
 #include "profiler/commands/process_tree.h"
+#include "profiler/core/shuffle.h"
 
 namespace loopscope {
 namespace {
@@ -98,7 +99,7 @@ void TakeTurns(std::span<TurnTaker> takers, int rounds, std::uint64_t seed, Sign
   std::vector<std::size_t> order(takers.size());
   std::iota(order.begin(), order.end(), 0);
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    Shuffle(order, random);
     for (const std::size_t next : order) {
       if (takers[next].ended) continue;
       GoOn(takers[next]);

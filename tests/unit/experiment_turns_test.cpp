@@ -86,7 +86,8 @@ TEST(SideBySideBlocks, ProgramsThatCannotAreLaunchedOneAfterAnother) {
   const std::vector<std::pair<std::function<void(std::vector<LaunchResult>&)>, std::string>> cases = {
       {nullptr, "the memory may not hold them all"},
       {[](auto& results) { results.back().status = kTookNoTurns; }, "without waiting"},
-      {[](auto& results) { results.back() = {.status = "exit 1", .tail = "Address already in use\n"}; }, "Address"}};
+      {[](auto& results) { results.back() = {.status = "exit 1", .tail = "Address already in use\n"}; }, "Address"},
+      {[](auto& results) { results.assign(results.size(), {.status = "timeout"}); }, "timeout"}};
   for (const auto& [change, why] : cases) {
     ScriptedProgram program = TypicalProgram();
     SideBySide machine(program);
