@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     not (BUILD / "probes" / "python" / "site" / "sitecustomize.py").exists(), reason="the Python shim is not built")
 
 # Tells when its steps end, and when a process of its own gets to run. NAME FAULT: "crash" ends it in the window, where
-# it runs beside others.
+# it runs beside others. Each line is one write: what Python prints unbuffered is several, which two processes may mix.
 SCRIPT = """
 import os, subprocess, sys, time
 import torch
@@ -27,7 +27,7 @@ name, fault = sys.argv[1:3]
 torch.set_num_threads(1)
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-ticking = "import time\\nwhile True: print('tick', time.monotonic(), flush=True); time.sleep(0.01)"
+ticking = "import os, time\\nwhile True: os.write(1, b'tick %f\\\\n' % time.monotonic()); time.sleep(0.01)"
 ticker = subprocess.Popen([sys.executable, "-S", "-c", ticking, sys.argv[0]])
 for step in range(100000):
     if fault == "crash" and step == 30 and "LOOPSCOPE_TURNS" in os.environ:
@@ -36,7 +36,7 @@ for step in range(100000):
     model(torch.randn(64, 64)).sum().backward()
     time.sleep(0.01)
     optimizer.step()
-    print("step", time.monotonic(), flush=True)
+    os.write(1, b"step %f\\n" % time.monotonic())
 """
 WARMUP, STEPS = 5, 60
 OPTIONS = ["--warmup", WARMUP, "--steps", STEPS, "--blocks", "2", "--budget", "20m", "--keep"]
