@@ -153,7 +153,8 @@ Containment DetectContainment(const fs::path& scratch, const fs::path& working_d
 }
 
 Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, const fs::path& folder,
-                                            const fs::path& writable, const fs::path& working_directory) {
+                                            const fs::path& writable, const fs::path& working_directory,
+                                            std::vector<FilledCache> caches) {
   ContainedWorld world;
   world.kind_ = containment.kind;
   world.user_namespace_ = containment.user_namespace;
@@ -171,7 +172,7 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
   }
   const MountRequest request{
       folder / "root",           folder / "layers", folder.parent_path(), writable, LikelyFolders(working_directory),
-      containment.user_namespace};
+      containment.user_namespace, std::move(caches)};
   world.plan_ = PlanMounts(request, ParseMountInfo(FileText("/proc/self/mountinfo")));
   world.uid_map_ = fmt::format("{0} {0} 1", geteuid());
   world.gid_map_ = fmt::format("{0} {0} 1", getegid());
@@ -182,6 +183,14 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
   }
   if (error) return Error{"cannot make a folder: " + error.message(), folder, "set TMPDIR to a folder with space"};
   return world;
+}
+
+bool ContainedWorld::Take(const fs::path& path, const fs::path& to) const {
+  const fs::path written = kind_ == ContainmentKind::kOverlay && !in_memory_ ? WrittenTo(plan_, path) : fs::path();
+  std::error_code error;
+  if (written.empty() || !fs::is_directory(written, error) || fs::is_empty(written, error) || error) return false;
+  fs::rename(written, to, error);
+  return !error;
 }
 
 void RemoveTree(const fs::path& folder) {

@@ -36,11 +36,12 @@ Containment DetectContainment(const std::filesystem::path& scratch, const std::f
 // One launch's own throw-away world; its folder is deleted with it.
 class ContainedWorld {
  public:
-  // `folder` is made anew for this launch; `writable` (exists) stays really writable inside. Error (exit 2): it cannot
-  // be made.
+  // `folder` is made anew for this launch; `writable` (exists) stays really writable inside; in an overlay, `caches` are
+  // seen as filled. Error (exit 2): it cannot be made.
   static Result<ContainedWorld> Make(const Containment& containment, const std::filesystem::path& folder,
                                      const std::filesystem::path& writable,
-                                     const std::filesystem::path& working_directory);
+                                     const std::filesystem::path& working_directory,
+                                     std::vector<FilledCache> caches = {});
   ContainedWorld(ContainedWorld&& other) noexcept;
   ContainedWorld& operator=(ContainedWorld&&) = delete;
   ~ContainedWorld();
@@ -50,6 +51,10 @@ class ContainedWorld {
 
   // Whether what a launch writes to `path` is thrown away, in an overlay.
   bool Overlays(const std::filesystem::path& path) const { return IsOverlaid(plan_, path); }
+
+  // Moves what the launch, now ended, has written below `path` to `to` (not there yet), as a layer of a FilledCache.
+  // False where there is nothing, or it cannot be had.
+  bool Take(const std::filesystem::path& path, const std::filesystem::path& to) const;
 
   struct Entered {
     const char* failed = nullptr;  // the step that failed; null: inside, in the working directory

@@ -77,6 +77,12 @@ bool MountInMemory(const MountStep& step, const char* visible, int downgraded_fd
   return true;
 }
 
+// Where it fails, the launch only fills its caches anew.
+void MountCache(const MountStep& step) noexcept {
+  for (const auto& [folder, source] : step.folders) MakeLike(folder.c_str(), source.c_str());
+  mount("overlay", step.target.c_str(), "overlay", 0, step.options.c_str());
+}
+
 // Folders at the top are made in the new root; deeper ones are there in what was mounted before.
 bool Apply(const MountStep& step, const char* visible, int downgraded_fd) noexcept {
   const char *const source = step.source.c_str(), *const target = step.target.c_str();
@@ -95,6 +101,9 @@ bool Apply(const MountStep& step, const char* visible, int downgraded_fd) noexce
       return MakeFile(target) && BindReadOnly(source, target);
     case MountStep::Kind::kMemory:
       return MountInMemory(step, visible, downgraded_fd);
+    case MountStep::Kind::kCache:
+      MountCache(step);
+      return true;
     case MountStep::Kind::kHidden:
       return mount("tmpfs", target, "tmpfs", MS_NOSUID, "mode=0700,size=64k") == 0;
   }

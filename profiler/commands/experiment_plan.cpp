@@ -156,11 +156,7 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   lines.push_back(
       fmt::format("{} block{}, each in random order: {}", blocks, blocks == 1 ? "" : "s", fmt::join(names, ", ")));
   lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured", window.warmup, window.steps));
-  if (side_by_side) {
-    const int turn = TurnSteps(*this);
-    lines.push_back(fmt::format("a block's programs are started together and measured in turns of {} step{}, each alone",
-                                turn, turn == 1 ? "" : "s"));
-  }
+  if (side_by_side) lines.push_back(DescribeTurns(*this));
   if (fresh_blocks > 0) {
     lines.push_back(
         fmt::format("then at least {} fresh blocks of the recommended set against the baseline", fresh_blocks));
@@ -236,6 +232,12 @@ int TurnSteps(const ExperimentPlan& plan) {
   }
   if (fastest_ms == 0) return plan.window.steps;
   return std::clamp(static_cast<int>(std::ceil(kTurnMs / fastest_ms)), 1, std::max(plan.window.steps, 1));
+}
+
+std::string DescribeTurns(const ExperimentPlan& plan) {
+  const int turn = TurnSteps(plan);
+  return fmt::format("a block's programs are started together and measured in turns of {} step{}, each alone", turn,
+                     turn == 1 ? "" : "s");
 }
 
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {

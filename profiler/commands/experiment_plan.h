@@ -101,6 +101,9 @@ int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated
 // little beside it.
 int TurnSteps(const ExperimentPlan& plan);
 
+// The line of a plan that says so.
+std::string DescribeTurns(const ExperimentPlan& plan);
+
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings, or
 // guesses; then their pilots are to fit too, and it is called again after them. Where four blocks of all fixes do not

@@ -129,7 +129,8 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   std::optional<ContainedWorld> world;
   if (setup_.containment) {
     auto made =
-        ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder.filename(), folder, start);
+        ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder.filename(), folder, start,
+                             caches_.filled());
     if (!made) return made.error();
     world.emplace(std::move(*made));
   }
@@ -162,6 +163,8 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(folder)) {
     launched.status_after_end = std::exchange(launched.end.status, 0);
   }
+  // One that takes turns is followed by a process of its own, whose caches nobody would see.
+  if (world && launched.end.ok() && spec.turn_steps == 0) caches_.Take(*world, spec.side, own);
   info.exit_status = launched.end.status;
   if (const auto written = WriteRunJson(folder / "run.json", info); !written) return written.error();
   return launched;

@@ -12,6 +12,7 @@
 #include "profiler/commands/launch_environment.h"
 #include "profiler/commands/probe_paths.h"
 #include "profiler/commands/process.h"
+#include "profiler/commands/shared_caches.h"
 #include "profiler/commands/turn_taking.h"
 #include "profiler/core/launch.h"
 #include "profiler/core/result.h"
@@ -51,7 +52,8 @@ struct Launched {
 
 class ProgramLauncher {
  public:
-  ProgramLauncher(LaunchSetup setup, Signals& signals) : setup_(std::move(setup)), signals_(signals) {}
+  ProgramLauncher(LaunchSetup setup, Signals& signals)
+      : setup_(std::move(setup)), signals_(signals), caches_(setup_.scratch / "caches") {}
 
   // Starts the program and waits for its end. Error (exit 2): the launch cannot be set up.
   Result<Launched> Start(const LaunchSpec& spec);
@@ -79,6 +81,7 @@ class ProgramLauncher {
 
   LaunchSetup setup_;
   Signals& signals_;
+  SharedCaches caches_;
   int launches_ = 0;
   // Of the launches so far.
   double fullest_bytes_ = 0;  // LaunchResult::peak_bytes

@@ -53,6 +53,17 @@ std::string Unescape(std::string_view field) {
   return text;
 }
 
+// The last of the innermost steps that hold `path`; null where none does.
+const MountStep* Innermost(const MountPlan& plan, const fs::path& path) {
+  const std::string target = plan.root + path.lexically_normal().native();
+  const MountStep* innermost = nullptr;
+  for (const MountStep& step : plan.steps) {
+    if (target != step.target && !Below(target, step.target)) continue;
+    if (!innermost || step.target.size() >= innermost->target.size()) innermost = &step;
+  }
+  return innermost;
+}
+
 class Planner {
  public:
   Planner(const MountRequest& request, const std::vector<MountPoint>& mounts) : request_(request), mounts_(mounts) {
@@ -68,6 +79,7 @@ class Planner {
       if (!top && IsLeft(mount.path) && IsDisk(mount)) AddNested(mount);
     }
     AddSharedMemory("/dev/shm");
+    for (const FilledCache& cache : request_.caches) AddCache(cache);
     Add(MountStep::Kind::kHidden, "", request_.hidden);
     Add(MountStep::Kind::kBind, request_.writable, request_.writable);
     return std::move(plan_);
@@ -136,13 +148,17 @@ class Planner {
     return std::any_of(mounts_.begin(), mounts_.end(), [&](const auto& mount) { return mount.path == path; });
   }
 
-  void AddOverlay(const fs::path& folder) {
+  // The next layer's overlay at `target`, over `lower` (escaped); its root is like `source`.
+  MountStep Overlay(MountStep::Kind kind, const fs::path& source, const fs::path& target, const std::string& lower) {
     const std::string layer = fmt::format("{}/{}", plan_.layers, plan_.overlays++);
-    std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", EscapeOverlayPath(folder.native()),
+    std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", lower,
                                       EscapeOverlayPath(layer + "/upper"), EscapeOverlayPath(layer + "/work"));
     if (request_.user_namespace) options += ",userxattr";
-    MountStep step{MountStep::Kind::kOverlay, folder, plan_.root + folder.native(), std::move(options)};
-    step.folders.emplace_back(layer + "/upper", folder);
+    return {kind, source, plan_.root + target.native(), std::move(options), {{layer + "/upper", source}}};
+  }
+
+  void AddOverlay(const fs::path& folder) {
+    MountStep step = Overlay(MountStep::Kind::kOverlay, folder, folder, EscapeOverlayPath(folder.native()));
     for (const fs::path& path : request_.likely) AddFolders(path, step);
     plan_.steps.push_back(std::move(step));
   }
@@ -160,6 +176,16 @@ class Planner {
                            plan_.root + folder.native(),
                            std::move(options),
                            {{layer, folder}, {layer + "/upper", folder}, {layer + "/work", folder}}});
+  }
+
+  void AddCache(const FilledCache& cache) {
+    if (HoldsMount(cache.path.native()) || !IsOverlaid(plan_, cache.path)) return;
+    std::string lower;
+    for (const fs::path& layer : cache.layers) lower += EscapeOverlayPath(layer.native()) + ':';
+    std::error_code error;
+    const bool real = fs::is_directory(cache.path, error);
+    real ? void(lower += EscapeOverlayPath(cache.path.native())) : lower.pop_back();
+    plan_.steps.push_back(Overlay(MountStep::Kind::kCache, real ? cache.path : cache.layers.front(), cache.path, lower));
   }
 
   void AddFolders(const fs::path& path, MountStep& step) const {
@@ -201,15 +227,17 @@ MountPlan PlanMounts(const MountRequest& request, const std::vector<MountPoint>&
 }
 
 bool IsOverlaid(const MountPlan& plan, const fs::path& path) {
-  const std::string target = plan.root + path.lexically_normal().native();
-  const MountStep* innermost = nullptr;
-  for (const MountStep& step : plan.steps) {
-    if (target == step.target || Below(target, step.target)) {
-      if (!innermost || step.target.size() >= innermost->target.size()) innermost = &step;
-    }
-  }
   using Kind = MountStep::Kind;
-  return innermost && (innermost->kind == Kind::kOverlay || innermost->kind == Kind::kMemory);
+  const MountStep* const step = Innermost(plan, path);
+  return step && (step->kind == Kind::kOverlay || step->kind == Kind::kMemory || step->kind == Kind::kCache);
+}
+
+fs::path WrittenTo(const MountPlan& plan, const fs::path& path) {
+  const MountStep* const step = Innermost(plan, path);
+  if (!step || (step->kind != MountStep::Kind::kOverlay && step->kind != MountStep::Kind::kCache)) return {};
+  const fs::path below = fs::path(plan.root + path.lexically_normal().native()).lexically_relative(step->target);
+  const fs::path upper = step->folders.front().first;
+  return below == "." ? upper : upper / below;
 }
 
 std::string EscapeOverlayPath(std::string_view path) {

@@ -26,6 +26,7 @@ struct MountStep {
     kFile,          // one file, not writable
     kHidden,        // an empty folder
     kMemory,        // an overlay whose writes go to a tmpfs of its own; `source` as it is where that fails
+    kCache,         // an overlay that shows a folder of caches as launches before left it; left out where that fails
   };
   Kind kind;
   std::string source;   // a path before, or the text of a link
@@ -43,6 +44,12 @@ struct MountPlan {
   std::vector<MountStep> steps;
 };
 
+// A folder of caches with what launches before wrote into it.
+struct FilledCache {
+  std::filesystem::path path;                 // of the user's folder, which need not exist
+  std::vector<std::filesystem::path> layers;  // what was written, the newest first; not empty
+};
+
 // What the plan is made for.
 struct MountRequest {
   std::filesystem::path root, layers;
@@ -52,6 +59,7 @@ struct MountRequest {
   // change what lies in another owner's folder, unless the folders on the way are in the upper layer beforehand.
   std::vector<std::filesystem::path> likely;
   bool user_namespace = false;  // mounts below a folder are then locked, and an overlay cannot span them
+  std::vector<FilledCache> caches = {};
 };
 // Folders of sockets and kernel interfaces are left as they are, but for shared memory (/dev/shm) and for disks that are
 // mounted below them.
@@ -59,6 +67,9 @@ MountPlan PlanMounts(const MountRequest& request, const std::vector<MountPoint>&
 
 // Whether what is written to `path` is thrown away: an overlay is the innermost of the steps that hold it.
 bool IsOverlaid(const MountPlan& plan, const std::filesystem::path& path);
+
+// Where what is written to `path` lies until it is thrown away; empty where it is not thrown away, or kept in memory.
+std::filesystem::path WrittenTo(const MountPlan& plan, const std::filesystem::path& path);
 
 // For overlayfs options, where ',' ':' and '\' part things.
 std::string EscapeOverlayPath(std::string_view path);

@@ -56,6 +56,7 @@ ExperimentPlan SweepPlan::Over(const std::vector<int>& cells) const {
   ExperimentPlan over;
   over.window = window;
   over.wants_fresh = false;
+  over.side_by_side = side_by_side;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     over.arms.push_back(arms[cells[i]]);
     // Held to the first; of the first itself there is nothing to compare.
@@ -73,7 +74,9 @@ double SweepPlan::Seconds(const std::vector<int>& cells) const {
 
 Result<SweepPlan> PlanSweep(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series) {
   Result<SweepPlan> plan = RunSweepPilots(input, sweep, series);
-  if (plan) ShapeSweep(*plan, sweep, input.options.budget_s - series.spent_s());
+  if (!plan) return plan;
+  ShapeSweep(*plan, sweep, input.options.budget_s - series.spent_s());
+  plan->side_by_side = series.takes_turns();
   return plan;
 }
 
@@ -92,6 +95,7 @@ std::vector<std::string> DescribeSweep(const SweepPlan& plan, const SweepFacts& 
   }
   lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured{}", plan.window.warmup, plan.window.steps,
                               sweep.loader_only ? ", of the loader alone" : ""));
+  if (plan.side_by_side) lines.push_back(DescribeTurns(plan.Over(cells)));
   const double seconds = plan.grid_blocks * plan.Seconds(cells) + plan.fresh_blocks * DearestFreshBlock(plan, sweep);
   lines.push_back(fmt::format("about {:.0f} s ({:.0f} s already spent)", std::ceil(seconds), std::ceil(spent_s)));
   if (!plan.shortage.empty()) lines.push_back(plan.shortage);

@@ -88,6 +88,22 @@ def test_many_launches_leave_the_tree_alone_and_start_alike(loopscope, project, 
     assert snapshot(loopscope.folder) == before
 
 
+def test_what_the_first_launch_caches_is_there_for_all_others(loopscope, project, tiny_train):
+    cache = '"$HOME/.cache/set"'
+    program = careless(project, [*tiny_train, "--epochs", "100000"])
+    script = project / "train.sh"
+    looks = (f"if [ -e {cache} ]; then echo found $(cat {cache}); else mkdir -p \"$HOME/.cache\"; echo made; fi\n"
+             f"echo run >> {cache}\n")
+    script.write_text(script.read_text().replace("exec ", looks + "exec "))
+    before = snapshot(loopscope.folder)
+    done, out = prove(loopscope, project, program, "--only", "threads=1", "--blocks", "4")
+    assert done.code == 0, done.err
+    seen = [line for _, text in outputs(out) for line in text.splitlines() if line.startswith(("made", "found"))]
+    assert seen[0] == "made" and len(seen) > 8 and set(seen[1:]) == {"found run"}, seen
+    shutil.rmtree(out)
+    assert snapshot(loopscope.folder) == before
+
+
 def test_prepare_runs_inside_before_each_launch(loopscope, project):
     program = careless(project, ["true"])
     before = snapshot(loopscope.folder)

@@ -61,6 +61,7 @@ def test_debug_switch_is_seen_in_the_grid(loopscope, tiny_train):
     row, = sweep["comparisons"]
     assert row["verdict"] == "faster" and row["ci95"][0] > 1 and row["n"] == 4, row
     assert "2 blocks of the grid" in done.err and "4 fresh blocks" in done.err, "the plan is printed first"
+    assert ("measured in turns of" in done.err) == (not report["run"]["host"]["gpus"]), done.err
     again = loopscope("report", "--format", "markdown", "out")
     assert again.code == 0 and "debug=off" in again.out
 

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "profiler/commands/folder_copy.h"
+#include "profiler/commands/shared_caches.h"
 
 namespace loopscope {
 namespace {
@@ -79,9 +80,45 @@ class ContainmentTest : public testing::TestWithParam<uid_t> {
 
   void TearDown() override { RemoveTree(base_); }
 
-  Result<ContainedWorld> World(const Containment& containment, const std::string& name) {
+  Result<ContainedWorld> World(const Containment& containment, const std::string& name,
+                               std::vector<FilledCache> caches = {}) {
     return ContainedWorld::Make(containment, base_ / "scratch/containment" / name, base_ / "scratch/launch",
-                                base_ / "work");
+                                base_ / "work", std::move(caches));
+  }
+
+  // What `body` answers in a world that sees `caches`; what it wrote to work/cache is then moved to scratch/<name>.
+  int InWorld(const Containment& containment, const std::string& name, std::vector<FilledCache> caches,
+              const std::function<int()>& body) {
+    const auto world = World(containment, name, std::move(caches));
+    if (!world) return 80;
+    const int answer = InChild(geteuid(), [&] { return world->Enter().failed ? 81 : body(); });
+    taken_ = world->Take(base_ / "work/cache", base_ / "scratch" / name);
+    return answer;
+  }
+
+  // Three launches with a cache in work/cache, which may be there before; each bit of the answer is something wrong.
+  int Caching(const Containment& containment) {
+    const fs::path cache = base_ / "work/cache";
+    const auto first = [&] {
+      fs::create_directories(cache);
+      Write(cache / "set", "made");
+      fs::remove(cache / "stale");
+      return 0;
+    };
+    const auto later = [&] {
+      if (ReadAll(cache / "set") != "made") return 1;
+      if (fs::exists(cache / "stale") || fs::exists(cache / "second")) return 2;
+      Write(cache / "second", "thrown away");
+      return ReadAll(cache / "second") == "thrown away" ? 0 : 4;
+    };
+    if (const int wrong = InWorld(containment, "first", {}, first)) return wrong;
+    if (!taken_) return 8;
+    const std::vector<FilledCache> filled = {{cache, {base_ / "scratch/first"}}};
+    for (const char* name : {"second", "third"}) {
+      if (const int wrong = InWorld(containment, name, filled, later)) return wrong;
+    }
+    const std::vector<FilledCache> both = {{cache, {base_ / "scratch/third", base_ / "scratch/first"}}};
+    return InWorld(containment, "fourth", both, [&] { return ReadAll(cache / "second") == "thrown away" ? 0 : 16; });
   }
 
   // What a careless program does; each thing that does not work as in the real folder is a bit of the answer.
@@ -105,6 +142,7 @@ class ContainmentTest : public testing::TestWithParam<uid_t> {
   }
 
   fs::path base_, expected_cwd_;
+  bool taken_ = false;
   fs::path shared_ = "/dev/shm/loopscope-containment-" + std::to_string(getpid());
   std::map<std::string, std::string> before_;
 };
@@ -137,6 +175,27 @@ TEST_P(ContainmentTest, LeavesNothingBehindAndStartsAlikeEachTime) {
   EXPECT_TRUE(fs::is_empty(base_ / "scratch/containment")) << "layers are deleted with their world";
 }
 
+TEST_P(ContainmentTest, ShowsLaterLaunchesWhatEarlierOnesCached) {
+  for (const bool there_before : {false, true}) {
+    if (there_before) {
+      fs::create_directories(base_ / "work/cache");
+      Write(base_ / "work/cache/stale", "old");
+      for (const char* path : {"work/cache", "work/cache/stale"}) {
+        ASSERT_EQ(lchown((base_ / path).c_str(), GetParam(), GetParam()), 0);
+      }
+    }
+    before_ = Snapshot(base_ / "work");
+    const int answer = InChild(GetParam(), [this] {
+      const Containment containment = DetectContainment(base_ / "scratch", base_ / "work");
+      return containment.kind == ContainmentKind::kOverlay ? Caching(containment) : 77;
+    });
+    if (answer == 77) GTEST_SKIP() << "this kernel allows no overlay";
+    EXPECT_EQ(answer, 0);
+    EXPECT_EQ(Snapshot(base_ / "work"), before_);
+    for (const char* layer : {"first", "second", "third", "fourth"}) RemoveTree(base_ / "scratch" / layer);
+  }
+}
+
 TEST_P(ContainmentTest, KeepsWritesInMemoryToo) {
   const int answer = InChild(GetParam(), [this] {
     Containment containment = DetectContainment(base_ / "scratch", base_ / "work");
@@ -164,6 +223,16 @@ TEST_P(ContainmentTest, CopiesTheWorkingFolderWhereThereIsNoOverlay) {
   EXPECT_EQ(answer, 0);
   EXPECT_EQ(Snapshot(base_ / "work"), before_);
   fs::remove(shared_);
+}
+
+TEST(SharedCaches, AreTheFoldersThatTheEnvironmentNames) {
+  using testing::ElementsAre;
+  EXPECT_THAT(CacheFolders({{"HOME", "/home/one"}}, "/work"), ElementsAre("/home/one/.cache"));
+  EXPECT_THAT(CacheFolders({{"HOME", "/home/one"}, {"XDG_CACHE_HOME", "/fast/"}}, "/work"), ElementsAre("/fast"));
+  EXPECT_THAT(CacheFolders({{"HOME", "/h"}, {"HF_HOME", "/h/.cache/hf"}, {"TORCH_HOME", "/torch"}}, "/work"),
+              ElementsAre("/h/.cache", "/torch"));
+  EXPECT_THAT(CacheFolders({{"HOME", "/h"}}, "/h/.cache/project"), IsEmpty()) << "what is trained there is no cache";
+  EXPECT_THAT(CacheFolders({{"HOME", "relative"}, {"HF_HOME", ""}}, "/work"), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Users, ContainmentTest, testing::Values(getuid(), kNobody),

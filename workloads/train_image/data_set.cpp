@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <vector>
 
 #include "workloads/common/random.h"
 #include "workloads/train_image/drawing.h"
@@ -103,7 +104,20 @@ DataSet DataSet::Open(const fs::path& given, const Settings& settings) {
   data.folder_ = folder;
   data.train_images_ = std::size_t(settings.train_images);
   data.val_images_ = std::size_t(settings.val_images);
+  data.ReadAll();
   return data;
+}
+
+// What is missing or unreadable is told when a batch needs it.
+void DataSet::ReadAll() const {
+  std::vector<char> buffer(1 << 16);
+  for (const Part part : {Part::kTrain, Part::kValidation}) {
+    for (std::size_t index = 0; index < size(part); ++index) {
+      std::ifstream file(path(part, index), std::ios::binary);
+      while (file.read(buffer.data(), std::streamsize(buffer.size()))) {
+      }
+    }
+  }
 }
 
 int DataSet::label(std::size_t index) const {

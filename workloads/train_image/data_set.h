@@ -15,7 +15,8 @@ class DataSet {
  public:
   // Opens the data set in `folder`, or makes it there when the folder does not exist or is empty. It is made in a
   // folder beside and renamed, so that an interrupted or a concurrent program leaves no half of it. Throws
-  // std::runtime_error.
+  // std::runtime_error. Every file is read once, so that the first epoch does not measure a disk that has to find them
+  // while later ones have them in memory.
   static DataSet Open(const std::filesystem::path& folder, const Settings& settings);
 
   std::size_t size(Part part) const { return part == Part::kTrain ? train_images_ : val_images_; }
@@ -23,6 +24,8 @@ class DataSet {
   std::string path(Part part, std::size_t index) const;
 
  private:
+  void ReadAll() const;
+
   std::filesystem::path folder_;
   std::size_t train_images_ = 0, val_images_ = 0;
 };
