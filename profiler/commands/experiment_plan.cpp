@@ -16,7 +16,7 @@ constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
 constexpr int kStepsToSettle = 60;     // in a pilot: half of them may turn out to be warm-up
 constexpr int kFewestFixes = 3;        // that a short budget leaves to be measured by themselves
 constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
-constexpr double kTurnMs = 200;
+constexpr double kTurnMs = 40;
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
 
 int ArmOf(ExperimentPlan& plan, std::string name, std::vector<int> members) {

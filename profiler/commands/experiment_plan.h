@@ -96,8 +96,8 @@ struct LoaderDepth {
 // The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
 
-// Steps of a turn, where a block's launches run side by side: a fifth of a second of the fastest arm. What disturbs the
-// machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond or so) is
+// Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. What disturbs
+// the machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond or so) is
 // little beside it.
 int TurnSteps(const ExperimentPlan& plan);
 

@@ -21,7 +21,7 @@ TRAIN = [str(BUILD / "workloads/train_image"), "--preset", "tuned", *(
 TINY = [str(BUILD / "tests/tiny_train"), "--samples", "6400", "--batch", "64", "--epochs", "100000000"]
 GATES = int(os.environ.get("LOOPSCOPE_GATES", "20"))
 BUDGET = os.environ.get("LOOPSCOPE_GATE_BUDGET", "15m")
-WINDOW = "0.5s"  # a launch's measured time: 20 gates of 28 to 64 launches each would take hours with the usual 2 s
+WINDOW = "1s"  # a launch's measured time: 20 gates of 28 to 64 launches each would take hours with the usual 2 s
 HEAD = ("trial", "gates", "fail", "pass", "inconclusive", "pairs per gate", "time per gate")
 # Of `gates` gates that fail with a chance of 1 in 100 each, more than so many fail in one trial of 1,000 at most.
 MOST_FALSE = {1: 1, 5: 1, 20: 2}

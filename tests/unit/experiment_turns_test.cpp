@@ -72,8 +72,8 @@ TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
   for (const auto& group : machine.groups) {
     for (const LaunchSpec& spec : group) {
       EXPECT_EQ(spec.steps, group.front().steps);
-      // A fifth of a second of the fastest arm: 100 ms / (4 x 1.5), noise apart.
-      EXPECT_NEAR(spec.turn_steps, 12, 2);
+      // 40 ms of the fastest arm: 100 ms / (4 x 1.5), noise apart.
+      EXPECT_NEAR(spec.turn_steps, 3, 1);
     }
   }
   EXPECT_EQ(Row(report, "debug").verdict, "faster");
