@@ -180,12 +180,13 @@ class Planner {
 
   void AddCache(const FilledCache& cache) {
     if (HoldsMount(cache.path.native()) || !IsOverlaid(plan_, cache.path)) return;
-    std::string lower;
-    for (const fs::path& layer : cache.layers) lower += EscapeOverlayPath(layer.native()) + ':';
+    std::vector<std::string> lower;
+    for (const fs::path& layer : cache.layers) lower.push_back(EscapeOverlayPath(layer.native()));
     std::error_code error;
     const bool real = fs::is_directory(cache.path, error);
-    real ? void(lower += EscapeOverlayPath(cache.path.native())) : lower.pop_back();
-    plan_.steps.push_back(Overlay(MountStep::Kind::kCache, real ? cache.path : cache.layers.front(), cache.path, lower));
+    if (real) lower.push_back(EscapeOverlayPath(cache.path.native()));
+    const fs::path& like = real ? cache.path : cache.layers.front();
+    plan_.steps.push_back(Overlay(MountStep::Kind::kCache, like, cache.path, fmt::format("{}", fmt::join(lower, ":"))));
   }
 
   void AddFolders(const fs::path& path, MountStep& step) const {
