@@ -1,5 +1,4 @@
 #include "profiler/commands/experiment_blocks.h"
-#include "profiler/core/shuffle.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "profiler/core/shuffle.h"
 #include "profiler/core/statistics.h"
 
 namespace loopscope {
