@@ -158,6 +158,8 @@ def sweep_text(sweep):
 
 
 def gpu_command(trick):
+    if trick.knobs:  # of a program of ours
+        return ["run", "--", f"build/workloads/{trick.program}", "--device", "cuda", *trick.arguments()]
     treatment = ["--only", trick.treatment] if trick.treatment else []
     return ["prove", *treatment, "--", "python", "train.py"] if treatment else ["run", "--", "python", "train.py"]
 

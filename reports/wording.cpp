@@ -221,7 +221,7 @@ std::string DataText(const Quality& quality) {
   if (quality.stalls_over_1ms > 0) text += fmt::format(", {} probe stalls over 1 ms", quality.stalls_over_1ms);
   if (quality.torn_bytes > 0) text += fmt::format(", {} torn", HumanBytes(static_cast<double>(quality.torn_bytes)));
   text += quality.clean_end ? ", ended in order" : ", did not end in order";
-  if (quality.probe_cost_pct >= 0) text += fmt::format("; probes took {} of a step", HumanPct(quality.probe_cost_pct));
+  if (quality.probe_cost_pct >= 0) text += fmt::format("; probes took at most {} of a step", HumanPct(quality.probe_cost_pct));
   return text;
 }
 

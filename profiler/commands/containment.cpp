@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "profiler/commands/folder_copy.h"
+#include "profiler/commands/folders.h"
 #include "profiler/core/file_text.h"
 
 namespace loopscope {
@@ -66,11 +67,6 @@ Trial Try(const ContainedWorld& world) {
   return trial;
 }
 
-bool Holds(const std::string& tree, const fs::path& path) {
-  const std::string text = path.lexically_normal().native();
-  return text == tree || text.starts_with(tree + "/");
-}
-
 std::vector<fs::path> LikelyFolders(const fs::path& working_directory) {
   std::vector<fs::path> folders = {working_directory};
   for (const char* variable : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) {
@@ -98,7 +94,7 @@ std::string TryOverlay(Containment& candidate, const fs::path& scratch, const fs
     candidate.notes.push_back(tree + " stays really writable: what a launch leaves there stays there");
   }
   for (const std::string& tree : trial.downgraded) {
-    if (Holds(tree, working_directory)) return "no overlay over " + tree + " is possible";
+    if (Holds(tree, working_directory.lexically_normal())) return "no overlay over " + tree + " is possible";
     candidate.notes.push_back(tree + " is read-only in the launches: the kernel allows no overlay over it");
   }
   return "";

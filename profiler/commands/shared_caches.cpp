@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/commands/folders.h"
+
 namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool Holds(const fs::path& folder, const fs::path& path) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
 
 }  // namespace
 

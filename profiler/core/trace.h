@@ -94,7 +94,7 @@ struct RunInfo {
 struct Quality {
   std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
   bool clean_end = false;
-  double probe_cost_pct = -1;  // share of step time spent in probes, estimated; -1 unknown
+  double probe_cost_pct = -1;  // most that probes took of the step time, estimated; -1 unknown
   std::vector<std::string> warnings;
 };
 

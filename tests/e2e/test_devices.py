@@ -118,7 +118,7 @@ def test_no_such_device():
 def test_knobs_of_gpus_are_listed():
     lines = {line.split()[0] for line in launch("--list-knobs").stdout.splitlines()[1:] if line}
     assert lines >= {
-        "device", "cuda_graphs", "loader.pin_memory", "copy.non_blocking", "copy.uint8", "copy.on_device", "cache.empty",
+        "device", "cuda_graphs", "data_parallel", "loader.pin_memory", "copy.non_blocking", "copy.uint8", "copy.on_device", "cache.empty",
         "cudnn.benchmark", "tf32", "deterministic", "channels_last", "image_size.varies", "hidden.width",
     }  # fmt: skip
 
@@ -170,17 +170,32 @@ def test_a_treatment_that_needs_a_gpu_says_so(loopscope, data):
     assert trial["verdict"] == "not-applicable" and "cuda_graphs=on needs an NVIDIA GPU" in trial["reason"]
 
 
-MODULE = BUILD / "workloads" / "libtrain_cuda_graphs.so"
+@pytest.mark.parametrize(
+    "arguments, needs",
+    [
+        ([], "NVIDIA GPUs: add --device cuda"),
+        (["--device", "cuda", "--ranks", "2"], "one rank: each rank has a GPU of its own"),
+        (["--device", "cuda", "--set", "cuda_graphs=on"], "cuda_graphs=off: replicas are made anew"),
+    ],
+)
+def test_replicas_need_gpus_and_one_rank(arguments, needs):
+    """Before a GPU is looked for."""
+    done = launch(*arguments, "--set", "data_parallel=on")
+    assert done.returncode == 2 and f"train_image: data_parallel=on needs {needs}" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.skipif(not MODULE.exists(), reason="built without CUDA's headers")
-def test_the_module_of_recorded_steps_binds_to_torch():
-    """All that it calls is there; it brings no CUDA of its own."""
-    load = "import ctypes, sys, torch; print(ctypes.CDLL(sys.argv[1], mode=2).train_make_device_graph is not None)"
-    done = subprocess.run([sys.executable, "-c", load, MODULE], capture_output=True, text=True, timeout=120)
+@pytest.mark.parametrize("name, entry", [("cuda_graphs", "train_make_device_graph"), ("data_parallel", "train_forward_on_all")])
+def test_modules_of_gpus_bind_to_torch(name, entry):
+    """All that they call is there; they bring no CUDA of their own."""
+    module = BUILD / "workloads" / f"libtrain_{name}.so"
+    if not module.exists():
+        pytest.skip("built without CUDA's headers")
+    load = "import ctypes, sys, torch; print(getattr(ctypes.CDLL(sys.argv[1], mode=2), sys.argv[2]) is not None)"
+    done = subprocess.run([sys.executable, "-c", load, module, entry], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "True", done.stderr
-    shown = subprocess.run(["nm", "-D", "--defined-only", MODULE], capture_output=True, text=True, check=True).stdout
-    assert [line.split()[-1] for line in shown.splitlines() if " T " in line] == ["train_make_device_graph"]
+    shown = subprocess.run(["nm", "-D", "--defined-only", module], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in shown.splitlines() if " T " in line] == [entry]
 
 
 # What they do on any device
@@ -207,6 +222,14 @@ def test_recorded_passes_train_as_others_do(set_to_none, accumulate):
 def test_a_step_that_cannot_be_recorded_is_said():
     *_, said = graphed(1, 1, 1, 99, "failing")
     assert said == "cuda_graphs=on: a step cannot be recorded: operation not permitted: set cuda_graphs=off"
+
+
+def test_replicas_give_the_gradients_of_the_whole():
+    """On the CPU; the network keeps the running statistics that its replicas meet."""
+    checked = BUILD / "tests" / "check_replicas"
+    statistics, gradients = subprocess.run([checked], capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    assert statistics == "statistics true"
+    assert float(gradients.removeprefix("gradients ")) < 1e-5
 
 
 def test_the_scaler_scales_unscales_and_backs_off():

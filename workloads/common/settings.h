@@ -13,6 +13,7 @@ struct CommonSettings {
   bool on_device = false;
   bool cache_empty = false;
   bool cuda_graphs = false;
+  bool data_parallel = false;
 
   int workers = 1;
   int prefetch = 2;  // batches per worker

@@ -11,7 +11,9 @@ ImageTask::ImageTask(const Settings& settings, const DataSet& data)
       train_batches_(data, Part::kTrain, settings, draws_),
       train_(MakeTrainLoader(train_batches_, settings, epoch_)),
       validation_(MakeValidationLoader(ImageBatches(data, Part::kValidation, settings, draws_), settings)),
-      model_(settings) {}
+      model_(settings) {
+  if (settings.data_parallel) replicas_.emplace();
+}
 
 void ImageTask::StartEpoch(int epoch) {
   draws_->epoch = std::uint64_t(epoch);
@@ -51,7 +53,8 @@ torch::Tensor ImageTask::Noise(const torch::Tensor& images) const {
 }
 
 torch::Tensor ImageTask::Scores(const Batch& batch) {
-  return model_(Images(batch));
+  const torch::Tensor images = Images(batch);
+  return replicas_ ? (*replicas_)(model_.ptr(), images) : model_(images);
 }
 
 InEffect ImageTask::ReadBack() const {

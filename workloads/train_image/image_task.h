@@ -6,6 +6,7 @@
 
 #include "workloads/common/batch_stream.h"
 #include "workloads/common/rank_sampler.h"
+#include "workloads/common/replicas.h"
 #include "workloads/common/task.h"
 #include "workloads/train_image/loader.h"
 #include "workloads/train_image/model.h"
@@ -36,6 +37,7 @@ class ImageTask : public Task {
   std::unique_ptr<Loader<ImageBatches>> train_, validation_;
   std::optional<BatchStream<Loader<ImageBatches>, Batch>> train_pass_, validation_pass_;
   ImageNetwork model_;
+  std::optional<Replicas> replicas_;  // with data_parallel
 };
 
 }  // namespace loopscope::train::image

@@ -6,11 +6,14 @@
 namespace loopscope::train::image {
 namespace {
 
+// For what an item, "key=value", cannot be set with.
+auto NeedsOf(std::string_view item) {
+  return [item](std::string_view other, std::string_view why) { return fmt::format("{} needs {}: {}", item, other, why); };
+}
+
 // What a recorded pass cannot hold, with what to set instead.
 Knobs::Reason WhyNoGraphs(const Settings& settings) {
-  const auto need = [](std::string_view other, std::string_view why) {
-    return fmt::format("cuda_graphs=on needs {}: {}", other, why);
-  };
+  const auto need = NeedsOf("cuda_graphs=on");
   if (!settings.cuda_graphs) return std::nullopt;
   if (settings.device != "cuda") return need("an NVIDIA GPU", "add --device cuda, or set cuda_graphs=off");
   if (settings.ranks > 1) return need("one rank", "what ranks exchange on their hosts is in no graph");
@@ -18,6 +21,15 @@ Knobs::Reason WhyNoGraphs(const Settings& settings) {
   if (settings.checkpoint) return need("checkpoint=off", "the state of draws is read back before a block runs again");
   if (settings.image_size_varies) return need("image_size.varies=off", "a graph has the shapes it was recorded with");
   if (settings.noise && !settings.on_device) return need("copy.on_device=on", "noise of the host would be drawn once");
+  return std::nullopt;
+}
+
+Knobs::Reason WhyNoReplicas(const Settings& settings) {
+  const auto need = NeedsOf("data_parallel=on");
+  if (!settings.data_parallel) return std::nullopt;
+  if (settings.device != "cuda") return need("NVIDIA GPUs", "add --device cuda, or set data_parallel=off");
+  if (settings.ranks > 1) return need("one rank", "each rank has a GPU of its own");
+  if (settings.cuda_graphs) return need("cuda_graphs=off", "replicas are made anew in each step");
   return std::nullopt;
 }
 
@@ -37,6 +49,8 @@ Knobs KnobsOf(Settings& settings) {
        "copy images to the GPU as bytes and widen them there"},
       {"cuda_graphs", &settings.cuda_graphs, "", "common/graphed_loss.cpp:passes", "41",
        "launch the forward and backward passes as recorded graphs (GPU)"},
+      {"data_parallel", &settings.data_parallel, "", "common/replicas.cpp:forward", "21 22",
+       "compute each batch on all GPUs from this one process (two GPUs or more)"},
       {"loader.cache", &settings.cache_images, "", "train_image/loader.cpp:cache", "-",
        "keep decoded training and validation images in memory"},
       {"channels_last", &settings.channels_last, "", "train_image/model.cpp:layout", "16",
@@ -71,8 +85,10 @@ Knobs KnobsOf(Settings& settings) {
     return CommonIdle(settings, key);
   };
   const auto conflict = [&settings] {
-    const Knobs::Reason no_graphs = WhyNoGraphs(settings);
-    return no_graphs ? no_graphs : CommonConflict(settings, TrainSamples(settings), "training images");
+    for (const Knobs::Reason& reason : {WhyNoGraphs(settings), WhyNoReplicas(settings)}) {
+      if (reason) return reason;
+    }
+    return CommonConflict(settings, TrainSamples(settings), "training images");
   };
   return {std::move(knobs), conflict, idle};
 }

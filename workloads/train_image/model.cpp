@@ -29,8 +29,16 @@ constexpr int kStemStride = 4;
 
 }  // namespace
 
-ImageNetworkImpl::ImageNetworkImpl(const Settings& settings)
-    : inplace_(settings.relu_inplace), recompute_(settings.checkpoint), seed_(settings.seed) {
+ImageNetworkImpl::ImageNetworkImpl(const Settings& settings) : ImageNetworkImpl(settings, AnyValues()) {
+  InitialiseWeights();
+  if (!settings.channels_last) return;
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& parameter : parameters()) {
+    if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+}
+
+ImageNetworkImpl::ImageNetworkImpl(const Settings& settings, AnyValues) : settings_(settings) {
   Size size = SizeOf(settings.model_size);
   if (settings.hidden_width > 0) std::ranges::fill(size.hidden, settings.hidden_width);
   int channels = size.stages.front();
@@ -53,20 +61,30 @@ ImageNetworkImpl::ImageNetworkImpl(const Settings& settings)
     features = wide;
   }
   scores_ = register_module("scores", torch::nn::Linear(features, kClasses));
-  InitialiseWeights();
-  if (settings.channels_last) {
-    const torch::NoGradGuard no_grad;
-    for (torch::Tensor& parameter : parameters()) {
-      if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
-    }
+}
+
+std::shared_ptr<torch::nn::Module> ImageNetworkImpl::clone(const std::optional<torch::Device>& device) const {
+  const torch::NoGradGuard no_grad;
+  auto copy = std::make_shared<ImageNetworkImpl>(settings_, AnyValues());
+  const auto copied = [&device](const torch::Tensor& tensor) {
+    return device && tensor.device() != *device ? tensor.to(*device) : tensor.clone();
+  };
+  const std::vector<torch::Tensor> from = parameters(), from_buffers = buffers();
+  std::vector<torch::Tensor> to = copy->parameters(), to_buffers = copy->buffers();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i].set_data(copied(from[i]));
+  for (std::size_t i = 0; i < from_buffers.size(); ++i) {
+    const bool shared = device && from_buffers[i].device() == *device;
+    to_buffers[i].set_data(shared ? from_buffers[i] : copied(from_buffers[i]));
   }
+  copy->train(is_training());
+  return copy;
 }
 
 torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
-  torch::Tensor x = torch::max_pool2d(Relu(stem_(images), inplace_), 3, 2, 1);
+  torch::Tensor x = torch::max_pool2d(Relu(stem_(images), settings_.relu_inplace), 3, 2, 1);
   for (ResidualBlock& block : blocks_) {
     auto run = [block](const torch::Tensor& input) mutable { return block(input); };
-    x = recompute_ && is_training() && torch::GradMode::is_enabled() ? Recomputed(run, x) : run(x);
+    x = settings_.checkpoint && is_training() && torch::GradMode::is_enabled() ? Recomputed(run, x) : run(x);
   }
   if (edge_ > 0) x = torch::adaptive_avg_pool2d(x, {edge_, edge_});
   x = x.flatten(1);
@@ -77,7 +95,7 @@ torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
 void ImageNetworkImpl::InitialiseWeights() {
   const torch::NoGradGuard no_grad;
   // The layers' constructors have drawn from the generator, as many numbers as there are biases: start anew.
-  torch::manual_seed(seed_);
+  torch::manual_seed(settings_.seed);
   for (const auto& item : named_parameters()) {
     torch::Tensor parameter = item.value();
     if (parameter.dim() > 1) torch::nn::init::kaiming_normal_(parameter);

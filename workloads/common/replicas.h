@@ -1,0 +1,40 @@
+// One process that computes each batch on all GPUs of the machine: LibTorch's data_parallel. It makes a replica of the
+// network on each device for every batch, hands each a share, and gathers what they give on the first. Ranks
+// (--ranks N) do better: here copies and launches are one process's work.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <memory>
+#include <vector>
+
+namespace loopscope::train {
+
+// A network of which there may be replicas: `clone` of a device gives one, with values of its own.
+class ReplicatedModule : public torch::nn::Module {
+ public:
+  virtual torch::Tensor forward(const torch::Tensor& input) = 0;
+};
+
+// `output` becomes what `module` gives for `input` (batch, ...), on the first of the devices, where both lie already.
+using ForwardOnAll = void (*)(const std::shared_ptr<ReplicatedModule>& module, const torch::Tensor& input,
+                              const std::vector<c10::Device>& devices, torch::Tensor& output);
+
+// The module's entry point, for dlsym.
+constexpr char kForwardOnAll[] = "train_forward_on_all";
+
+class Replicas {
+ public:
+  // Loads the module. Throws UsageError that says what is missing, as where there is one GPU.
+  Replicas();
+
+  torch::Tensor operator()(const std::shared_ptr<ReplicatedModule>& module, const torch::Tensor& input) const;
+
+ private:
+  std::vector<c10::Device> devices_;
+  ForwardOnAll forward_;
+};
+
+}  // namespace loopscope::train
