@@ -11,6 +11,7 @@ extern "C" {
 //   zero_grad_begins()   zero_grad_ends(begin_ns, set_to_none)
 //   optimizer_begins()   optimizer_ends(optimizer, name, parameters, begin_ns, threw)
 //   range(category, name, begin_ns, end_ns, value)
+//   around_backward(original, on_begin), backward_is_due(), step_hooks(begins, ends, describe): python_loop.h
 void* loopscope_script_builtins();
 
 }  // extern "C"

@@ -102,6 +102,7 @@ class _Session:
         self._loaders.describe_training()
         if self._alone:
             self._alone.take_over()
+            self._probe.backward_is_due()  # of each, until it has taken over
         if self._forward:
             self._forward.backward_begins()
 

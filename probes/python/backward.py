@@ -9,11 +9,14 @@ class Backward:
 
     def __init__(self, probe, on_begin, keep_losses=None):
         self._probe = probe
-        self._on_begin = on_begin  # before it
+        self._on_begin = on_begin  # before the first, and before those that follow backward_is_due()
         self._keep_losses = keep_losses  # f(losses): before it; may be None
 
     def install(self, torch):
-        wrapping.replace(torch.autograd, "backward", self._wrap)
+        if self._probe.around_backward:
+            torch.autograd.backward = self._probe.around_backward(torch.autograd.backward, self._on_begin)
+        else:
+            wrapping.replace(torch.autograd, "backward", self._wrap)
         if self._keep_losses or hooks.backward_begins or hooks.backward_ends:
             self._tensor = torch.Tensor
             # Where a gradient edge can be a root too; it is a tuple itself.

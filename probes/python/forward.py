@@ -26,7 +26,7 @@ class _Root:
         self.module = weakref.ref(module, forget)
         self.name = text(type(module).__name__)
         self._names = None
-        self.ran = False  # in training mode, since the last backward
+        self.ran = False  # in training mode, before the first backward that followed
         self.trained = False  # a call in training mode was followed by a backward
 
     def names(self, module):
@@ -127,14 +127,16 @@ class Forward:
         root = self._root(module)
         self._probe.range(FORWARD, root.name, begin_ns, end_ns, 0)
         if module.training:
-            if not root.ran and self._torch.is_grad_enabled():
+            if not root.trained and not root.ran and self._torch.is_grad_enabled():
                 root.ran = True
                 self._ran.append(root)
+                self._probe.backward_is_due()
             if self._evaluation and root.trained:
                 self._close_evaluation()
         elif root.trained:
             begin_ns = self._evaluation[0] if self._evaluation else begin_ns
             self._evaluation = (begin_ns, end_ns)
+            self._probe.backward_is_due()
 
     def backward_begins(self):
         """The calls before it trained; a model that trains in evaluation mode never evaluates by this rule."""

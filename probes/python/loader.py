@@ -16,10 +16,9 @@ class Loaders:
     def __init__(self, probe, settings):
         self._probe = probe
         self._hashes = settings.mode == "check"
-        self._last = None  # weak: the loader that gave the last batch
-        self._iterator = None  # weak: the one that gave it
+        self._pass = None  # the one that gave the last batch
         self.last_samples = 0  # in it
-        self._trained = None  # weak: the loader whose batch was trained on last
+        self._trained = None  # the pass whose batch was trained on last
         self._described = weakref.WeakSet()
         self._whole = None  # the pass that gave its last batch and was not asked for another
         self.on_pass = None  # called when a pass begins
@@ -73,6 +72,10 @@ class Loaders:
         return _next_index
 
     def _next(self, original):
+        # Little of what every batch runs is still in the caches: the less of it the better.
+        probe, hashes, given = self._probe, self._hashes, hooks.batch_given
+        gave = probe.loader_gave
+
         def __next__(iterator):
             one_pass = iterator.__dict__.get("_loopscope_pass")
             if one_pass is None:
@@ -85,18 +88,18 @@ class Loaders:
                 self._ran_out(one_pass, begin_ns)
                 raise
             index = one_pass.drawn.popleft() if one_pass.drawn else None
-            if self._hashes:
-                self._probe.loader_gave_indices(
-                    one_pass.loader_id, begin_ns, one_pass.name, _as_array(index), _samples(index)
-                )
+            samples = len(index) if index.__class__ is list else _samples(index)
+            if hashes:
+                probe.loader_gave_indices(one_pass.loader_id, begin_ns, one_pass.name, _as_array(index), samples)
             else:
-                self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, _samples(index))
-            self._last, self._iterator = one_pass.loader, weakref.ref(iterator)
-            self.last_samples = _samples(index)
+                gave(one_pass.loader_id, begin_ns, one_pass.name, samples)
+            self._pass, self.last_samples = one_pass, samples
+            if one_pass is not self._trained:
+                probe.backward_is_due()
             loader = one_pass.loader() if one_pass.given == 0 else None
             if loader is not None:
                 loader.__dict__.setdefault("_loopscope_first", index)
-            for function in hooks.batch_given:
+            for function in given:
                 function(one_pass.loader())
             one_pass.given += 1
             self._whole = one_pass if one_pass.given == one_pass.batches else None
@@ -117,21 +120,19 @@ class Loaders:
 
     def last(self):
         """The loader that gave the last batch, if it is still there."""
-        return self._last() if self._last else None
+        return self._pass.loader() if self._pass else None
 
     def end_last_pass(self):
         """Ends the workers of a pass that will not go on; those that are kept serve the next pass."""
-        iterator = self._iterator() if self._iterator else None
+        iterator = self._pass.iterator() if self._pass else None
         shut_down = getattr(iterator, "_shutdown_workers", None)
         if shut_down and not getattr(iterator, "_persistent_workers", False):
             shut_down()
 
     def describe_training(self):
-        """Writes facts about the loader whose batch is trained on, once each; called at each backward."""
-        if self._last is self._trained:
-            return
-        self._trained = self._last
-        loader = self._last()
+        """Writes facts about the loader whose batch is trained on, once each; called where `backward_is_due` was."""
+        self._trained = self._pass
+        loader = self.last()
         if loader is None or loader in self._described:
             return
         self._described.add(loader)
@@ -144,10 +145,10 @@ class Loaders:
 class _Pass:
     """One pass over a loader, kept on its iterator."""
 
-    __slots__ = ("loader", "loader_id", "name", "drawn", "given", "batches")
+    __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "given", "batches")
 
     def __init__(self, loader, iterator):
-        self.loader = weakref.ref(loader)
+        self.loader, self.iterator = weakref.ref(loader), weakref.ref(iterator)
         self.loader_id = id(loader)
         # The name that torch's own profiler gives it; the reader knows by it that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")

@@ -28,8 +28,11 @@ class Optimizers:
         if self._traces or hooks.zero_grad_arguments:
             wrapping.replace(base, "zero_grad", self._zero_grad)
             wrapping.replace(torch.nn.Module, "zero_grad", self._zero_grad)
-        module.register_optimizer_step_pre_hook(self._step_begins)
-        module.register_optimizer_step_post_hook(self._step_ends)
+        begins, ends = self._step_begins, self._step_ends
+        if self._probe.step_hooks and not hooks.step_begins and not hooks.step_ends:
+            begins, ends = self._probe.step_hooks(begins, ends, self._describe)
+        module.register_optimizer_step_pre_hook(begins)
+        module.register_optimizer_step_post_hook(ends)
 
     def _init(self, original):
         def __init__(optimizer, *positional, **named):

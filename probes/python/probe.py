@@ -55,6 +55,8 @@ class Probe:
         self.loader_gave = lambda loader, begin_ns, name, samples: self.loader_gave_indices(
             loader, begin_ns, name, None, samples
         )
+        self.around_backward = self.step_hooks = None  # where there are builtins
+        self.backward_is_due = lambda: None
         for name, function in _builtins(library).items():
             setattr(self, name, function)
         library.loopscope_script_gate.restype = ctypes.POINTER(ctypes.c_uint32)
@@ -82,7 +84,7 @@ class Probe:
 
 
 def _builtins(library):
-    """Quicker forms of the calls that every step makes (probes/preload/python_calls.h)."""
+    """Quicker forms of the calls and wrappers of every step (probes/preload/python_calls.h)."""
     library.loopscope_script_builtins.restype = ctypes.py_object
     try:
         return library.loopscope_script_builtins()

@@ -1,0 +1,59 @@
+// The part of CPython's C API that the builtins use, found in the process: this library is built without Python's
+// headers, and loaded into programs that have no Python. Objects stay opaque.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace loopscope {
+
+struct PythonApi {
+  void* (*new_dict)();                                     // PyDict_New
+  int (*set_item)(void*, const char*, void*);              // PyDict_SetItemString
+  ssize_t (*dict_size)(void*);                             // PyDict_Size
+  ssize_t (*tuple_size)(void*);                            // PyTuple_Size
+  void* (*tuple_item)(void*, ssize_t);                     // PyTuple_GetItem, borrowed
+  void* (*new_tuple)(ssize_t, ...);                        // PyTuple_Pack
+  void* (*new_function)(void*, void*, void*);              // PyCFunction_NewEx
+  void* (*call)(void*, void* const*, std::size_t, void*);  // PyObject_Vectorcall
+  void* (*new_name)(const char*);                          // PyUnicode_InternFromString
+  void* (*attribute)(void*, void*);                        // PyObject_GetAttr
+  unsigned long long (*number)(void*);                     // PyLong_AsUnsignedLongLongMask
+  const char* (*bytes)(void*);                             // PyBytes_AsString
+  void* (*error)();                                        // PyErr_Occurred, borrowed
+  void (*set_error)(void*, const char*);                   // PyErr_SetString
+  void (*clear_error)();                                   // PyErr_Clear
+  void (*fetch_error)(void**, void**, void**);             // PyErr_Fetch
+  void (*restore_error)(void*, void*, void*);              // PyErr_Restore
+  void (*take)(void*);                                     // Py_IncRef
+  void (*give)(void*);                                     // Py_DecRef
+  void* none;                                              // Py_None
+  void** type_error;                                       // PyExc_TypeError
+};
+
+// Filled by FindPython.
+extern PythonApi python;
+
+// Whether this process has a Python with all of it.
+bool FindPython() noexcept;
+
+using PythonArguments = void* const*;
+
+// PyMethodDef.
+struct PythonMethod {
+  const char* name;
+  void* function;
+  int flags;
+  const char* documentation;
+};
+constexpr int kPythonFastCall = 0x0080;  // METH_FASTCALL: (self, arguments, count)
+constexpr int kPythonKeywords = 0x0002;  // METH_KEYWORDS, beside it: (self, arguments, count, names)
+
+// A new reference to None.
+inline void* NewNone() noexcept {
+  python.take(python.none);
+  return python.none;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,148 @@
+#include "probes/preload/python_loop.h"
+
+#include <atomic>
+#include <cstdint>
+
+#include "probes/capture/writer.h"
+#include "probes/preload/python_api.h"
+#include "probes/preload/script.h"
+
+namespace loopscope {
+namespace {
+
+std::atomic<bool> backward_is_due{true};
+
+// A step of an optimizer that has begun and not ended on this thread; it keeps the optimizer alive.
+struct OpenStep {
+  void* optimizer = nullptr;
+  std::uint64_t begin_ns = 0;
+};
+constinit thread_local OpenStep open_step;
+
+// The places of step_hooks' arguments in the hooks' self.
+enum : ssize_t { kBegins, kEnds, kDescribe };
+
+void* CallItem(void* self, ssize_t item, PythonArguments arguments, ssize_t count) noexcept {
+  return python.call(python.tuple_item(self, item), arguments, static_cast<std::size_t>(count), nullptr);
+}
+
+// An exception that is on its way stays out of what is called meanwhile.
+class ErrorAside {
+ public:
+  ErrorAside() noexcept { python.fetch_error(&type_, &value_, &trace_); }
+  ~ErrorAside() { python.restore_error(type_, value_, trace_); }
+  ErrorAside(const ErrorAside&) = delete;
+  ErrorAside& operator=(const ErrorAside&) = delete;
+
+ private:
+  void *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
+void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  void* const original = python.tuple_item(self, 0);
+  if (backward_is_due.exchange(false, std::memory_order_relaxed)) {
+    void* const begun = CallItem(self, 1, nullptr, 0);
+    if (begun == nullptr) return nullptr;
+    python.give(begun);
+  }
+  const std::uint64_t begin_ns = capture::NowNs();
+  loopscope_script_backward_begins();
+  void* const result = python.call(original, arguments, static_cast<std::size_t>(count), names);
+  if (result != nullptr) {
+    loopscope_script_backward_ends(begin_ns, 0);
+  } else {
+    const ErrorAside error;
+    loopscope_script_backward_ends(begin_ns, 1);
+  }
+  return result;
+}
+
+// What the shim knows of an optimizer, a tuple (number, name, parameters); null with an exception set.
+void* Known(void* self, void* optimizer) noexcept {
+  static void* const name = python.new_name("_loopscope_known");
+  if (void* const known = python.attribute(optimizer, name)) return known;
+  python.clear_error();
+  return CallItem(self, kDescribe, &optimizer, 1);
+}
+
+// Ends the open step. False with an exception set.
+bool EndStep(void* self, int raised) noexcept {
+  const OpenStep step = open_step;
+  open_step = {};
+  void* const known = Known(self, step.optimizer);
+  if (known != nullptr) {
+    const std::uint64_t number = python.number(python.tuple_item(known, 0));
+    const char* const name = python.bytes(python.tuple_item(known, 1));
+    const std::uint64_t parameters = python.number(python.tuple_item(known, 2));
+    loopscope_script_optimizer_ends(number, name, parameters, step.begin_ns, raised);
+    python.give(known);
+  }
+  python.give(step.optimizer);
+  return known != nullptr;
+}
+
+bool HasArguments(void* positional, void* named) noexcept {
+  return python.tuple_size(positional) > 1 || python.dict_size(named) > 0;
+}
+
+void* StepBegins(void* self, PythonArguments arguments, ssize_t count) noexcept {
+  // It raised last time: its end was never told.
+  const bool again = count > 0 && open_step.optimizer == arguments[0];
+  if (again && !EndStep(self, 1)) return nullptr;
+  if (open_step.optimizer != nullptr || count != 3 || HasArguments(arguments[1], arguments[2])) {
+    return CallItem(self, kBegins, arguments, count);
+  }
+  loopscope_script_optimizer_begins();
+  python.take(arguments[0]);
+  open_step = {arguments[0], capture::NowNs()};
+  return NewNone();
+}
+
+void* StepEnds(void* self, PythonArguments arguments, ssize_t count) noexcept {
+  if (count == 0 || open_step.optimizer != arguments[0]) return CallItem(self, kEnds, arguments, count);
+  return EndStep(self, 0) ? NewNone() : nullptr;
+}
+
+template <class Function>
+void* NewFunction(PythonMethod& method, Function* function, void* self) noexcept {
+  method.function = reinterpret_cast<void*>(function);
+  return python.new_function(&method, self, nullptr);
+}
+
+void* WrongArguments() noexcept {
+  python.set_error(*python.type_error, "wrong number of arguments");
+  return nullptr;
+}
+
+}  // namespace
+
+void* AroundBackward(void*, PythonArguments arguments, ssize_t count) noexcept {
+  static PythonMethod method{"backward", nullptr, kPythonFastCall | kPythonKeywords, nullptr};
+  if (count != 2) return WrongArguments();
+  void* const self = python.new_tuple(2, arguments[0], arguments[1]);
+  void* const function = self != nullptr ? NewFunction(method, Backward, self) : nullptr;
+  if (self != nullptr) python.give(self);
+  return function;
+}
+
+void* BackwardIsDue(void*, PythonArguments, ssize_t) noexcept {
+  backward_is_due.store(true, std::memory_order_relaxed);
+  return NewNone();
+}
+
+void* StepHooks(void*, PythonArguments arguments, ssize_t count) noexcept {
+  static PythonMethod begins_method{"optimizer_step_begins", nullptr, kPythonFastCall, nullptr};
+  static PythonMethod ends_method{"optimizer_step_ends", nullptr, kPythonFastCall, nullptr};
+  if (count != 3) return WrongArguments();
+  void* const self = python.new_tuple(3, arguments[0], arguments[1], arguments[2]);
+  if (self == nullptr) return nullptr;
+  void* const begins = NewFunction(begins_method, StepBegins, self);
+  void* const ends = begins != nullptr ? NewFunction(ends_method, StepEnds, self) : nullptr;
+  void* const hooks = ends != nullptr ? python.new_tuple(2, begins, ends) : nullptr;
+  for (void* const one : {self, begins, ends}) {
+    if (one != nullptr) python.give(one);
+  }
+  return hooks;
+}
+
+}  // namespace loopscope

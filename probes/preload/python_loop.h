@@ -1,0 +1,21 @@
+// The shim's wrappers around what a training loop calls in every step, as builtins. Between two steps of a real program
+// little of a wrapper stays in the caches: one written in Python takes some 10 us there.
+#pragma once
+
+#include <sys/types.h>
+
+namespace loopscope {
+
+// The methods' entry points (PyMethodDef), for builtins without a self.
+
+// around_backward(original, on_begin): a function that calls `original` as a pass of backward. `on_begin()` is called
+// before the first one, and before each that follows a call of backward_is_due().
+void* AroundBackward(void*, void* const* arguments, ssize_t count) noexcept;
+void* BackwardIsDue(void*, void* const* arguments, ssize_t count) noexcept;
+
+// step_hooks(begins, ends, describe): a tuple of hooks for what an optimizer does before and after its step. They do
+// what `begins` and `ends` do (probes/python/optimizer.py), and leave to these every call with a closure and every step
+// inside another's. `describe(optimizer)` sets its _loopscope_known.
+void* StepHooks(void*, void* const* arguments, ssize_t count) noexcept;
+
+}  // namespace loopscope
