@@ -57,28 +57,29 @@ void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names
   return result;
 }
 
-// What the shim knows of an optimizer, a tuple (number, name, parameters); null with an exception set.
+// What the shim knows of an optimizer, a tuple (number, name, parameters); null where it cannot be found out.
 void* Known(void* self, void* optimizer) noexcept {
   static void* const name = python.new_name("_loopscope_known");
   if (void* const known = python.attribute(optimizer, name)) return known;
   python.clear_error();
-  return CallItem(self, kDescribe, &optimizer, 1);
+  void* const known = CallItem(self, kDescribe, &optimizer, 1);
+  if (known == nullptr) python.clear_error();
+  return known;
 }
 
-// Ends the open step. False with an exception set.
-bool EndStep(void* self, int raised) noexcept {
+void EndStep(void* self, bool raised) noexcept {
   const OpenStep step = open_step;
   open_step = {};
-  void* const known = Known(self, step.optimizer);
-  if (known != nullptr) {
+  if (void* const known = Known(self, step.optimizer)) {
     const std::uint64_t number = python.number(python.tuple_item(known, 0));
     const char* const name = python.bytes(python.tuple_item(known, 1));
     const std::uint64_t parameters = python.number(python.tuple_item(known, 2));
-    loopscope_script_optimizer_ends(number, name, parameters, step.begin_ns, raised);
+    loopscope_script_optimizer_ends(number, name, parameters, step.begin_ns, raised ? 1 : 0);
     python.give(known);
+  } else {
+    loopscope_script_optimizer_ends(0, "", 0, step.begin_ns, 1);
   }
   python.give(step.optimizer);
-  return known != nullptr;
 }
 
 bool HasArguments(void* positional, void* named) noexcept {
@@ -87,8 +88,7 @@ bool HasArguments(void* positional, void* named) noexcept {
 
 void* StepBegins(void* self, PythonArguments arguments, ssize_t count) noexcept {
   // It raised last time: its end was never told.
-  const bool again = count > 0 && open_step.optimizer == arguments[0];
-  if (again && !EndStep(self, 1)) return nullptr;
+  if (count > 0 && open_step.optimizer == arguments[0]) EndStep(self, true);
   if (open_step.optimizer != nullptr || count != 3 || HasArguments(arguments[1], arguments[2])) {
     return CallItem(self, kBegins, arguments, count);
   }
@@ -100,7 +100,8 @@ void* StepBegins(void* self, PythonArguments arguments, ssize_t count) noexcept 
 
 void* StepEnds(void* self, PythonArguments arguments, ssize_t count) noexcept {
   if (count == 0 || open_step.optimizer != arguments[0]) return CallItem(self, kEnds, arguments, count);
-  return EndStep(self, 0) ? NewNone() : nullptr;
+  EndStep(self, false);
+  return NewNone();
 }
 
 template <class Function>

@@ -295,6 +295,43 @@ for images, labels in DataLoader(Noise(160), batch_size=4):
     assert {mark[1] for mark in capture.of("step")} == {"optimizer:AdamW#2"} and len(capture.of("step")) == 22
 
 
+FICKLE = """
+class Fickle(torch.optim.Optimizer):
+    calls = 0
+    def __init__(self, parameters):
+        super().__init__(parameters, {})
+    def step(self, closure=None):
+        self.calls += 1
+        if self.calls % 3 == 0:
+            raise FloatingPointError("no step")
+
+class Around(torch.optim.Optimizer):
+    def __init__(self, inner):
+        self.inner = inner
+        super().__init__(inner.param_groups, {})
+    def step(self, closure=None):
+        self.inner.step()
+
+model, failed = build(), 0
+optimizer = {optimizer}
+for step in range(30):
+    model(torch.randn(4, 3, 8, 8)).sum().backward()
+    try:
+        optimizer.step()
+    except FloatingPointError as error:
+        failed += str(error) == "no step"
+print("failed", failed)
+"""
+
+
+@pytest.mark.parametrize("mode", ["clock", "trace"])
+@pytest.mark.parametrize("optimizer", ["Fickle(model.parameters())", "Around(Fickle(model.parameters()))"])
+def test_a_step_that_raises_is_none_and_one_inside_anothers_is_its_part(launch, optimizer, mode):
+    done, [capture] = launch(FICKLE.replace("{optimizer}", optimizer), mode=mode, steps=0)
+    assert "failed 10\n" in done.stdout, done.stderr
+    assert [mark[1] for mark in capture.of("step")] == [f"optimizer:{optimizer[:6]}#1"] * 20
+
+
 ROOTS = """
 def train():
     model = build()
