@@ -7,7 +7,8 @@ import sysconfig
 _START_FOLDER = os.getcwd()
 _SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_is_user = {}  # by file name
+# By file name: folders are asked for in milliseconds, and treatments ask for a place in every step.
+_is_foreign, _is_user = {}, {}
 
 
 def foreign_folders():
@@ -23,13 +24,20 @@ def foreign_folders():
     return folders
 
 
+def _belongs_to_foreign_folder(path):
+    known = _is_foreign.get(path)
+    if known is None:
+        known = _is_foreign[path] = path.startswith(tuple(foreign_folders()))
+    return known
+
+
 def _belongs_to_user(path):
     known = _is_user.get(path)
     if known is None:
         known = not (
             path.startswith("<frozen")
             or any(part in path for part in _LIBRARY_PARTS)
-            or any(path.startswith(folder) for folder in foreign_folders())
+            or _belongs_to_foreign_folder(path)
         )
         _is_user[path] = known
     return known
@@ -43,7 +51,7 @@ def user_frame():
         path = frame.f_code.co_filename
         if _belongs_to_user(path):
             return frame
-        if library is None and not path.startswith("<") and not path.startswith(tuple(foreign_folders())):
+        if library is None and not path.startswith("<") and not _belongs_to_foreign_folder(path):
             library = frame
         frame = frame.f_back
     return library

@@ -52,7 +52,7 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
   plan.side_by_side = series.takes_turns();
   plan.arms = {{.name = "A", .members = {}}, {.name = "B", .members = {}, .side = 1}};
   plan.trials = {{0, false, kAllArm, kBaselineArm, "", ""}};
-  plan.window = PilotWindow(input.options, input.run_ahead);
+  plan.window = PilotWindow(input.options, input.run_ahead, 0);
   double fastest_ms = 0;
   std::optional<LaunchResult> first;
   for (Arm& arm : plan.arms) {

@@ -21,12 +21,17 @@ int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates) {
   return std::max(input.run_ahead, RunAhead(candidates, untreated));
 }
 
+bool JudgedByBoundary(const Candidate& candidate) {
+  return candidate.treatment->metric == Metric::kEpochBoundary;
+}
+
 class PilotPhase {
  public:
   PilotPhase(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
              LaunchSeries& series)
       : input_(input), candidates_(candidates), states_(states), series_(series) {
-    window_ = PilotWindow(input.options, Ahead(input, candidates));
+    const bool boundary = std::ranges::any_of(candidates, JudgedByBoundary);
+    window_ = PilotWindow(input.options, Ahead(input, candidates), boundary ? input.steps_per_epoch : 0);
   }
 
   Result<Pilots> Run() {
@@ -235,9 +240,8 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
   for (const Arm& arm : plan.arms) {
     if (arm.ms_per_step > 0) fastest_ms = std::min(fastest_ms, arm.ms_per_step);
   }
-  const bool boundary = std::ranges::any_of(plan.trials, [&](const auto& one) {
-    return candidates[one.candidate].treatment->metric == Metric::kEpochBoundary;
-  });
+  const bool boundary =
+      std::ranges::any_of(plan.trials, [&](const auto& one) { return JudgedByBoundary(candidates[one.candidate]); });
   plan.window = FinalWindow(WithWarmup(input.options, plan.arms), Ahead(input, candidates),
                             boundary ? input.steps_per_epoch : 0, fastest_ms);
   const int more = plan.window.warmup + plan.window.steps - pilots.window.warmup - pilots.window.steps;

@@ -207,21 +207,21 @@ ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arm
   return options;
 }
 
-Window PilotWindow(const ExperimentOptions& options, int run_ahead) {
+Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch) {
   const int warmup = std::max(options.warmup, 2 * run_ahead);
   if (options.steps > 0) return {warmup, options.steps};
   const int least = options.auto_warmup ? std::max(options.min_steps, kStepsToSettle) : options.min_steps;
-  return {warmup, std::max(least, 8 * run_ahead)};
+  return {warmup, std::max({least, 8 * run_ahead, steps_per_epoch})};
 }
 
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step) {
-  Window window = PilotWindow(options, run_ahead);
+  Window window = PilotWindow(options, run_ahead, steps_per_epoch);
   if (options.steps > 0) return window;
   const double steps_in_time =
       fastest_ms_per_step > 0 ? std::ceil(1e3 * options.min_window_s / fastest_ms_per_step) : 0;
   // A program of microsecond steps must not make a window of millions.
   constexpr double kMostSteps = 100'000;
-  window.steps = std::max({window.steps, steps_per_epoch, static_cast<int>(std::min(steps_in_time, kMostSteps))});
+  window.steps = std::max(window.steps, static_cast<int>(std::min(steps_in_time, kMostSteps)));
   return window;
 }
 

@@ -83,8 +83,9 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
 // With the warm-up that every arm gets: of --warmup auto the longest that any arm's pilot needed.
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
 
-Window PilotWindow(const ExperimentOptions& options, int run_ahead);
-// `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window.
+// `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window, also in a pilot's,
+// which tells what a treatment changes.
+Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
 
 // Of the untreated loader.

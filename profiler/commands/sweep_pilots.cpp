@@ -59,7 +59,7 @@ class SweepPilots {
     }
     if (input.loader_only) plan_.input.candidates.push_back({&kLoaderAlone, {"on"}, {}, 0});
     run_ahead_ = RunAhead(plan_.input.candidates, {});
-    window_ = PilotWindow(input.options, run_ahead_);
+    window_ = PilotWindow(input.options, run_ahead_, 0);
   }
 
   Result<SweepPlan> Run() {

@@ -1,5 +1,6 @@
 """The Python shim, without the launcher: what it records of a script, and that the script notices nothing."""
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 
 import pytest
@@ -504,3 +506,18 @@ def _command(path):
         return path.read_bytes().rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
+
+
+def test_a_place_is_found_without_asking_for_folders_again():
+    """Treatments ask for the user's line in every step, and asking for the folders takes milliseconds."""
+    spec = importlib.util.spec_from_file_location("frames", SITE.parent / "frames.py")
+    frames = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(frames)
+    folders, asked = frames.foreign_folders(), []
+    frames.foreign_folders = lambda: asked.append(folders) or folders
+    inside = {"place": frames.place}
+    library = os.path.join(sysconfig.get_path("stdlib"), "library.py")
+    exec(compile("def call():\n    return place()", library, "exec"), inside)
+    assert "test_python_shim.py:" in inside["call"]()
+    known = len(asked)
+    assert known > 0 and all("test_python_shim.py:" in inside["call"]() for _ in range(20)) and len(asked) == known

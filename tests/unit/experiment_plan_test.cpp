@@ -170,10 +170,11 @@ TEST(ShapePlan, VerdictsComeBeforeTheRecommendedSet) {
 
 TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
   const ExperimentOptions options;
-  EXPECT_EQ(PilotWindow(options, 0).steps, 20);
-  EXPECT_EQ(PilotWindow(options, 0).warmup, 10);
-  EXPECT_EQ(PilotWindow(options, 8).warmup, 16);
-  EXPECT_EQ(PilotWindow(options, 8).steps, 64);
+  EXPECT_EQ(PilotWindow(options, 0, 0).steps, 20);
+  EXPECT_EQ(PilotWindow(options, 0, 32).steps, 32);  // of an epoch, with its boundary
+  EXPECT_EQ(PilotWindow(options, 0, 0).warmup, 10);
+  EXPECT_EQ(PilotWindow(options, 8, 0).warmup, 16);
+  EXPECT_EQ(PilotWindow(options, 8, 0).steps, 64);
   EXPECT_EQ(FinalWindow(options, 0, 0, 15).steps, 134);  // 2 s of 15 ms
   EXPECT_EQ(FinalWindow(options, 0, 0, 500).steps, 20);
   EXPECT_EQ(FinalWindow(options, 0, 400, 500).steps, 400);
