@@ -39,14 +39,16 @@ struct Starts {
   std::uint64_t epochs = 0;
 };
 
-// The loader's start is in no range: it lies between the mark and the first batch.
+// Until the first operator after the loader was asked: its start is a range of its own, or in none.
 std::int64_t FirstBatchNs(const Timeline& timeline, const Mark& start, const Step& step) {
-  std::int64_t first_ns = 0;
+  std::int64_t end_ns = 0;
+  bool computes = false;
   timeline.ForEach(timeline.training_thread(), {start.time_ns, step.time.end_ns}, [&](EventRef ref) {
     const Event& event = timeline.event(ref);
-    if (first_ns == 0 && event.is_range(RangeCategory::kLoader)) first_ns = event.end_ns - start.time_ns;
+    computes |= end_ns > 0 && event.kind == EventKind::kOp && event.start_ns >= end_ns;
+    if (!computes && event.is_range(RangeCategory::kLoader)) end_ns = std::max(end_ns, event.end_ns);
   });
-  return first_ns;
+  return end_ns == 0 ? 0 : end_ns - start.time_ns;
 }
 
 Starts MeasureStarts(const Timeline& timeline) {

@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kStepsNeeded = 3;
 constexpr double kMinSharePct = 1;
-constexpr double kMinOfMost = 0.5;  // of what the rank that writes longest takes: the others write the same
+// The others write the same: as often as the rank that writes longest, and no mere line where it writes a page. Not as
+// long: a rank may find the pipe full, another not.
+constexpr double kMinStepsOfMost = 0.5, kMinTimeOfMost = 0.2;
 
 std::vector<Finding> RunRedundantLogging(std::span<const RankSummary> ranks) {
   if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
@@ -23,9 +25,11 @@ std::vector<Finding> RunRedundantLogging(std::span<const RankSummary> ranks) {
   const RankSummary& most = *std::ranges::max_element(ranks, {}, output_ms);
   const double step_ms = std::ranges::max_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;
   const double cost_ms = most.output.ms_per_step;
-  const auto writers = std::ranges::count_if(
-      ranks, [&](const RankSummary& one) { return output_ms(one) >= kMinOfMost * cost_ms && cost_ms > 0; });
-  if (writers < 2 || cost_ms < kMinSharePct / 100 * step_ms) return {};
+  const auto writers = std::ranges::count_if(ranks, [&](const RankSummary& one) {
+    return one.output.steps_share >= kMinStepsOfMost * most.output.steps_share &&
+           output_ms(one) >= kMinTimeOfMost * cost_ms;
+  });
+  if (cost_ms <= 0 || writers < 2 || cost_ms < kMinSharePct / 100 * step_ms) return {};
   Finding finding;
   finding.cost_ms_per_step = cost_ms;
   finding.title = fmt::format("{} of {} ranks write the same kind of log: {} per step each", writers, ranks.size(),

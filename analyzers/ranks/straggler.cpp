@@ -79,14 +79,17 @@ struct Blame {
   }
 };
 
-// One collective as each rank saw it: index of the rank and its kernel's length.
-using Meeting = std::vector<std::pair<std::size_t, std::int64_t>>;
+// One collective as each rank saw it: by index of the rank.
+using Meeting = std::vector<std::pair<std::size_t, const RankCollective*>>;
 
-// The rank that comes last has the shortest kernel: the others' run until it is there.
+// The rank that comes last has the shortest kernel: the others' run until it is there. Time in which an earlier
+// collective waits too was charged with that one.
 void Charge(const Meeting& meeting, std::size_t index, std::size_t count, Blame& blame) {
-  const auto last = std::ranges::min_element(meeting, {}, &Meeting::value_type::second);
+  const auto last = std::ranges::min_element(meeting, {}, [](const auto& one) { return one.second->length_ns; });
   double waited_ns = 0;
-  for (const auto& [rank, length_ns] : meeting) waited_ns += static_cast<double>(length_ns - last->second);
+  for (const auto& [rank, one] : meeting) {
+    waited_ns += static_cast<double>(std::min(one->length_ns - last->second->length_ns, one->added_ns));
+  }
   blame.Add(index, count, last->first, waited_ns / static_cast<double>(meeting.size() - 1) / 1e6);
 }
 
@@ -115,7 +118,7 @@ class Matching {
       for (const auto& [rank, collectives] : by_rank) {
         for (std::size_t i = 0; i < collectives.size(); ++i) {
           if (!collectives[i]->steady) continue;
-          meetings[numbered ? collectives[i]->sequence : i].emplace_back(rank, collectives[i]->length_ns);
+          meetings[numbered ? collectives[i]->sequence : i].emplace_back(rank, collectives[i]);
         }
       }
       std::size_t index = 0;

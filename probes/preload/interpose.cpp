@@ -104,7 +104,7 @@ LOOPSCOPE_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEv
   void Class##Reset(void* self, std::uint64_t size, std::uint64_t has_size) {                            \
     static auto* real = reinterpret_cast<loopscope::Reset*>(loopscope::RealFunction(reset_mangled));     \
     real(self, size, has_size);                                                                          \
-    loopscope::loop::SamplerReset(self);                                                                 \
+    loopscope::loop::SamplerReset(self, loopscope::capture::NowNs());                                    \
   }
 
 LOOPSCOPE_SAMPLER(RandomSampler, IndicesResult, "_ZN5torch4data8samplers13RandomSampler4nextEm",

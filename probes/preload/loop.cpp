@@ -239,11 +239,11 @@ void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns
   capture::WriteRange(category, capture::StringId(name), begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
 }
 
-void SamplerReset(const void* sampler) noexcept {
+void SamplerReset(const void* sampler, std::uint64_t begin_ns) noexcept {
   if (!Active()) return;
   const Guard guard;
   sample_hash = 0;
-  WriteEpoch(passes.Reset(sampler, LoopNow()));
+  WriteEpoch(passes.Reset(sampler, LoopTime(begin_ns)));
 }
 
 void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,

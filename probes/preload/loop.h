@@ -24,7 +24,7 @@ bool Tracing() noexcept;  // … and ranges are recorded
 
 // A sampler was started, or asked for a batch that it gave (`indices` may be null) or did not give. `name` is the
 // range's.
-void SamplerReset(const void* sampler) noexcept;
+void SamplerReset(const void* sampler, std::uint64_t begin_ns) noexcept;
 void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,
                  std::string_view name = "sampler") noexcept;
 // What the first sampler is that the program asks, and the samples of its first batch, as facts; once.

@@ -50,7 +50,7 @@ LOOPSCOPE_EXPORT void loopscope_script_program_ends(int status) {
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_loader_started(std::uint64_t loader, std::uint64_t begin_ns, const char* name) {
-  loop::SamplerReset(Object(loader));
+  loop::SamplerReset(Object(loader), begin_ns);
   loop::Range(wire::RangeCategory::kLoader, Text(name), begin_ns, capture::NowNs(), 0, true);
 }
 

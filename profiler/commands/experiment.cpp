@@ -102,10 +102,10 @@ class Experiment {
     const BlockRun run{.blocks = std::max(plan_.blocks, std::min(kFewestBlocks, input_.options.blocks)),
                        .seed = input_.options.seed,
                        .end_s = input_.options.budget_s - plan_.fresh_blocks * plan_.fresh_block_s,
-                       .step_metric = StepMetric(candidates_)};
+                       .same_work = SameWorkOf(candidates_)};
     const Observations observed = RunBlocks(input_, run, candidates_, plan_, series_);
     report_.trials = JudgeTrials(plan_, observed, candidates_, states_, input_.options.margin);
-    report_.noise = NoiseOf(plan_, observed, run.step_metric);
+    report_.noise = NoiseOf(plan_, observed, run.same_work.step_metric);
     if (!series_.stopped()) {
       report_.combined = MeasureRecommended(input_, plan_, report_.trials, candidates_, states_, series_);
     }

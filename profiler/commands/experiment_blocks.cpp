@@ -134,7 +134,7 @@ class BlockPhase {
     }
     for (Observation& row : rows) {
       const bool was_ok = row.result.ok();
-      row.result = HeldTo(*baseline_, std::move(row.result), run_.step_metric);
+      row.result = HeldTo(*baseline_, std::move(row.result), run_.same_work);
       if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
     }
   }
@@ -168,7 +168,7 @@ class BlockPhase {
         const bool by_time = own == Metric::kStepTime || own == Metric::kSampleTime;
         if (!trial.verdict.empty() || trial.reference != reference || !by_time) continue;
         trials.push_back(&trial);
-        d.push_back(observed_.Differences(trial, run_.step_metric));
+        d.push_back(observed_.Differences(trial, run_.same_work.step_metric));
         gains.push_back((trial.with_others ? 1 : -1) * Mean(d.back()));
       }
       for (const Effect& effect : CompareWithReference(d, 0)) p.push_back(effect.p);

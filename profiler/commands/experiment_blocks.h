@@ -41,7 +41,7 @@ struct BlockRun {
   double end_s = 0;          // of LaunchSeries::spent_s: a block that would end later is not begun
   bool drop_losers = true;   // after four blocks
   int essentials = 2;        // the blocks end when one of the first arms fails: the baseline and ALL
-  Metric step_metric = Metric::kStepTime;  // or kSampleTime: what a step's time is taken per, and so what arms share
+  SameWork same_work = {};   // as the baseline's
 };
 
 // Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does,

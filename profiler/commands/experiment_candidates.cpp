@@ -114,4 +114,10 @@ Metric StepMetric(std::span<const Candidate> candidates) {
   return other_samples ? Metric::kSampleTime : Metric::kStepTime;
 }
 
+SameWork SameWorkOf(std::span<const Candidate> candidates) {
+  const bool other_training = std::ranges::any_of(
+      candidates, [](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; });
+  return {.step_metric = StepMetric(candidates), .epochs = !other_training};
+}
+
 }  // namespace loopscope

@@ -35,4 +35,13 @@ Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, c
 // arm is compared with arms that hold it; else kStepTime.
 Metric StepMetric(std::span<const Candidate> candidates);
 
+// What launches must have in common for their times to compare.
+struct SameWork {
+  Metric step_metric = Metric::kStepTime;  // kSampleTime: steps may hold other samples
+  bool epochs = true;                      // as many steps in each epoch
+};
+
+// Epochs may differ as soon as one of the candidates changes training: ranks that share the samples see fewer each.
+SameWork SameWorkOf(std::span<const Candidate> candidates);
+
 }  // namespace loopscope

@@ -153,12 +153,12 @@ std::string FailureOf(const LaunchResult& result) {
   return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
 }
 
-std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, Metric step_metric) {
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same) {
   if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
     return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
   }
-  if (step_metric == Metric::kSampleTime) return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
-  if (result.steps != reference.steps) {
+  if (same.step_metric == Metric::kSampleTime) return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
+  if (same.epochs && result.steps != reference.steps) {
     return fmt::format("{} plain steps in the window instead of {}", result.steps, reference.steps);
   }
   if (result.ms_per_sample <= 0 || reference.ms_per_sample <= 0) return "";
@@ -168,9 +168,9 @@ std::string UnequalWork(const LaunchResult& reference, const LaunchResult& resul
   return fmt::format("{:.1f} samples per step instead of {:.1f}", samples, usual);
 }
 
-LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, Metric step_metric) {
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same) {
   if (!result.ok()) return result;
-  if (const std::string why = UnequalWork(reference, result, step_metric); !why.empty()) {
+  if (const std::string why = UnequalWork(reference, result, same); !why.empty()) {
     result.status = "not comparable: " + why;
     result.tail.clear();
   }

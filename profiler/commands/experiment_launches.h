@@ -60,12 +60,12 @@ class LaunchSeries {
 std::string FailureOf(const LaunchResult& result);
 
 // Times compare only where the work does: the same clock (of an optimizer, whatever its class), and, unless they are
-// taken per sample (kSampleTime), the same steps and samples per step. Empty when so, else the reason.
-std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result,
-                        Metric step_metric = Metric::kStepTime);
+// taken per sample (kSampleTime), the same samples per step and as many steps between epochs. Empty when so, else the
+// reason.
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same = {});
 
 // As Run, with status "not comparable: …" when its work is not the reference's.
-LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, Metric step_metric = Metric::kStepTime);
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same = {});
 
 // What is the same in every launch of an experiment.
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);

@@ -56,7 +56,7 @@ class PilotPhase {
   LaunchResult Launch(const std::vector<int>& members, const std::string& name) {
     LaunchSpec spec = SpecOf(input_.options, input_.clock, window_, "pilot, " + name);
     spec.treatment = SettingsOf({.name = name, .members = members}, candidates_);
-    return HeldTo(baseline_, series_.Insist(spec), StepMetric(candidates_));
+    return HeldTo(baseline_, series_.Insist(spec), SameWorkOf(candidates_));
   }
 
   std::vector<int> Members() const {
@@ -228,7 +228,7 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
     if (plan.arms[a].repeats == 0 || !plan.arms[a].to_pilot) continue;
     LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
     spec.treatment = SettingsOf(plan.arms[a], candidates);
-    const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), StepMetric(candidates));
+    const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), SameWorkOf(candidates));
     if (series.stopped()) return Interrupted();
     if (result.ok()) {
       Estimate(plan.arms[a], result);

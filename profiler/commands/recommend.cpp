@@ -111,9 +111,9 @@ std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, cons
                      .seed = input.options.seed ^ kFreshSeed,
                      .end_s = std::max(input.options.budget_s, kLaunchesVary * fewest_end_s),
                      .drop_losers = false,
-                     .step_metric = StepMetric(candidates)};
+                     .same_work = SameWorkOf(candidates)};
   const Observations observed = RunBlocks(input, run, candidates, fresh, series);
-  FillCombined(observed, run.step_metric, fresh.trials[0], input.options.margin, combined);
+  FillCombined(observed, run.same_work.step_metric, fresh.trials[0], input.options.margin, combined);
   const auto untold = std::ranges::count_if(members, [&](int member) { return CannotTell(states[member].loss); });
   if (untold > 0 && combined.speedup) {
     combined.reason = fmt::format("for {} of these it could not be told whether training stays the same", untold);

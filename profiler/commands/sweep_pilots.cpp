@@ -162,12 +162,16 @@ class SweepPilots {
     return result.ms_per_sample > 0 ? result.ms_per_step / result.ms_per_sample : 0;
   }
 
-  // Before the first block, and by the samples of steps alone.
+  // Before the first block: by the samples of steps alone, and by what the axes change on purpose.
   void ChooseMetric() {
+    plan_.same_work.epochs = std::ranges::none_of(input_.axes, [](const SweepAxis& axis) {
+      const Treatment* treatment = FindTreatment(axis.key);
+      return treatment && treatment->exactness == Exactness::kChangesTraining;
+    });
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       const double own = Samples(pilots_[cell]), usual = Samples(as_it_is_);
       if (plan_.live[cell] && own > 0 && usual > 0 && std::abs(own / usual - 1) > kSameSamples) {
-        plan_.metric = Metric::kSampleTime;
+        plan_.same_work.step_metric = Metric::kSampleTime;
         sweep_.metric = "sample-time";
       }
     }
@@ -176,7 +180,7 @@ class SweepPilots {
   void HoldCells() {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       if (!plan_.live[cell]) continue;
-      const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.metric);
+      const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.same_work);
       if (!why.empty()) Out(cell, "failed", "not comparable: " + why);
     }
   }

@@ -15,7 +15,7 @@ struct SweepPlan {
   ExperimentInput input;   // options, clock, and a candidate per value of an axis
   std::vector<Arm> arms;   // one per cell of the sweep
   std::vector<bool> live;  // those that can be measured
-  Metric metric = Metric::kStepTime;
+  SameWork same_work;
   Window window;
   int grid_blocks = 0, fresh_blocks = 0;
   bool side_by_side = false;  // the launches of a block are, in turns

@@ -81,7 +81,7 @@ class Sweep {
                                                  .end_s = input_.options.budget_s,
                                                  .drop_losers = false,
                                                  .essentials = 0,
-                                                 .step_metric = plan_.metric});
+                                                 .same_work = plan_.same_work});
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
       if (!over.trials[arm].verdict.empty()) {
         sweep_.cells[cells[arm]].verdict = over.trials[arm].verdict;
@@ -100,7 +100,7 @@ class Sweep {
   }
 
   void Fill(SweepCell& cell, const Observations& observed, int arm) const {
-    const bool per_sample = plan_.metric == Metric::kSampleTime;
+    const bool per_sample = plan_.same_work.step_metric == Metric::kSampleTime;
     const auto values = observed.Values(arm, per_sample ? &LaunchResult::ms_per_sample : &LaunchResult::ms_per_step);
     cell.n = static_cast<int>(values.size());
     if (values.empty()) return;
@@ -133,7 +133,7 @@ class Sweep {
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
       PlannedTrial trial = over.trials[arm];
       trial.reference = best;
-      const std::vector<double> one = observed.Differences(trial, plan_.metric);
+      const std::vector<double> one = observed.Differences(trial, plan_.same_work.step_metric);
       if (static_cast<int>(arm) == best) sweep_.cells[cells[arm]].ratio = 1;
       if (static_cast<int>(arm) == best || !trial.verdict.empty() || one.empty()) continue;
       if (!d.empty() && one.size() != d.front().size()) continue;
@@ -180,7 +180,7 @@ class Sweep {
                                                  .end_s = input_.options.budget_s,
                                                  .drop_losers = false,
                                                  .essentials = 1,
-                                                 .step_metric = plan_.metric});
+                                                 .same_work = plan_.same_work});
     ended_ = observed.ended_early;
     Compare(cells, over, observed);
   }
@@ -195,7 +195,7 @@ class Sweep {
       one.reason = over.trials[t].reason;
       sweep_.comparisons.push_back(one);
       if (!over.trials[t].verdict.empty()) continue;
-      d.push_back(observed.Differences(over.trials[t], plan_.metric));
+      d.push_back(observed.Differences(over.trials[t], plan_.same_work.step_metric));
       judged.push_back(t);
     }
     const std::vector<Effect> effects = CompareWithReference(d, std::log1p(input_.options.margin));

@@ -40,7 +40,7 @@ std::vector<Interval> Bursts(const std::vector<Interval>& by_start, const std::v
 
 }  // namespace
 
-void TimelineBuilder::AddRange(const Event& range, bool in_op, bool in_phase) {
+void TimelineBuilder::AddRange(const Event& range) {
   const Interval time = Of(range);
   switch (static_cast<RangeCategory>(range.sub)) {
     case RangeCategory::kLoader: {
@@ -66,11 +66,17 @@ void TimelineBuilder::AddRange(const Event& range, bool in_op, bool in_phase) {
     case RangeCategory::kEvaluation:
       activity_.evaluations.push_back(time);
       break;
-    case RangeCategory::kWait:
-      if (!in_op && !in_phase && time.length() >= kMinWaitNs) activity_.waits.push_back(time);
-      break;
     default:
       break;
+  }
+}
+
+// A collective only starts on the thread that calls it: what it waits for next is the other ranks.
+void TimelineBuilder::AddWait(const Interval& time, bool for_collective) {
+  if (for_collective) {
+    activity_.communication.push_back(time);
+  } else if (time.length() >= kMinWaitNs) {
+    activity_.waits.push_back(time);
   }
 }
 
@@ -84,6 +90,7 @@ void TimelineBuilder::CollectActivity() {
     bool in_op = false, in_phase = false;  // a phase between the event and the nearest op above it
   };
   std::vector<Place> places(events.size());  // a parent comes before its children
+  bool after_collective = false;             // nothing but waits since the last collective was called
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     span_.end_ns = std::max(span_.end_ns, event.end_ns);
@@ -93,14 +100,19 @@ void TimelineBuilder::CollectActivity() {
       places[i].in_phase = !below_op && (IsPhase(events[up]) || places[up].in_phase);
     }
     const auto [in_op, in_phase] = places[i];
+    const unsigned bits = event.name < name_class_.size() ? name_class_[event.name] : 0;
+    if (event.is_range(RangeCategory::kWait)) {
+      if (!in_op && !in_phase) AddWait(Of(event), after_collective);
+      continue;
+    }
+    if (!in_op) after_collective = event.kind == EventKind::kOp && (bits & kNameCollective);
     if (event.is_range(RangeCategory::kSync) || event.is_range(RangeCategory::kDeviceCall)) {
       const HostCall call = calls.Read(event);
       if (call == HostCall::kWait) activity_.sync.push_back(Of(event));
       if (call == HostCall::kCopyToDevice) activity_.copies.push_back(Of(event));
     } else if (event.kind == EventKind::kRange) {
-      AddRange(event, in_op, in_phase);
+      AddRange(event);
     } else if (!in_op) {
-      const unsigned bits = event.name < name_class_.size() ? name_class_[event.name] : 0;
       if (bits & kNameHostRead) activity_.host_reads.push_back(Of(event));
       if (in_phase || (bits & kNameBackwardNode)) continue;
       if (bits & kNameLayer) activity_.layers.push_back(Of(event));

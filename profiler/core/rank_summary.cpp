@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cctype>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -88,7 +89,7 @@ void AddCollectives(const Timeline& timeline, RankSummary& summary) {
       if (name == kNone || all.size() >= kMaxCollectives) continue;
       const int step = timeline.step_at(event.start_ns);
       all.emplace_back(event.start_ns, RankCollective{name, trace.collectives[event.group].sequence,
-                                                      event.duration_ns(), step >= 0 && steady[step]});
+                                                      event.duration_ns(), 0, step >= 0 && steady[step]});
     }
   }
   if (all.empty()) {
@@ -97,11 +98,17 @@ void AddCollectives(const Timeline& timeline, RankSummary& summary) {
       const std::uint32_t name = names.Of(text.substr(0, text.find(':')), text);
       if (name == kNone || all.size() >= kMaxCollectives) return;
       const int step = timeline.step_at(event.start_ns);
-      all.emplace_back(event.start_ns, RankCollective{name, 0, event.duration_ns(), step >= 0 && steady[step]});
+      all.emplace_back(event.start_ns, RankCollective{name, 0, event.duration_ns(), 0, step >= 0 && steady[step]});
     });
   }
   std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
-  for (const auto& [start_ns, collective] : all) summary.collectives.push_back(collective);
+  std::int64_t covered_ns = std::numeric_limits<std::int64_t>::min();
+  for (auto& [start_ns, collective] : all) {
+    const std::int64_t end_ns = start_ns + collective.length_ns;
+    collective.added_ns = std::max<std::int64_t>(0, end_ns - std::max(start_ns, covered_ns));
+    covered_ns = std::max(covered_ns, end_ns);
+    summary.collectives.push_back(collective);
+  }
   summary.names = names.Take();
 }
 

@@ -17,6 +17,7 @@ struct RankCollective {
   std::uint32_t name = 0;      // index into RankSummary::names: "group operation"
   std::uint64_t sequence = 0;  // in its group; 0 unknown
   std::int64_t length_ns = 0;
+  std::int64_t added_ns = 0;  // of its length, what none that began before it covers: several may wait at a time
   bool steady = false;  // in a step that rules look at
 };
 

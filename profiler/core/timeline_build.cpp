@@ -81,6 +81,7 @@ void TimelineBuilder::ClassifyNames() {
     if (ops::IsHostRead(name)) bits |= kNameHostRead;
     if (ops::IsBackwardNode(name)) bits |= kNameBackwardNode;
     if (name.starts_with("enumerate(DataLoader)")) bits |= kNamePythonLoader;
+    if (name.starts_with("c10d::")) bits |= kNameCollective;
     name_class_[i] = static_cast<std::uint8_t>(bits);
   }
 }

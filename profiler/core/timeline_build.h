@@ -21,7 +21,7 @@ struct Activity {
   std::vector<Interval> optimizer;    // kOptimizer and kZeroGrad
   std::vector<Interval> steps_taken;  // kOptimizer alone
   std::vector<Interval> sync, communication, copies, evaluations;
-  std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside of ops and of the ranges above
+  std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside of ops and of the ranges above, for no rank
   std::vector<Interval> host_reads;  // outermost
   std::vector<Interval> compute;     // outermost ops of the model: they record a graph node, or are a layer below
   std::vector<Interval> layers;      // outermost convolutions, matmuls and batch norms
@@ -46,7 +46,8 @@ class TimelineBuilder {
   void FindDevices();
   // activity.cpp: one pass over the training thread.
   void CollectActivity();
-  void AddRange(const Event& range, bool in_op, bool in_phase);
+  void AddRange(const Event& range);
+  void AddWait(const Interval& time, bool for_collective);
   void AddBackwardNodes();
   void AddMode(EventRef op);
   // step_clock.cpp: where steps begin and end, which of them rules look at.
@@ -86,7 +87,8 @@ enum NameClass : std::uint8_t {
   kNameHostRead = 2,
   kNameBackwardNode = 4,
   kNamePythonLoader = 8,
-  kNameMode = 16
+  kNameMode = 16,
+  kNameCollective = 32
 };
 
 // The first interval of `by_start` that starts at or after `time_ns`; null when there is none.

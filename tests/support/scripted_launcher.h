@@ -27,6 +27,7 @@ struct ScriptedTreatment {
   std::string not_applicable = "";  // the reason it reports; nothing is changed then
   bool fails = false;
   int samples = 32;
+  int boundaries = 0;  // steps of the window at the turn of an epoch
   int settled_after = 0;
   bool acts_live = true;  // of live pairs: tells that it changed something
 };
@@ -52,7 +53,7 @@ class ScriptedProgram {
     LaunchResult result;
     double factor = spec.side == 1 ? other_side_factor : 1, epoch = 1, peak = 1, spread = noise;
     std::set<std::string> keys;
-    int samples = 32;
+    int samples = 32, boundaries = 0;
     for (const auto& [key, value] : spec.treatment) {
       keys.insert(key);
       const ScriptedTreatment& one = treatments[key];
@@ -65,6 +66,7 @@ class ScriptedProgram {
       factor *= one.values.count(value) ? one.values.at(value) : one.factor;
       epoch *= one.epoch_factor, peak *= one.peak_factor, spread *= one.noise_factor;
       samples = one.samples;
+      boundaries += one.boundaries;
       result.settled_after = std::max(result.settled_after, one.settled_after);
     }
     for (const auto& conflict : conflicts) {
@@ -75,7 +77,7 @@ class ScriptedProgram {
     result.ms_per_sample = result.ms_per_step / samples;
     result.wall_s = startup_s + (spec.warmup + spec.steps) * result.ms_per_step / 1e3;
     result.startup_s = startup_s + spec.warmup * result.ms_per_step / 1e3;
-    result.steps = spec.steps;
+    result.steps = spec.steps - boundaries;
     result.clock = spec.side == 1 ? other_side_clock : clock;
     result.epoch_ms = epoch_ms * epoch * std::exp(spread * Draw());
     result.peak_bytes = peak_bytes * peak * std::exp(0.01 * Draw());

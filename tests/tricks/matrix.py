@@ -116,7 +116,7 @@ PYTHON = [
     pictures("bias-before-norm", "bias.before_norm=off"),
     pictures("grad-in-eval", "eval.no_grad=on"),
     pictures("graph-retained", "loss.detach=on"),
-    pictures("host-sync", "sync.defer=on"),
+    pictures("host-sync"),
     pictures("periodic-stall"),
     pictures("thread-oversubscription", line=False, options=FEW),
     language("padding-waste"),

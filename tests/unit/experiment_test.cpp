@@ -410,6 +410,16 @@ TEST(Experiment, UnequalWorkIsNotComparable) {
   EXPECT_EQ(Find(report, "debug")->verdict, "faster");
 }
 
+TEST(Experiment, EpochsMayDifferOnlyOnPurpose) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["amp"].boundaries = 1;
+  const auto strict = Prove(Input({Fix("amp", "bf16", 1)}, 4), program);
+  EXPECT_THAT(Find(strict.report, "amp")->reason, HasSubstr("plain steps in the window instead of"));
+  program.treatments["sampler.distributed"] = {.factor = 0.5, .boundaries = 1};
+  const auto shared = Prove(Input({Fix("sampler.distributed", "on", 1)}, 6), program);
+  EXPECT_EQ(Find(shared.report, "sampler.distributed")->verdict, "faster");
+}
+
 TEST(Experiment, OtherBatchSizesAreJudgedPerSample) {
   ScriptedProgram program = TypicalProgram(8);
   program.treatments["batch.size"] = {.factor = 1.5, .samples = 64};

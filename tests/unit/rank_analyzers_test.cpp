@@ -30,7 +30,8 @@ void AddCollective(RankSummary& rank, double length_ms, std::uint64_t sequence =
   const auto at = std::ranges::find(rank.names, name);
   const auto index = static_cast<std::uint32_t>(at - rank.names.begin());
   if (at == rank.names.end()) rank.names.push_back(name);
-  rank.collectives.push_back({index, sequence, static_cast<std::int64_t>(length_ms * 1e6), steady});
+  const auto length_ns = static_cast<std::int64_t>(length_ms * 1e6);
+  rank.collectives.push_back({index, sequence, length_ns, length_ns, steady});
 }
 
 std::vector<Finding> RunRule(std::string_view rule, const std::vector<RankSummary>& ranks) {
@@ -60,6 +61,20 @@ TEST(Straggler, TheRankWithTheShortestCollectivesIsLate) {
   EXPECT_NEAR(found[0].cost_ms_per_step, 4.5, 1e-6);
   EXPECT_THAT(found[0].title, HasSubstr("for rank 1"));
   EXPECT_EQ(found[0].evidence.at(0).text, "rank 1 is last in 10 of 10 collectives");
+}
+
+TEST(Straggler, BucketsThatWaitTogetherAreChargedOnce) {
+  std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
+  for (int step = 0; step < 10; ++step) {
+    for (const int added_ms : {9, 1}) {
+      AddCollective(ranks[0], 9);
+      ranks[0].collectives.back().added_ns = added_ms * 1'000'000;
+      AddCollective(ranks[1], 1);
+    }
+  }
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(found[0].cost_ms_per_step, 9, 1e-6) << "8 of the first bucket, of the second what it adds";
 }
 
 TEST(Straggler, RanksThatTakeTurnsAreNone) {
@@ -351,6 +366,11 @@ TEST(RedundantLogging, WhenSeveralRanksWriteAsLong) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NEAR(found[0].cost_ms_per_step, 3, 1e-9);
   EXPECT_EQ(found[0].evidence[0].where->line, 51);
+  ranks[1].output.ms_per_step = 0.5;
+  EXPECT_EQ(VerdictOf("redundant-logging", ranks), Verdict::kClear) << "a line beside a page";
+  ranks[1].output = {.ms_per_step = 2, .steps_share = 0.4, .where = {}};
+  EXPECT_EQ(VerdictOf("redundant-logging", ranks), Verdict::kClear) << "not the same log";
+  ranks[1].output.steps_share = 1;
   ranks[0].output.ms_per_step = ranks[1].output.ms_per_step = 0.5;
   EXPECT_EQ(VerdictOf("redundant-logging", ranks), Verdict::kClear) << "half a percent";
   ranks[1].steps = 1;

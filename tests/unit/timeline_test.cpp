@@ -157,6 +157,22 @@ TEST(Timeline, WorkersThatLagAreWaitedFor) {
   EXPECT_NEAR(timeline.part_ms(Part::kForward), 12, 1e-9);
 }
 
+TEST(Timeline, AWaitForOtherRanksIsNotForData) {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.Range(RangeCategory::kLoader, 5'000, "RandomSampler");
+    program.Forward(10 * kMs);
+    program.Backward(20 * kMs);
+    program.Optimizer(4 * kMs);
+    program.Op("c10d::allreduce_", 30'000);
+    program.Range(RangeCategory::kWait, 6 * kMs);  // the next draw follows, as after a wait for workers
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_NEAR(timeline.part_ms(Part::kLoaderWait), 0.005, 1e-9);
+  EXPECT_NEAR(timeline.part_ms(Part::kCommunication), 6, 1e-9);
+}
+
 TEST(Timeline, AWaitAfterTheDrawEndsIt) {
   Program program;
   for (int i = 0; i < 20; ++i) {

@@ -28,8 +28,6 @@ class Pictures(Dataset):
     def __getitem__(self, index):
         if "input-starvation" in FLAWS:
             time.sleep(0.002)
-        if "too-many-workers" in FLAWS:
-            sum(range(200_000))
         return self.pixels[index], self.labels[index]
 
 
@@ -47,7 +45,8 @@ class Net(nn.Module):
         self.head = nn.Linear(1024, CLASSES)
 
     def forward(self, x):
-        x = F.avg_pool2d(x, 2)
+        if "too-many-workers" not in FLAWS:  # their start is to cost, not their handing over
+            x = F.avg_pool2d(x, 2)
         x = F.relu(self.norm(self.first(x)), inplace=True)  # bias-before-norm
         x = F.relu(self.norm2(self.second(x)), inplace=True)  # grad-in-eval
         x = x.mean(dim=(2, 3)) + self.places(torch.arange(2048)).mean(0)
@@ -76,7 +75,7 @@ def main():
         torch.set_num_threads(1)
     torch.manual_seed(SEED)
     torch.use_deterministic_algorithms("deterministic-mode" in FLAWS)
-    workers = {"num_workers": 8 * PROCESSORS, "persistent_workers": True} if "too-many-workers" in FLAWS else {}
+    workers = {"num_workers": 8 * PROCESSORS} if "too-many-workers" in FLAWS else {}
     loader = DataLoader(Pictures(PICTURES), batch_size=BATCH, shuffle=True, **workers)
     held_out = DataLoader(Pictures(4 * BATCH), batch_size=BATCH)
     model = Net()

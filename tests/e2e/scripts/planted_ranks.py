@@ -17,12 +17,12 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 FLAWS = set(sys.argv[1:])
 SEED = next((int(one[5:]) for one in FLAWS if one.startswith("seed=")), 0)
-INPUTS, WIDTH, ACCUMULATE = 256, 512, 4
+SAMPLES, INPUTS, WIDTH, ACCUMULATE = 8192, 256, 768, 4
 
 
 class Pairs(TensorDataset):
     def __getitems__(self, indices):
-        return self[indices]  # a batch at once: one by one is slower than the model
+        return self[torch.as_tensor(indices)]  # a batch at once: one by one is slower than the model
 
 
 def as_over_a_slow_link(group, bucket):
@@ -37,9 +37,9 @@ def main():
     rank = dist.get_rank()
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
-    pairs = Pairs(torch.randn(4096, INPUTS), torch.randint(0, 8, (4096,)))
+    pairs = Pairs(torch.randn(SAMPLES, INPUTS), torch.randint(0, 8, (SAMPLES,)))
     small = "overdistributed" in FLAWS
-    width, size = WIDTH, 2 if small else 64
+    width, size = WIDTH, 2 if small else 128
     model = nn.Sequential(nn.Linear(INPUTS, width), nn.ReLU(True), nn.Linear(width, width), nn.ReLU(True), nn.Linear(width, 8))
     model = DistributedDataParallel(model, find_unused_parameters="unused-parameter-search" in FLAWS)  # unused-parameter-search
     if small:
