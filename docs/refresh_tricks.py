@@ -29,7 +29,8 @@ def prove(trick):
     return ["prove", "--blocks", "8", "--budget", budget, "--min-window", "0.5s"]
 
 
-ROOM_BATCH = 32
+ROOM_BATCH = 128  # large enough for activations to be most of what is in memory
+ROOM = ["ab", "--blocks", "1", "--budget", "120s", "--warmup", "3", "--steps", "10", "--min-window", "100ms"]  # peaks repeat
 TARGET = ["prove", "--budget", "150s"]
 SWEEPS = {3: (["sweep", "loader.workers=0,1,2,4", "--loader-only", "--budget", "100s"],  # pinned memory needs a GPU
               ["--preset", "tuned"])}
@@ -64,7 +65,7 @@ def room_commands(trick):
         return [program, "--preset", "tuned", "--set", setting, "--set", f"batch.size={batch}"]
 
     def pair(first, second):
-        return ["ab", "--blocks", "4", "--budget", BUDGET, "--min-window", "0.5s", shlex.join(first), "--", *second]
+        return [*ROOM, shlex.join(first), "--", *second]
 
     return [pair(arm(off, ROOM_BATCH), arm(trick.room, ROOM_BATCH)),
             pair(arm(trick.room, ROOM_BATCH), arm(trick.room, 2 * ROOM_BATCH))]
@@ -78,7 +79,7 @@ def measure_room(build, trick, folder):
         peaks.append((row["peak_bytes"]["baseline"], row["peak_bytes"]["treated"]))
     (without, treated), (once, twice) = peaks
     room = {"commands": [typed(command) for command in commands], "setting": trick.room, "batch": ROOM_BATCH,
-            "without_bytes": without, "with_bytes": treated}
+            "without_bytes": without, "with_bytes": treated, "twice_bytes": twice}
     if treated < without and once < twice:
         room["fits"] = ROOM_BATCH + int(ROOM_BATCH * (without - treated) / (twice - once))
     return room
