@@ -109,6 +109,16 @@ std::vector<Evidence> CallSites::Describe(const std::function<std::string(const 
   return evidence;
 }
 
+std::optional<Where> LoaderAskedAt(const Timeline& timeline) {
+  CallSites sites;
+  timeline.ForEachSteady([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (ref.thread != timeline.training_thread() || !event.is_range(RangeCategory::kLoader)) return;
+    if (const Where* where = timeline.where(ref)) sites.Add(where, Ms(event.duration_ns()));
+  });
+  return sites.empty() ? std::nullopt : sites.Ordered().front().where;
+}
+
 Finding Costing(const Timeline& timeline, double ms_per_step, std::string title) {
   Finding finding;
   finding.title = std::move(title);

@@ -64,6 +64,9 @@ class CallSites {
   std::map<std::optional<Where>, Site> sites_;
 };
 
+// Where the training thread asks for its batches; nullopt where no stack of a steady step tells it.
+std::optional<Where> LoaderAskedAt(const Timeline& timeline);
+
 // A kFound finding whose cost is `ms_per_step`: cost_pct is its share of the mean step, the severity that of its share
 // of WorkMs().
 Finding Costing(const Timeline& timeline, double ms_per_step, std::string title);

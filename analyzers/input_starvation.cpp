@@ -35,17 +35,6 @@ Waits Measure(const Timeline& timeline) {
   return waits;
 }
 
-// Where the training thread asks for its batches.
-std::optional<Where> AskingPlace(const Timeline& timeline) {
-  CallSites sites;
-  timeline.ForEachSteady([&](EventRef ref) {
-    const Event& event = timeline.event(ref);
-    if (ref.thread != timeline.training_thread() || !event.is_range(RangeCategory::kLoader)) return;
-    if (const Where* where = timeline.where(ref)) sites.Add(where, Ms(event.duration_ns()));
-  });
-  return sites.empty() ? std::nullopt : sites.Ordered().front().where;
-}
-
 std::string WorkersText(const Timeline& timeline) {
   const std::string_view workers = FactOf(timeline.trace(), "loader.workers");
   if (workers.empty()) return "";
@@ -68,7 +57,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.evidence.push_back(
       {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.steady().size(),
                    MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
-       waits.steps, AskingPlace(timeline)});
+       waits.steps, LoaderAskedAt(timeline)});
   return {finding};
 }
 

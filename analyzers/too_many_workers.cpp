@@ -13,6 +13,12 @@ namespace {
 constexpr double kMinDelayPct = 5;  // of the step, in which the training thread waits for a processor
 constexpr double kMinStartPct = 5;  // of an epoch, in which it waits for workers that start
 
+// Where the loader is made, as a shim told it; else where it is asked.
+std::optional<Where> LoaderPlace(const Timeline& timeline) {
+  const auto made = PlaceOf(FactOf(timeline.trace(), "loader.where"));
+  return made ? made : LoaderAskedAt(timeline);
+}
+
 // More workers than processors, and training waits for one.
 std::optional<Finding> Crowded(const Timeline& timeline, std::int64_t workers) {
   const int cores = timeline.trace().run.cores;
@@ -29,7 +35,7 @@ std::optional<Finding> Crowded(const Timeline& timeline, std::int64_t workers) {
   finding.evidence.push_back({fmt::format("ready without a processor for {} of each step, of which {:.0f} % because of "
                                           "the program itself",
                                           MsText(processors->delay_ms), 100 * processors->own_share),
-                              static_cast<std::uint64_t>(workers), std::nullopt});
+                              static_cast<std::uint64_t>(workers), LoaderPlace(timeline)});
   return finding;
 }
 
@@ -86,7 +92,7 @@ std::optional<Finding> Restarted(const Timeline& timeline) {
   finding.per_epoch = true;
   finding.evidence.push_back(
       {fmt::format("{} started, {} long", Counted(starts.epochs, "epoch"), Counted(steps, "step")), starts.epochs,
-       std::nullopt});
+       LoaderPlace(timeline)});
   return finding;
 }
 

@@ -128,6 +128,7 @@ def test_image_folders_with_workers_and_dummy_data(run):
         "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
         "fp32-compute": convolutions,
         "input-starvation": {line_of(file, "in enumerate(train_loader)")},
+        "too-many-workers": {line_of(file, "train_loader = DataLoader(")},  # they start anew with each epoch
     })
 
 

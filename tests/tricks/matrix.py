@@ -73,7 +73,7 @@ NATIVE = [
     image("graph-retained", "common/training.cpp", "loss.detach=on"),
     image("late-free", "common/", "free.early=on"),
     image("needless-copy", "train_image/", "loader.from_numpy=on"),
-    image("too-many-workers", "", "loader.workers=1", knobs=SMALL_MODEL),
+    image("too-many-workers", "common/", "loader.workers=1", knobs=SMALL_MODEL),
     image("periodic-stall", "common/training.cpp"),
     image("deterministic-mode", "", "deterministic=off"),
     image("thread-oversubscription", "", "threads=1", options=FEW),
@@ -106,7 +106,7 @@ NATIVE_RANKS = [
 ]
 PYTHON = [
     pictures("input-starvation", "loader.workers=1"),
-    pictures("too-many-workers", "loader.workers=1", line=False),
+    pictures("too-many-workers", "loader.workers=1"),
     pictures("needless-copy"),
     pictures("deterministic-mode", "deterministic=off", line=False),
     pictures("fp32-compute", "amp=bf16"),
@@ -185,6 +185,12 @@ def findings(report):
     return [*report["findings"], *(report.get("rank_findings") or [])]
 
 
+def why_missed(report, rule):
+    """What the report says of a rule that found nothing."""
+    row, = [row for row in report["rules"] if row["id"] == rule]
+    return f"{row['verdict']}: {row['reason']}" if row["reason"] else "what it cost came out under the rule's threshold"
+
+
 def told(report):
     """The rules that found something worth a change."""
     return {one["rule"] for one in findings(report) if one["severity"] != "info"}
@@ -228,8 +234,9 @@ def walk(folder, plant, seed=1):
     """What came of one run, as docs/matrix.json keeps it."""
     report = diagnose(folder, plant, seed)
     found = bool(plant.rule) and is_found(report, plant.rule)
+    missed = {"why": why_missed(report, plant.rule)} if plant.rule and not found else {}
     return {"seed": seed, "found": found, "right_line": found and evidence_is_right(report, plant),
-            "unexpected": sorted(unexpected(report, plant))}
+            "unexpected": sorted(unexpected(report, plant)), **missed}
 
 
 def try_treatment(folder, plant):

@@ -40,7 +40,7 @@ def misses(figures):
         for run in _runs(figures, plant):
             what = f"{plant.name}, seed {run['seed']}"
             if plant.rule and not run["found"]:
-                said.append(f"{what}: not found")
+                said.append(f"{what}: not found ({run.get('why', 'no reason was kept')})")
             elif plant.rule and not run["right_line"]:
                 said.append(f"{what}: found, not at its line")
             if run["unexpected"]:

@@ -55,7 +55,7 @@ std::vector<Flaw> WithRankFlaws(std::vector<Flaw> flaws) {
       {"unused-parameter-search", {"ddp.find_unused=on"}, false},
       {"duplicated-data", {"sampler.distributed=off"}, false},
       {"loss-reduction", {"sync.defer=off"}, false},
-      {"redundant-logging", {"log.rank0=off", "log.every=3", "log.weights=60000"}, false},
+      {"redundant-logging", {"log.rank0=off", "log.every=3", "log.weights=180000"}, false},
       {"straggler", {"ranks.slow=1"}, false},
       {"overdistributed", {"batch.size=2", "ddp.exchanges=40", "model.size=small"}, false},
   };

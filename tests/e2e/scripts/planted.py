@@ -76,7 +76,7 @@ def main():
     torch.manual_seed(SEED)
     torch.use_deterministic_algorithms("deterministic-mode" in FLAWS)
     workers = {"num_workers": 8 * PROCESSORS} if "too-many-workers" in FLAWS else {}
-    loader = DataLoader(Pictures(PICTURES), batch_size=BATCH, shuffle=True, **workers)
+    loader = DataLoader(Pictures(PICTURES), batch_size=BATCH, shuffle=True, **workers)  # too-many-workers
     held_out = DataLoader(Pictures(4 * BATCH), batch_size=BATCH)
     model = Net()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **({"foreach": False} if "single-tensor-optimizer" in FLAWS else {"fused": True}))
