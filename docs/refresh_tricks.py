@@ -30,7 +30,7 @@ def prove(trick):
 
 
 ROOM_BATCH = 128  # large enough for activations to be most of what is in memory
-ROOM = ["ab", "--blocks", "1", "--budget", "120s", "--warmup", "3", "--steps", "10", "--min-window", "100ms"]  # peaks repeat
+ROOM = ["sweep", "--blocks", "2", "--budget", "150s", "--warmup", "3", "--min-window", "100ms"]  # peaks repeat
 TARGET = ["prove", "--budget", "150s"]
 SWEEPS = {3: (["sweep", "loader.workers=0,1,2,4", "--loader-only", "--budget", "100s"],  # pinned memory needs a GPU
               ["--preset", "tuned"])}
@@ -55,40 +55,32 @@ def command_of(trick):
     return [*prove(trick), "--only", trick.treatment, *trick.options, *program]
 
 
-# Two commands of a trick that saves memory: without it and with it at the program's batch, and with it at that batch and at
-# twice as many samples.
-def room_commands(trick):
-    program = f"build/workloads/{trick.program}"
+def room_command(trick):
+    """Of a trick that saves memory: without it and with it, each at a batch and at twice as many samples."""
     off = re.sub("=.*", "=off", trick.room)
-
-    def arm(setting, batch):
-        return [program, "--preset", "tuned", "--set", setting, "--set", f"batch.size={batch}"]
-
-    def pair(first, second):
-        return [*ROOM, shlex.join(first), "--", *second]
-
-    return [pair(arm(off, ROOM_BATCH), arm(trick.room, ROOM_BATCH)),
-            pair(arm(trick.room, ROOM_BATCH), arm(trick.room, 2 * ROOM_BATCH))]
+    return [*ROOM, f"{off},on", f"batch.size={ROOM_BATCH},{2 * ROOM_BATCH}", "--", f"build/workloads/{trick.program}",
+            "--preset", "tuned"]
 
 
 def measure_room(build, trick, folder):
     """Peak memory grows with the batch in a straight line: how many samples more take what the trick saves."""
-    peaks, commands = [], room_commands(trick)
-    for command in commands:
-        row, = report_of(build, command, folder)["trials"]
-        peaks.append((row["peak_bytes"]["baseline"], row["peak_bytes"]["treated"]))
-    (without, treated), (once, twice) = peaks
-    room = {"commands": [typed(command) for command in commands], "setting": trick.room, "batch": ROOM_BATCH,
-            "without_bytes": without, "with_bytes": treated, "twice_bytes": twice}
-    if treated < without and once < twice:
-        room["fits"] = ROOM_BATCH + int(ROOM_BATCH * (without - treated) / (twice - once))
+    command = room_command(trick)
+    peaks = {tuple(cell["values"]): cell["peak_bytes"] for cell in report_of(build, command, folder)["sweep"]["cells"]}
+    at = [peaks[value, str(batch)] for value in ("off", "on") for batch in (ROOM_BATCH, 2 * ROOM_BATCH)]
+    if None in at:
+        raise RuntimeError(f"{typed(command)}: no peak of each cell")
+    without, _, treated, twice = at
+    room = {"command": typed(command), "setting": trick.room, "batch": ROOM_BATCH, "without_bytes": without,
+            "with_bytes": treated, "twice_bytes": twice}
+    if treated < without and treated < twice:
+        room["fits"] = ROOM_BATCH + int(ROOM_BATCH * (without - treated) / (twice - treated))
     return room
 
 
 def room_text(room):
     text = (f"`{room['setting']}`: peak memory {room['without_bytes'] / 1e6:.0f} to {room['with_bytes'] / 1e6:.0f} MB "
             f"at a batch of {room['batch']}")
-    return text + (f"; in the same memory a batch of {room['fits']} then fits" if "fits" in room else "; no room for a larger batch")
+    return text + (f"; in the same memory a batch of about {room['fits']} then fits" if "fits" in room else "; no room for a larger batch")
 
 
 def typed(command):
@@ -96,10 +88,11 @@ def typed(command):
 
 
 def report_of(build, command, folder):
-    report = folder / "report.json"
+    report, output = folder / "report.json", pathlib.Path(tempfile.mkdtemp(prefix="out-", dir=folder))
+    report.unlink(missing_ok=True)
     split = command.index("--")
     words = [str(build / word.removeprefix("build/")) if word.startswith("build/") else word for word in command]
-    done = subprocess.run([build / "loopscope", *words[:split], "--quiet", "-o", folder / "out", "--json", report, *words[split:]],
+    done = subprocess.run([build / "loopscope", *words[:split], "--quiet", "-o", output, "--json", report, *words[split:]],
                           capture_output=True, text=True, timeout=1200, cwd=folder)
     if not report.exists():
         raise RuntimeError(f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
@@ -193,7 +186,7 @@ def page(figures):
         rule = f"`{trick.rule}`" if trick.rule else "none: compared by time to a target" if trick.metric == "target" else "none"
         lines.append(f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure) + where(figure, hosts))} | {trick.said} |")
     commands = [(number, command) for number in sorted(int(key) for key in figures) for command in
-                [figures[str(number)]["command"], *figures[str(number)].get("room", {}).get("commands", [])]]
+                [figures[str(number)]["command"], *filter(None, [figures[str(number)].get("room", {}).get("command")])]]
     lines += ["", "## Commands", "", "```", *(f"{number:>2}  {command}" for number, command in commands), "```", ""]
     return "\n".join(lines)
 

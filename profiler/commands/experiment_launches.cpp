@@ -181,6 +181,7 @@ LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Wi
   LaunchSpec spec;
   spec.warmup = window.warmup;
   spec.steps = window.steps;
+  spec.whole_epochs = window.whole_epochs;
   spec.clock = clock;
   if (options.seed_programs) spec.seed = options.seed;
   spec.label = std::move(label);

@@ -54,7 +54,9 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
   plan.trials = {{0, false, kAllArm, kBaselineArm, "", ""}};
   plan.window = PilotWindow(input.options, input.run_ahead, 0);
   double fastest_ms = 0;
+  int run_ahead = input.run_ahead;
   std::optional<LaunchResult> first;
+  bool ahead_alike = true, epochs_alike = true;
   for (Arm& arm : plan.arms) {
     LaunchSpec spec = SpecOf(input.options, pairs.input.clock, plan.window, "pilot, " + arm.name);
     spec.side = arm.side;
@@ -67,6 +69,9 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
                    "compare commands that train on the same batches and step as often", 3};
     }
     if (!first) first = result;
+    run_ahead = std::max(run_ahead, result.run_ahead);
+    ahead_alike = result.run_ahead == first->run_ahead;
+    epochs_alike = result.steps_per_epoch == first->steps_per_epoch;
     // What ends A's steps ends B's, in every launch.
     if (pairs.input.clock.empty()) pairs.input.clock = result.clock;
     arm.ms_per_step = result.ms_per_step;
@@ -75,7 +80,10 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
     if (fastest_ms == 0 || result.ms_per_step < fastest_ms) fastest_ms = result.ms_per_step;
   }
   const Window pilot = plan.window;
-  plan.window = FinalWindow(WithWarmup(input.options, plan.arms), input.run_ahead, 0, fastest_ms);
+  const ExperimentOptions options = WithWarmup(input.options, plan.arms);
+  plan.window = FinalWindow(options, run_ahead, 0, fastest_ms);
+  const int least = FinalWindow(options, 0, 0, fastest_ms).steps;
+  if (!ahead_alike && epochs_alike) plan.window = WholeEpochs(plan.window, least, options, first->steps_per_epoch);
   const int more = plan.window.warmup + plan.window.steps - pilot.warmup - pilot.steps;
   for (Arm& arm : plan.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
   ShapePlan(plan, input.options, input.options.budget_s - series.spent_s());

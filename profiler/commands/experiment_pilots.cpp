@@ -32,10 +32,14 @@ class PilotPhase {
       : input_(input), candidates_(candidates), states_(states), series_(series) {
     const bool boundary = std::ranges::any_of(candidates, JudgedByBoundary);
     window_ = PilotWindow(input.options, Ahead(input, candidates), boundary ? input.steps_per_epoch : 0);
+    if (ChangesRunAhead(candidates)) SetEpoch(input.steps_per_epoch);
   }
 
   Result<Pilots> Run() {
     baseline_ = series_.Insist(SpecOf(input_.options, input_.clock, window_, "pilot, baseline"));
+    // A diagnosis that saw no epoch end does not tell how long they are.
+    const bool told = baseline_.ok() && !epoch_ && ChangesRunAhead(candidates_) && SetEpoch(baseline_.steps_per_epoch);
+    if (told) baseline_ = series_.Insist(SpecOf(input_.options, input_.clock, window_, "pilot, baseline, whole epochs"));
     if (series_.stopped()) return Interrupted();
     if (!baseline_.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), baseline_);
     LaunchResult all = LaunchTogether();
@@ -46,11 +50,20 @@ class PilotPhase {
       if (Together(i) && candidates_[i].values.size() > 1) Screen(i, all);
     }
     if (series_.stopped()) return Interrupted();
-    return Pilots{baseline_, all, window_};
+    return Pilots{baseline_, all, window_, epoch_};
   }
 
  private:
   int size() const { return static_cast<int>(candidates_.size()); }
+  // Whether the window changes by it.
+  bool SetEpoch(int steps) {
+    epoch_ = steps;
+    const int before = window_.steps;
+    const int least = PilotWindow(input_.options, 0, 0).steps;
+    window_ = WholeEpochs(window_, least, input_.options, steps);
+    return window_.whole_epochs || window_.steps != before;
+  }
+
   bool Together(int i) const { return states_[i].alive() && states_[i].in_all; }
 
   LaunchResult Launch(const std::vector<int>& members, const std::string& name) {
@@ -166,6 +179,7 @@ class PilotPhase {
   std::vector<CandidateState>& states_;
   LaunchSeries& series_;
   Window window_;
+  int epoch_ = 0;  // steps, where candidates change how far the loader runs ahead; else 0
   LaunchResult baseline_;
 };
 
@@ -242,8 +256,10 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
   }
   const bool boundary =
       std::ranges::any_of(plan.trials, [&](const auto& one) { return JudgedByBoundary(candidates[one.candidate]); });
-  plan.window = FinalWindow(WithWarmup(input.options, plan.arms), Ahead(input, candidates),
-                            boundary ? input.steps_per_epoch : 0, fastest_ms);
+  const ExperimentOptions options = WithWarmup(input.options, plan.arms);
+  plan.window = FinalWindow(options, Ahead(input, candidates), boundary ? input.steps_per_epoch : 0, fastest_ms);
+  const int least = FinalWindow(options, 0, 0, fastest_ms).steps;
+  plan.window = WholeEpochs(plan.window, least, options, pilots.steps_per_epoch);
   const int more = plan.window.warmup + plan.window.steps - pilots.window.warmup - pilots.window.steps;
   for (Arm& arm : plan.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
   return {};

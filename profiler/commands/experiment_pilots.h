@@ -25,6 +25,7 @@ struct CandidateState {
 struct Pilots {
   LaunchResult baseline, all;  // `all` has the members that work together
   Window window;
+  int steps_per_epoch = 0;  // where the blocks' window is to hold whole epochs; else 0
 };
 
 // Why a treatment that was asked for changed nothing, from what the launch reports under its key; empty: it did.

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "profiler/core/statistics.h"
@@ -13,7 +12,6 @@ namespace loopscope {
 namespace {
 
 constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
-constexpr int kStepsToSettle = 60;     // in a pilot: half of them may turn out to be warm-up
 constexpr int kFewestFixes = 3;        // that a short budget leaves to be measured by themselves
 constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
 constexpr double kTurnMs = 40;
@@ -99,20 +97,6 @@ int ReferenceRepeats(const ExperimentPlan& plan) {
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
 }
 
-// The largest value that is tried of a treatment, if it is over `untreated`.
-int Most(std::span<const Candidate> candidates, std::string_view treatment, int untreated) {
-  int most = untreated;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.treatment->id != treatment) continue;
-    for (const std::string& value : candidate.values) {
-      int number = 0;
-      std::from_chars(value.data(), value.data() + value.size(), number);
-      most = std::max(most, number);
-    }
-  }
-  return most;
-}
-
 std::string Minutes(double seconds) {
   const int whole = static_cast<int>(std::ceil(seconds));
   return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
@@ -195,34 +179,11 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
   return plan;
 }
 
-int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated) {
-  return Most(candidates, "loader.workers", untreated.workers) *
-         Most(candidates, "loader.prefetch", untreated.prefetch);
-}
-
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms) {
   if (!options.auto_warmup) return options;
   options.auto_warmup = false;
   for (const Arm& arm : arms) options.warmup = std::max(options.warmup, arm.settled_after);
   return options;
-}
-
-Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch) {
-  const int warmup = std::max(options.warmup, 2 * run_ahead);
-  if (options.steps > 0) return {warmup, options.steps};
-  const int least = options.auto_warmup ? std::max(options.min_steps, kStepsToSettle) : options.min_steps;
-  return {warmup, std::max({least, 8 * run_ahead, steps_per_epoch})};
-}
-
-Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step) {
-  Window window = PilotWindow(options, run_ahead, steps_per_epoch);
-  if (options.steps > 0) return window;
-  const double steps_in_time =
-      fastest_ms_per_step > 0 ? std::ceil(1e3 * options.min_window_s / fastest_ms_per_step) : 0;
-  // A program of microsecond steps must not make a window of millions.
-  constexpr double kMostSteps = 100'000;
-  window.steps = std::max(window.steps, static_cast<int>(std::min(steps_in_time, kMostSteps)));
-  return window;
 }
 
 int TurnSteps(const ExperimentPlan& plan) {

@@ -8,28 +8,9 @@
 #include <vector>
 
 #include "profiler/commands/experiment_candidates.h"
+#include "profiler/commands/experiment_window.h"
 
 namespace loopscope {
-
-struct ExperimentOptions {
-  int blocks = 12;            // at most
-  double budget_s = 900;      // of launches, all phases together
-  double margin = 0.02;       // "equivalent within ±2 %"
-  std::uint64_t seed = 1;     // of the blocks' order, and the base seed of every launch
-  bool seed_programs = true;  // false with --no-seed
-  int warmup = 10;            // steps; more where a loader runs ahead
-  bool auto_warmup = false;   // --warmup auto: `warmup` is the least; the slowest of the pilots to settle decides
-  int steps = 0;              // in the window; 0: min_steps and min_window_s decide
-  int min_steps = 20;
-  double min_window_s = 2;     // of the fastest arm
-  int alone = -1;              // fixes also measured alone, the costliest first; -1: three, fewer when time is short
-  bool check_training = true;  // the check launches; without them nothing is said about the losses
-  int check_steps = 30;        // training steps whose losses a check launch compares
-  double launch_timeout_s = 600;
-  bool live = false;    // live pairs screen the treatments first, or are all with `prove --quick`
-  bool turns = true;    // the launches of a block run side by side, one at a time, where the launcher can do that
-  bool resume = false;  // finished launches are read from the journal
-};
 
 // One way to run the program: some of the candidates switched on.
 struct Arm {
@@ -48,12 +29,6 @@ struct PlannedTrial {
   bool with_others = true;  // T(ALL-i) / T(ALL); else T(baseline) / T(i)
   int arm = 0, reference = 0;
   std::string verdict, reason;  // set when it ended early: "failed", "dropped"
-};
-
-// Warm-up and window that hold for all arms. A loader that runs `run_ahead` batches ahead needs a warm-up of twice and
-// a window of eight times that, or batches made before the window flatter it.
-struct Window {
-  int warmup = 10, steps = 20;
 };
 
 inline constexpr int kBaselineArm = 0, kAllArm = 1;
@@ -79,23 +54,8 @@ struct ExperimentPlan {
 // same members as another is not made twice: with two fixes, ALL without one is the other alone.
 ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone);
 
-// What the pilots, and then the blocks, are launched with.
 // With the warm-up that every arm gets: of --warmup auto the longest that any arm's pilot needed.
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
-
-// `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window, also in a pilot's,
-// which tells what a treatment changes.
-Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
-Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
-
-// Of the untreated loader.
-struct LoaderDepth {
-  int workers = 0;
-  int prefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
-};
-
-// The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
-int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
 
 // Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. What disturbs
 // the machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond or so) is

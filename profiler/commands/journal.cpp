@@ -46,6 +46,8 @@ Json ToJson(const LaunchResult& result) {
           {"ms_per_sample", result.ms_per_sample},
           {"steps", result.steps},
           {"epoch_ms", result.epoch_ms ? Json(*result.epoch_ms) : Json(nullptr)},
+          {"steps_per_epoch", result.steps_per_epoch},
+          {"run_ahead", result.run_ahead},
           {"startup_s", result.startup_s},
           {"settled_after", result.settled_after},
           {"step_drift", result.step_drift},
@@ -73,6 +75,8 @@ LaunchResult FromJson(const Json& json) {
   result.ms_per_sample = json.at("ms_per_sample");
   result.steps = json.at("steps");
   if (!json.at("epoch_ms").is_null()) result.epoch_ms = json.at("epoch_ms").get<double>();
+  result.steps_per_epoch = json.at("steps_per_epoch");
+  result.run_ahead = json.at("run_ahead");
   result.startup_s = json.at("startup_s");
   result.settled_after = json.at("settled_after");
   result.step_drift = json.at("step_drift");

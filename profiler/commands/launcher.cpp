@@ -35,7 +35,7 @@ void ReadTarget(const Launched& launched, const Trace& trace, const LaunchSpec& 
 
 LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>& command, const LaunchSpec& spec) {
   Result<Trace> trace = ReadAnyTrace(launched.directory);
-  LaunchResult result = trace ? LaunchFacts(*trace) : LaunchResult{};
+  LaunchResult result = trace ? LaunchFacts(*trace, spec.whole_epochs) : LaunchResult{};
   if (trace && spec.target) ReadTarget(launched, *trace, spec, result);
   if (!trace) {
     result.status = "no steps";

@@ -14,7 +14,7 @@
 #include "profiler/commands/process.h"
 #include "profiler/commands/shared_caches.h"
 #include "profiler/commands/turn_taking.h"
-#include "profiler/core/launch.h"
+#include "profiler/core/launch_target.h"
 #include "profiler/core/result.h"
 
 namespace loopscope {

@@ -104,6 +104,13 @@ class SweepPilots {
   Result<void> RunAsItIs() {
     const std::string command = fmt::format("{}", fmt::join(input_.command, " "));
     as_it_is_ = Launch(ArmOf(SweepCell{}));
+    if (as_it_is_.ok() && ChangesRunAhead(plan_.input.candidates)) {
+      epoch_ = as_it_is_.steps_per_epoch;
+      window_ = WholeEpochs(window_, PilotWindow(input_.options, 0, 0).steps, input_.options, epoch_);
+      Arm again = ArmOf(SweepCell{});
+      again.name += ", whole epochs";
+      if (window_.whole_epochs) as_it_is_ = Launch(again);
+    }
     if (series_.stopped()) return Interrupted();
     std::string why;
     const bool alone = !input_.loader_only || TakenUp(kLoaderOnly, "on", as_it_is_, why) == Taken::kChanged;
@@ -209,7 +216,9 @@ class SweepPilots {
       fastest_ms = fastest_ms == 0 ? arm.ms_per_step : std::min(fastest_ms, arm.ms_per_step);
     }
     run_ahead_ = std::max(run_ahead_, RunAhead(plan_.input.candidates, untreated_));
-    plan_.window = FinalWindow(WithWarmup(input_.options, plan_.arms), run_ahead_, 0, fastest_ms);
+    const ExperimentOptions options = WithWarmup(input_.options, plan_.arms);
+    plan_.window = FinalWindow(options, run_ahead_, 0, fastest_ms);
+    plan_.window = WholeEpochs(plan_.window, FinalWindow(options, 0, 0, fastest_ms).steps, options, epoch_);
     const int more = plan_.window.warmup + plan_.window.steps - window_.warmup - window_.steps;
     for (Arm& arm : plan_.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
   }
@@ -221,6 +230,7 @@ class SweepPilots {
   LoaderDepth untreated_;
   int run_ahead_ = 0;
   Window window_;
+  int epoch_ = 0;  // steps, where axes change how far the loader runs ahead; else 0
   LaunchResult as_it_is_;
   std::vector<LaunchResult> pilots_;
 };

@@ -4,11 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
+#include <cstdlib>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "profiler/core/leading_process.h"
 #include "profiler/core/settling.h"
 #include "profiler/core/statistics.h"
 
@@ -20,37 +21,6 @@ constexpr double kNsPerMs = 1e6;
 struct Window {
   std::int64_t begin_ns = 0, end_ns = 0;
   std::uint32_t thread = 0;
-};
-
-// The marks of the process that leads: the first that trained (ranks are joined in their order, and each has losses and
-// a window of its own).
-class LeadingProcess {
- public:
-  explicit LeadingProcess(const Trace& trace) : trace_(trace) {
-    const std::uint32_t pid = LeadingPid(trace);
-    const auto own = [&](const Mark& mark) {
-      return mark.thread >= trace.threads.size() || trace.threads[mark.thread].pid == pid;
-    };
-    std::ranges::copy_if(trace.marks, std::back_inserter(marks), own);
-  }
-
-  std::vector<Mark> marks;
-  std::string_view text(StringId name) const { return trace_.text(name); }
-
- private:
-  static std::uint32_t LeadingPid(const Trace& trace) {
-    std::vector<std::uint64_t> steps(trace.threads.size());
-    for (const Mark& mark : trace.marks) {
-      if (mark.kind == MarkKind::kStepEnd && mark.thread < steps.size()) ++steps[mark.thread];
-    }
-    const auto most = std::ranges::max_element(steps);
-    // At the end of a bounded run one rank may be a few steps ahead of another.
-    const auto first =
-        std::ranges::find_if(steps, [&](std::uint64_t count) { return count > 0 && 2 * count >= *most; });
-    return first == steps.end() ? 0 : trace.threads[static_cast<std::size_t>(first - steps.begin())].pid;
-  }
-
-  const Trace& trace_;
 };
 
 const Mark* FirstMark(const LeadingProcess& trace, MarkKind kind) {
@@ -87,6 +57,14 @@ std::vector<const Mark*> StepEnds(const LeadingProcess& trace, const Window& win
   return ends;
 }
 
+std::vector<std::int64_t> TimesOf(const LeadingProcess& trace, MarkKind kind) {
+  std::vector<std::int64_t> times;
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind == kind) times.push_back(mark.time_ns);
+  }
+  return times;
+}
+
 std::vector<std::int64_t> BoundaryTimes(const LeadingProcess& trace) {
   std::vector<std::int64_t> times;
   for (const Mark& mark : trace.marks) {
@@ -119,10 +97,19 @@ double Drift(const std::vector<double>& steps) {
   return first > 0 && last > 0 ? std::log(last / first) : 0;
 }
 
-// The steps partition the window: the last one ends where the window closes, after the device was waited for.
-void MeasureSteps(const LeadingProcess& trace, const Window& window, LaunchResult& result) {
+// When the loader of the epoch that begins within a step was started; none: `start_ns`.
+std::int64_t LoaderStart(const std::vector<std::int64_t>& epochs, std::int64_t start_ns, std::int64_t end_ns) {
+  const auto after = std::ranges::upper_bound(epochs, end_ns);
+  return after == epochs.begin() ? start_ns : std::max(start_ns, *std::prev(after));
+}
+
+// The steps partition the window: the last one ends where the window closes, after the device was waited for. Of whole
+// epochs the first step counts from its loader's start on: what a loader works ahead there, the other steps need not
+// wait for. What lies before, an evaluation or the end of workers, is the boundary's alone.
+void MeasureSteps(const LeadingProcess& trace, const Window& window, bool whole_epochs, LaunchResult& result) {
   const std::vector<const Mark*> ends = StepEnds(trace, window);
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
+  const std::vector<std::int64_t> epochs = TimesOf(trace, MarkKind::kEpochStart);
   StepSum plain, boundary;
   std::vector<double> plain_ns;
   std::int64_t start = window.begin_ns;
@@ -132,6 +119,10 @@ void MeasureSteps(const LeadingProcess& trace, const Window& window, LaunchResul
     const bool at_boundary = next != boundaries.end() && *next <= end;
     (at_boundary ? boundary : plain).Add(static_cast<double>(end - start), ends[i]->value);
     if (!at_boundary) plain_ns.push_back(static_cast<double>(end - start));
+    const std::int64_t loader_start = LoaderStart(epochs, start, end);
+    if (whole_epochs && at_boundary && loader_start > start) {
+      plain.Add(static_cast<double>(end - loader_start), ends[i]->value);
+    }
     start = end;
   }
   // A program whose every step is an epoch has no plain step: then the boundary is part of the step.
@@ -143,6 +134,28 @@ void MeasureSteps(const LeadingProcess& trace, const Window& window, LaunchResul
   if (sum.samples_known) result.ms_per_sample = sum.ns / kNsPerMs / static_cast<double>(sum.samples);
   result.step_drift = Drift(plain_ns);
   if (plain.steps > 0 && boundary.steps > 0) result.epoch_ms = boundary.mean_ms() - plain.mean_ms();
+}
+
+int StepsPerEpoch(const LeadingProcess& trace, const Window& window) {
+  const std::vector<const Mark*> ends =
+      StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
+  const std::vector<std::int64_t> epochs = TimesOf(trace, MarkKind::kEpochStart);
+  int steps = 0;
+  for (std::size_t i = 0; i + 1 < epochs.size(); ++i) {
+    const auto within = std::ranges::count_if(
+        ends, [&](const Mark* end) { return end->time_ns > epochs[i] && end->time_ns <= epochs[i + 1]; });
+    if (within > 0) steps = static_cast<int>(within);
+  }
+  return steps;
+}
+
+// LibTorch's and PyTorch's loaders keep two batches per worker by default.
+int RunAheadOf(const Trace& trace) {
+  const auto number = [&](const char* key, int otherwise) {
+    const auto fact = trace.facts.find(key);
+    return fact == trace.facts.end() ? otherwise : std::clamp(std::atoi(fact->second.c_str()), 0, 1024);
+  };
+  return number("loader.workers", 0) * std::max(1, number("loader.prefetch", 2));
 }
 
 // From the first step on, warm-up included; steps at epoch boundaries left out.
@@ -216,42 +229,17 @@ void ReadSequences(const LeadingProcess& trace, LaunchResult& result) {
 
 }  // namespace
 
-void AddTargetFacts(const Trace& trace, const Target& target, std::int64_t start_ns, const TargetByOutput& by_output,
-                    LaunchResult& result) {
-  const LeadingProcess leading(trace);
-  result.target_s = by_output.reached_s;
-  result.best_metric = by_output.best;
-  for (const Mark& mark : leading.marks) {
-    if (by_output.told || mark.kind != MarkKind::kMetric || leading.text(mark.name) != target.metric) continue;
-    const auto value = std::bit_cast<double>(mark.value);
-    if (!std::isfinite(value) || result.target_s) continue;
-    const bool better =
-        !result.best_metric || (target.at_least ? value > *result.best_metric : value < *result.best_metric);
-    if (better) result.best_metric = value;
-    const bool there = target.at_least ? value >= target.value : value <= target.value;
-    if (there) result.target_s = static_cast<double>(mark.time_ns - start_ns) / 1e9;
-  }
-  result.steps_seen = result.samples_seen = 0;
-  bool samples_known = true;
-  for (const Mark& mark : leading.marks) {
-    const double at_s = static_cast<double>(mark.time_ns - start_ns) / 1e9;
-    if (mark.kind != MarkKind::kStepEnd || (result.target_s && at_s > *result.target_s)) continue;
-    ++result.steps_seen;
-    samples_known = samples_known && mark.value > 0;
-    result.samples_seen += static_cast<double>(mark.value);
-  }
-  if (!samples_known) result.samples_seen = 0;
-}
-
-LaunchResult LaunchFacts(const Trace& trace) {
+LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs) {
   LaunchResult result;
+  result.run_ahead = RunAheadOf(trace);
   result.applied = trace.applied;
   result.peak_bytes = PeakBytes(trace);
   const LeadingProcess leading(trace);
   ReadSequences(leading, result);
   const std::optional<Window> window = WindowOf(leading);
   if (window) {
-    MeasureSteps(leading, *window, result);
+    MeasureSteps(leading, *window, whole_epochs, result);
+    result.steps_per_epoch = StepsPerEpoch(leading, *window);
     result.settled_after = Settled(leading, *window);
     result.live = LiveBlocks(leading, *window);
     result.startup_s = static_cast<double>(window->begin_ns - trace.marks.front().time_ns) / 1e9;

@@ -48,6 +48,7 @@ struct LaunchSpec {
   std::string clock;                                           // the step clock fixed by the diagnosis; empty = choose
   std::optional<std::uint64_t> seed;
   bool hash_samples = false;          // LOOPSCOPE_SAMPLE_RNG=hash
+  bool whole_epochs = false;          // the window holds whole epochs: their first steps count, with the loader's start
   std::optional<LiveSchedule> live = {};
   int turn_steps = 0;  // of launches side by side: steps after which another one's turn begins
   std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
@@ -60,11 +61,13 @@ struct LaunchResult {
   std::string tail;           // last lines of output when it failed
   int exit_status = 0;        // as a shell reports it (128 + signal)
   std::string clock;          // the clock its steps were counted by
-  double ms_per_step = 0;     // wall time of the window / steps, epoch boundaries taken out
+  double ms_per_step = 0;     // wall time of the window / steps, epoch boundaries taken out (but: whole_epochs)
   double ms_per_sample = 0;   // 0 when the samples per step are unknown
   int steps = 0;              // in the window, boundaries taken out
   std::optional<double>
       epoch_ms;           // mean length of the boundary steps in the window less a plain step; none in it: empty
+  int steps_per_epoch = 0;    // of the last whole one that was seen, warm-up included; 0 unknown
+  int run_ahead = 0;          // batches that its loader prepares ahead: workers x prefetch; 0 none or unknown
   int settled_after = 0;  // steps from the start until their times settle (settling.h)
   double step_drift = 0;  // ln(mean of the window's last third of plain steps / of its first third)
   double startup_s = 0;   // from exec to the end of warm-up
@@ -104,16 +107,7 @@ class Launcher {
 };
 
 // Reads what experiments need from the capture of a clock or check launch; status "no steps" when the window never
-// opened or never closed.
-LaunchResult LaunchFacts(const Trace& trace);
-
-// Of a launch that was followed to a target and ended at `end_s`: what its marks tell of the metric, unless `by_output`
-// says it already, and of the steps until then. Seconds from `start_ns`.
-struct TargetByOutput {
-  bool told = false;  // the output, and no marks, decide
-  std::optional<double> reached_s, best;
-};
-void AddTargetFacts(const Trace& trace, const Target& target, std::int64_t start_ns, const TargetByOutput& by_output,
-                    LaunchResult& result);
+// opened or never closed. `whole_epochs`: as LaunchSpec.
+LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs = false);
 
 }  // namespace loopscope

@@ -185,6 +185,24 @@ TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
   EXPECT_EQ(FinalWindow(fixed, 0, 400, 15).steps, 33);
 }
 
+TEST(Window, WholeEpochsWhereOneBeginsInIt) {
+  ExperimentOptions options;
+  const Window held = WholeEpochs({10, 40}, 20, options, 50);
+  EXPECT_EQ(held.steps, 40);
+  EXPECT_FALSE(held.whole_epochs) << "the first epoch holds it";
+  const Window whole = WholeEpochs({10, 40}, 50, options, 30);
+  EXPECT_EQ(whole.steps, 60);
+  EXPECT_TRUE(whole.whole_epochs);
+  EXPECT_EQ(WholeEpochs({10, 40}, 31, options, 30).steps, 30) << "about as many";
+  EXPECT_EQ(WholeEpochs({10, 40}, 20, options, 13).steps, 26) << "but never fewer than are needed";
+  EXPECT_EQ(WholeEpochs({10, 40}, 20, options, 49).steps, 49);
+  EXPECT_FALSE(WholeEpochs({10, 40}, 20, options, 0).whole_epochs) << "nobody knows how long one is";
+  options.steps = 40;
+  EXPECT_FALSE(WholeEpochs({10, 40}, 40, options, 30).whole_epochs);
+  EXPECT_EQ(WholeEpochs({10, 40}, 40, options, 30).steps, 40) << "as the user asks";
+  EXPECT_TRUE(WholeEpochs({10, 40}, 40, options, 20).whole_epochs);
+}
+
 TEST(Window, LoadersRunAheadByTwoBatchesPerWorker) {
   EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("loader.workers"), {"2", "8"}, {}, 0}}, {}), 16);
   EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("amp"), {"bf16"}, {}, 0}}, {}), 0);

@@ -289,6 +289,33 @@ TEST(Experiment, TenFixesFitInFiveMinutes) {
   }
 }
 
+TEST(Experiment, LoadersAreMeasuredOverWholeEpochs) {
+  for (const int told : {0, 24}) {  // by the diagnosis; else by the baseline's pilot
+    ScriptedProgram program(8);
+    program.treatments["loader.workers"] = {.factor = 0.7};
+    ExperimentInput input = Input({Fix("loader.workers", "4"), Fix("amp", "bf16")}, 6);
+    input.steps_per_epoch = told;
+    Report report;
+    const auto launch = [&](const LaunchSpec& spec) {
+      LaunchResult result = program(spec);
+      result.steps_per_epoch = 24;
+      return result;
+    };
+    ASSERT_TRUE(RunExperiment(input, launch, {}, report).ok());
+    EXPECT_EQ(LaunchesLabelled(program, "pilot, baseline"), told ? 1 : 2);
+    for (const LaunchSpec& spec : program.log) {
+      if (!spec.label.starts_with("block")) continue;
+      EXPECT_TRUE(spec.whole_epochs);
+      EXPECT_EQ(spec.steps, 24);
+    }
+  }
+  ScriptedProgram program(8);
+  ExperimentInput input = Input({Fix("amp", "bf16")}, 6);
+  input.steps_per_epoch = 24;
+  Prove(input, program);
+  EXPECT_FALSE(program.log.back().whole_epochs) << "both arms' loaders are alike";
+}
+
 TEST(Experiment, OneFixNeedsTwoArms) {
   ScriptedProgram program(8);
   program.treatments["amp"] = {.factor = 0.7};
@@ -663,6 +690,27 @@ TEST(Pairs, TwoCommandsAreCompared) {
     EXPECT_NEAR(*report.trials[0].speedup * factor, 1, 0.06);
     EXPECT_EQ(report.trials[0].n, 12);
     EXPECT_EQ(LaunchesLabelled(program, "pair "), 24);
+  }
+}
+
+TEST(Pairs, LoadersThatRunAheadByOtherNumbersAreMeasuredOverWholeEpochs) {
+  for (const int workers : {1, 16}) {
+    ScriptedProgram program(4);
+    PairsInput input;
+    input.command_a = {"a"};
+    input.command_b = {"b"};
+    input.options.min_window_s = 0.5;
+    Report report;
+    const auto launch = [&](const LaunchSpec& spec) {
+      LaunchResult result = program(spec);
+      result.run_ahead = spec.side == 1 ? 2 * workers : 2;
+      result.steps_per_epoch = 24;
+      return result;
+    };
+    ASSERT_TRUE(RunPairs(input, launch, {}, report).ok());
+    EXPECT_EQ(program.log.back().whole_epochs, workers == 16);
+    EXPECT_EQ(program.log.back().steps, workers == 16 ? 24 : 20);
+    EXPECT_EQ(program.log.back().warmup, workers == 16 ? 64 : 10) << "what was made before must be used up";
   }
 }
 

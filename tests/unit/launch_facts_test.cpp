@@ -82,6 +82,24 @@ TEST(LaunchFacts, EpochBoundariesAreApart) {
   EXPECT_DOUBLE_EQ(*facts.epoch_ms, 300);
 }
 
+// Of two steps each: the loader works ahead for 90 ms while the first step waits.
+TEST(LaunchFacts, WholeEpochsHoldTheStartOfTheirLoader) {
+  TraceOfMarks marks;
+  marks.At(0, MarkKind::kEpochStart).Step(100).At(100, MarkKind::kMeasureBegin).Step(110).At(115, MarkKind::kEpochEnd);
+  marks.At(300, MarkKind::kEpochStart).Step(400).At(400, MarkKind::kMeasureEnd, 2);
+  marks.trace().facts = {{"loader.workers", "3"}, {"loader.prefetch", "4"}};
+  const LaunchResult facts = LaunchFacts(marks.trace(), true);
+  EXPECT_EQ(facts.steps, 2);
+  EXPECT_DOUBLE_EQ(facts.ms_per_step, (10 + 100) / 2.0) << "and not what lies between the epochs";
+  EXPECT_DOUBLE_EQ(facts.ms_per_sample, 55.0 / 32);
+  ASSERT_TRUE(facts.epoch_ms);
+  EXPECT_DOUBLE_EQ(*facts.epoch_ms, 290 - 55);
+  EXPECT_EQ(facts.steps_per_epoch, 2);
+  EXPECT_EQ(facts.run_ahead, 12);
+  EXPECT_DOUBLE_EQ(marks.Facts().ms_per_step, 10);
+  EXPECT_EQ(TraceOfMarks().At(0, MarkKind::kMeasureBegin).Step(9).At(9, MarkKind::kMeasureEnd).Facts().run_ahead, 0);
+}
+
 TEST(LaunchFacts, StepsOfOtherThreadsAndOutsideDoNotCount) {
   const LaunchResult facts = TraceOfMarks()
                                  .Step(50)
