@@ -139,12 +139,13 @@ void MeasureSteps(const LeadingProcess& trace, const Window& window, bool whole_
 int StepsPerEpoch(const LeadingProcess& trace, const Window& window) {
   const std::vector<const Mark*> ends =
       StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
+  const auto until = [&](std::int64_t time_ns) {
+    return std::ranges::upper_bound(ends, time_ns, {}, &Mark::time_ns) - ends.begin();
+  };
   const std::vector<std::int64_t> epochs = TimesOf(trace, MarkKind::kEpochStart);
   int steps = 0;
   for (std::size_t i = 0; i + 1 < epochs.size(); ++i) {
-    const auto within = std::ranges::count_if(
-        ends, [&](const Mark* end) { return end->time_ns > epochs[i] && end->time_ns <= epochs[i + 1]; });
-    if (within > 0) steps = static_cast<int>(within);
+    if (const auto within = until(epochs[i + 1]) - until(epochs[i]); within > 0) steps = static_cast<int>(within);
   }
   return steps;
 }
