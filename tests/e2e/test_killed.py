@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 
+from capture_records import Capture
+
 BUILD = pathlib.Path(os.environ["LOOPSCOPE_BUILD"])
 
 
@@ -24,6 +26,17 @@ def training_process(tree_root):
     raise AssertionError("the training never started")
 
 
+def wait_for_steps(pid, steps):
+    """Until the capture that the process writes holds them: nobody knows how long a machine makes its pictures."""
+    for _ in range(1200):
+        maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+        captures = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.endswith(".cap")}
+        if any(len(Capture(path).of("step")) >= steps for path in captures):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the training never came so far")
+
+
 def steps_in(report):
     return report["steps"]["measured"] + report["steps"]["warmup"]
 
@@ -34,7 +47,7 @@ def test_sigkill_in_mid_run(tmp_path):
         [BUILD / "loopscope", "run", "-o", out, "--steps", "0", "--", BUILD / "workloads/train_image", "--preset", "tuned"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     pid = training_process(run.pid)
-    time.sleep(4)
+    wait_for_steps(pid, 30)
     os.kill(pid, signal.SIGKILL)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 128 + signal.SIGKILL, errors
@@ -45,5 +58,5 @@ def test_sigkill_in_mid_run(tmp_path):
     facts = json.loads(report_file.read_text())
     assert facts["quality"]["clean_end"] is False
     assert any("end" in warning for warning in facts["quality"]["warnings"])
-    assert steps_in(facts) >= 20
+    assert steps_in(facts) >= 30
     assert "did not end" in report.stdout or "torn" in report.stdout
