@@ -55,25 +55,31 @@ def command_of(trick):
     return [*prove(trick), "--only", trick.treatment, *trick.options, *program]
 
 
+def off_of(setting):
+    return "off" if setting.endswith("=on") else "1"
+
+
 def room_command(trick):
     """Of a trick that saves memory: without it and with it, each at a batch and at twice as many samples."""
-    off = re.sub("=.*", "=off", trick.room)
-    return [*ROOM, f"{off},on", f"batch.size={ROOM_BATCH},{2 * ROOM_BATCH}", "--", f"build/workloads/{trick.program}",
-            "--preset", "tuned"]
+    key, on = trick.room.split("=")
+    return [*ROOM, f"{key}={off_of(trick.room)},{on}", f"batch.size={ROOM_BATCH},{2 * ROOM_BATCH}", "--",
+            f"build/workloads/{trick.program}", "--preset", "tuned"]
 
 
 def measure_room(build, trick, folder):
-    """Peak memory grows with the batch in a straight line: how many samples more take what the trick saves."""
-    command = room_command(trick)
+    """Peak memory grows with the batch in a straight line: how many samples more take what the trick saves. Updates of
+    as many samples are compared: with accumulate=N, N batches make one."""
+    command, on = room_command(trick), trick.room.split("=")[1]
     peaks = {tuple(cell["values"]): cell["peak_bytes"] for cell in report_of(build, command, folder)["sweep"]["cells"]}
-    at = [peaks[value, str(batch)] for value in ("off", "on") for batch in (ROOM_BATCH, 2 * ROOM_BATCH)]
-    if None in at:
+    batches = int(on) if on.isdigit() else 1
+    without, treated, twice = (peaks[value, str(batch)] for value, batch in (
+        (off_of(trick.room), batches * ROOM_BATCH), (on, ROOM_BATCH), (on, 2 * ROOM_BATCH)))
+    if None in (without, treated, twice):
         raise RuntimeError(f"{typed(command)}: no peak of each cell")
-    without, _, treated, twice = at
-    room = {"command": typed(command), "setting": trick.room, "batch": ROOM_BATCH, "without_bytes": without,
+    room = {"command": typed(command), "setting": trick.room, "batch": batches * ROOM_BATCH, "without_bytes": without,
             "with_bytes": treated, "twice_bytes": twice}
     if treated < without and treated < twice:
-        room["fits"] = ROOM_BATCH + int(ROOM_BATCH * (without - treated) / (twice - treated))
+        room["fits"] = batches * int(ROOM_BATCH * (1 + (without - treated) / (twice - treated)))
     return room
 
 
