@@ -130,7 +130,7 @@ def interval(row):
 
 def trial_text(row):
     name = f"`{row['treatment']}={row['value']}`"
-    if row["speedup"] is None:
+    if row["speedup"] is None or row["ci95"] is None:
         return f"{name}: {row['verdict']}, {row['reason']}"
     text = f"{name}: {interval(row)}, {row['verdict']}"
     if row.get("metric") == "epoch-boundary":
