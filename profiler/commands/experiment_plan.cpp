@@ -139,7 +139,7 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   if (!settings.empty()) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
   lines.push_back(
       fmt::format("{} block{}, each in random order: {}", blocks, blocks == 1 ? "" : "s", fmt::join(names, ", ")));
-  lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured", window.warmup, window.steps));
+  lines.push_back("each launch: " + DescribeWindow(window));
   if (side_by_side) lines.push_back(DescribeTurns(*this));
   if (fresh_blocks > 0) {
     lines.push_back(

@@ -1,9 +1,10 @@
 #include "profiler/commands/experiment_window.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <string>
 #include <string_view>
 
 namespace loopscope {
@@ -26,6 +27,11 @@ int Most(std::span<const Candidate> candidates, std::string_view treatment, int 
 }
 
 }  // namespace
+
+std::string DescribeWindow(const Window& window) {
+  return fmt::format("{} steps of warm-up, {} measured{}", window.warmup, window.steps,
+                     window.whole_epochs ? ", in whole epochs" : "");
+}
 
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated) {
   return Most(candidates, "loader.workers", untreated.workers) *

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "profiler/commands/experiment_candidates.h"
 
@@ -34,6 +35,9 @@ struct Window {
   int warmup = 10, steps = 20;
   bool whole_epochs = false;  // their first steps count, with the loader's start
 };
+
+// "10 steps of warm-up, 24 measured, in whole epochs".
+std::string DescribeWindow(const Window& window);
 
 // What the pilots, and then the blocks, are launched with.
 // `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window, also in a pilot's,

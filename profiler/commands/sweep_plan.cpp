@@ -93,7 +93,7 @@ std::vector<std::string> DescribeSweep(const SweepPlan& plan, const SweepFacts& 
   if (plan.fresh_blocks > 0) {
     lines.push_back(fmt::format("then {} fresh blocks of the quickest cell and its neighbours", plan.fresh_blocks));
   }
-  lines.push_back(fmt::format("each launch: {} steps of warm-up, {} measured{}", plan.window.warmup, plan.window.steps,
+  lines.push_back(fmt::format("each launch: {}{}", DescribeWindow(plan.window),
                               sweep.loader_only ? ", of the loader alone" : ""));
   if (plan.side_by_side) lines.push_back(DescribeTurns(plan.Over(cells)));
   const double seconds = plan.grid_blocks * plan.Seconds(cells) + plan.fresh_blocks * DearestFreshBlock(plan, sweep);

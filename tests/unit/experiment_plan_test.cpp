@@ -203,6 +203,11 @@ TEST(Window, WholeEpochsWhereOneBeginsInIt) {
   EXPECT_TRUE(WholeEpochs({10, 40}, 40, options, 20).whole_epochs);
 }
 
+TEST(Window, IsDescribed) {
+  EXPECT_EQ(DescribeWindow({10, 40}), "10 steps of warm-up, 40 measured");
+  EXPECT_EQ(DescribeWindow({10, 24, true}), "10 steps of warm-up, 24 measured, in whole epochs");
+}
+
 TEST(Window, LoadersRunAheadByTwoBatchesPerWorker) {
   EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("loader.workers"), {"2", "8"}, {}, 0}}, {}), 16);
   EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("amp"), {"bf16"}, {}, 0}}, {}), 0);
