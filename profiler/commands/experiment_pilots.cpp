@@ -58,10 +58,9 @@ class PilotPhase {
   // Whether the window changes by it.
   bool SetEpoch(int steps) {
     epoch_ = steps;
-    const int before = window_.steps;
     const int least = PilotWindow(input_.options, 0, 0).steps;
     window_ = WholeEpochs(window_, least, input_.options, steps);
-    return window_.whole_epochs || window_.steps != before;
+    return window_.whole_epochs;
   }
 
   bool Together(int i) const { return states_[i].alive() && states_[i].in_all; }

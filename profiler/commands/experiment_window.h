@@ -6,6 +6,7 @@
 #include <string>
 
 #include "profiler/commands/experiment_candidates.h"
+#include "profiler/core/loader_depth.h"
 
 namespace loopscope {
 
@@ -44,12 +45,6 @@ std::string DescribeWindow(const Window& window);
 // which tells what a treatment changes.
 Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
-
-// Of the untreated loader.
-struct LoaderDepth {
-  int workers = 0;
-  int prefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
-};
 
 // The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);

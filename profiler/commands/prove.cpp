@@ -18,22 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr int kDiagnosisSteps = 50, kLeastWarmup = 10, kInterrupted = 3;
 
-int Number(const std::map<std::string, std::string>& facts, const char* key, int otherwise) {
-  const auto found = facts.find(key);
-  return found == facts.end() ? otherwise : std::atoi(found->second.c_str());
-}
-
-LoaderDepth LoaderOf(const Report& report) {
-  const auto& facts = report.timeline->trace().facts;
-  return {Number(facts, "loader.workers", 0), std::max(1, Number(facts, "loader.prefetch", 2))};
-}
-
-// Batches that the loader prepares ahead of the training thread.
-int RunAhead(const Report& report) {
-  const LoaderDepth loader = LoaderOf(report);
-  return loader.workers * loader.prefetch;
-}
-
 // What an interrupted experiment left of its diagnosis, if that ended in order; else nothing is left of it.
 std::optional<Report> FinishedDiagnosis(const fs::path& folder) {
   std::error_code error;
@@ -108,8 +92,8 @@ Result<int> ProveCommand(const Options& options) {
   input.clock = report->timeline->clock();
   input.step_ms = report->steps.mean_ms.value_or(0);
   input.steps_per_epoch = static_cast<int>(report->timeline->steps_per_epoch());
-  input.run_ahead = RunAhead(*report);
-  input.loader = LoaderOf(*report);
+  input.loader = LoaderDepthOf(report->timeline->trace());
+  input.run_ahead = input.loader.run_ahead();
   input.options.resume = *resumes;
   input.journal = journal;
   const auto experiment = options.quick ? RunQuick : RunExperiment;

@@ -57,6 +57,7 @@ class SweepPilots {
         plan_.input.candidates.push_back({FindTreatment(axis.key), {value}, {}, 0});
       }
     }
+    plan_.same_work.epochs = SameWorkOf(plan_.input.candidates).epochs;
     if (input.loader_only) plan_.input.candidates.push_back({&kLoaderAlone, {"on"}, {}, 0});
     run_ahead_ = RunAhead(plan_.input.candidates, {});
     window_ = PilotWindow(input.options, run_ahead_, 0);
@@ -169,12 +170,8 @@ class SweepPilots {
     return result.ms_per_sample > 0 ? result.ms_per_step / result.ms_per_sample : 0;
   }
 
-  // Before the first block: by the samples of steps alone, and by what the axes change on purpose.
+  // Before the first block, and by the samples of steps alone.
   void ChooseMetric() {
-    plan_.same_work.epochs = std::ranges::none_of(input_.axes, [](const SweepAxis& axis) {
-      const Treatment* treatment = FindTreatment(axis.key);
-      return treatment && treatment->exactness == Exactness::kChangesTraining;
-    });
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       const double own = Samples(pilots_[cell]), usual = Samples(as_it_is_);
       if (plan_.live[cell] && own > 0 && usual > 0 && std::abs(own / usual - 1) > kSameSamples) {

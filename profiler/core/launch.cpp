@@ -4,12 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "profiler/core/leading_process.h"
+#include "profiler/core/loader_depth.h"
 #include "profiler/core/settling.h"
 #include "profiler/core/statistics.h"
 
@@ -57,20 +58,16 @@ std::vector<const Mark*> StepEnds(const LeadingProcess& trace, const Window& win
   return ends;
 }
 
-std::vector<std::int64_t> TimesOf(const LeadingProcess& trace, MarkKind kind) {
+std::vector<std::int64_t> TimesOf(const LeadingProcess& trace, std::initializer_list<MarkKind> kinds) {
   std::vector<std::int64_t> times;
   for (const Mark& mark : trace.marks) {
-    if (mark.kind == kind) times.push_back(mark.time_ns);
+    if (std::ranges::find(kinds, mark.kind) != kinds.end()) times.push_back(mark.time_ns);
   }
   return times;
 }
 
 std::vector<std::int64_t> BoundaryTimes(const LeadingProcess& trace) {
-  std::vector<std::int64_t> times;
-  for (const Mark& mark : trace.marks) {
-    if (mark.kind == MarkKind::kEpochEnd || mark.kind == MarkKind::kEpochStart) times.push_back(mark.time_ns);
-  }
-  return times;
+  return TimesOf(trace, {MarkKind::kEpochEnd, MarkKind::kEpochStart});
 }
 
 struct StepSum {
@@ -109,7 +106,7 @@ std::int64_t LoaderStart(const std::vector<std::int64_t>& epochs, std::int64_t s
 void MeasureSteps(const LeadingProcess& trace, const Window& window, bool whole_epochs, LaunchResult& result) {
   const std::vector<const Mark*> ends = StepEnds(trace, window);
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
-  const std::vector<std::int64_t> epochs = TimesOf(trace, MarkKind::kEpochStart);
+  const std::vector<std::int64_t> epochs = TimesOf(trace, {MarkKind::kEpochStart});
   StepSum plain, boundary;
   std::vector<double> plain_ns;
   std::int64_t start = window.begin_ns;
@@ -142,21 +139,12 @@ int StepsPerEpoch(const LeadingProcess& trace, const Window& window) {
   const auto until = [&](std::int64_t time_ns) {
     return std::ranges::upper_bound(ends, time_ns, {}, &Mark::time_ns) - ends.begin();
   };
-  const std::vector<std::int64_t> epochs = TimesOf(trace, MarkKind::kEpochStart);
+  const std::vector<std::int64_t> epochs = TimesOf(trace, {MarkKind::kEpochStart});
   int steps = 0;
   for (std::size_t i = 0; i + 1 < epochs.size(); ++i) {
     if (const auto within = until(epochs[i + 1]) - until(epochs[i]); within > 0) steps = static_cast<int>(within);
   }
   return steps;
-}
-
-// LibTorch's and PyTorch's loaders keep two batches per worker by default.
-int RunAheadOf(const Trace& trace) {
-  const auto number = [&](const char* key, int otherwise) {
-    const auto fact = trace.facts.find(key);
-    return fact == trace.facts.end() ? otherwise : std::clamp(std::atoi(fact->second.c_str()), 0, 1024);
-  };
-  return number("loader.workers", 0) * std::max(1, number("loader.prefetch", 2));
 }
 
 // From the first step on, warm-up included; steps at epoch boundaries left out.
@@ -232,7 +220,7 @@ void ReadSequences(const LeadingProcess& trace, LaunchResult& result) {
 
 LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs) {
   LaunchResult result;
-  result.run_ahead = RunAheadOf(trace);
+  result.run_ahead = LoaderDepthOf(trace).run_ahead();
   result.applied = trace.applied;
   result.peak_bytes = PeakBytes(trace);
   const LeadingProcess leading(trace);
