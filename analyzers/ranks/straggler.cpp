@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "profiler/core/rank_analyzer.h"
 #include "profiler/core/statistics.h"
 
@@ -185,6 +186,21 @@ std::optional<double> OthersMean(std::span<const RankSummary> ranks, std::size_t
   return sum / static_cast<double>(ranks.size() - 1);
 }
 
+// Time in which a rank's training thread was ready and had no processor, ms per step; nothing where it is not known.
+std::optional<double> ProcessorWaitMs(const RankSummary& rank) {
+  const auto window = NumberFact(rank.facts, "processors.window_ns");
+  const auto delay = NumberFact(rank.facts, "processors.training_delay_ns");
+  if (!window || !delay || *window <= 0) return std::nullopt;
+  return static_cast<double>(*delay) / static_cast<double>(*window) * rank.mean_step_ms;
+}
+
+// How much longer the late rank waits for a processor than the others: that is not its own work.
+double LongerProcessorWaitMs(std::span<const RankSummary> ranks, std::size_t late) {
+  const auto others = OthersMean(ranks, late, ProcessorWaitMs);
+  const auto own = ProcessorWaitMs(ranks[late]);
+  return others && own ? std::max(0.0, *own - *others) : 0;
+}
+
 std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame& blame, std::size_t late) {
   const RankSummary& rank = ranks[late];
   std::vector<Evidence> evidence;
@@ -195,6 +211,10 @@ std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame
   evidence.push_back(
       {fmt::format("its own work takes {} per step, the others' {} on average", MsText(rank.own_ms()), MsText(*own)), 1,
        std::nullopt});
+  if (const double wait_ms = LongerProcessorWaitMs(ranks, late); wait_ms > blame.ms(late) / 10) {
+    evidence.push_back(
+        {fmt::format("of that it waits {} per step longer than others for a processor", MsText(wait_ms)), 1, {}});
+  }
   const auto loader = OthersMean(ranks, late, [](const RankSummary& one) { return one.loader_wait_ms; });
   if (loader && *rank.loader_wait_ms - *loader > blame.ms(late) / 2) {
     evidence.push_back({fmt::format("it waits {} per step for its loader, the others {}", MsText(*rank.loader_wait_ms),
@@ -225,6 +245,14 @@ std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
         MsText(RecordedMs(ranks))))};
   }
   if (!blame.AgainAndAgain(late)) return {};
+  const double no_processor_ms = LongerProcessorWaitMs(ranks, late);
+  if (cost_ms - no_processor_ms < kMinCostPct / 100 * mean_ms) {
+    return {
+        Finding::CannotTell(fmt::format("rank {} is late by the {} per step that it waits longer than others for a "
+                                        "processor: more runs here than there "
+                                        "are processors",
+                                        ranks[late].run.rank, MsText(no_processor_ms)))};
+  }
   Finding finding;
   finding.title = fmt::format("the other ranks wait {} per step for rank {}", MsText(cost_ms), ranks[late].run.rank);
   finding.cost_ms_per_step = cost_ms;

@@ -11,17 +11,29 @@ namespace loopscope {
 struct PythonApi {
   void* (*new_dict)();                                     // PyDict_New
   int (*set_item)(void*, const char*, void*);              // PyDict_SetItemString
+  void* (*dict_item)(void*, void*);                        // PyDict_GetItem, borrowed
   ssize_t (*dict_size)(void*);                             // PyDict_Size
   ssize_t (*tuple_size)(void*);                            // PyTuple_Size
   void* (*tuple_item)(void*, ssize_t);                     // PyTuple_GetItem, borrowed
   void* (*new_tuple)(ssize_t, ...);                        // PyTuple_Pack
   void* (*new_function)(void*, void*, void*);              // PyCFunction_NewEx
+  void* (*new_type)(void*);                                // PyType_FromSpec
+  void* (*new_bound)(void*, void*);                        // PyMethod_New
+  void* vectorcall;                                        // PyVectorcall_Call
   void* (*call)(void*, void* const*, std::size_t, void*);  // PyObject_Vectorcall
   void* (*new_name)(const char*);                          // PyUnicode_InternFromString
   void* (*attribute)(void*, void*);                        // PyObject_GetAttr
+  void* (*own_attribute)(void*, void*);                    // PyObject_GenericGetAttr
   unsigned long long (*number)(void*);                     // PyLong_AsUnsignedLongLongMask
+  void* (*new_number)(unsigned long long);                 // PyLong_FromUnsignedLongLong
+  int (*is_true)(void*);                                   // PyObject_IsTrue, -1 on error
+  ssize_t (*size)(void*);                                  // PyObject_Size
+  int (*is_instance)(void*, void*);                        // PyObject_IsInstance
+  void* (*type)(void*);                                    // PyObject_Type
+  const char* (*text)(void*);                              // PyUnicode_AsUTF8, kept by the string
   const char* (*bytes)(void*);                             // PyBytes_AsString
   void* (*error)();                                        // PyErr_Occurred, borrowed
+  int (*error_is)(void*);                                  // PyErr_ExceptionMatches
   void (*set_error)(void*, const char*);                   // PyErr_SetString
   void (*clear_error)();                                   // PyErr_Clear
   void (*fetch_error)(void**, void**, void**);             // PyErr_Fetch
@@ -29,7 +41,8 @@ struct PythonApi {
   void (*take)(void*);                                     // Py_IncRef
   void (*give)(void*);                                     // Py_DecRef
   void* none;                                              // Py_None
-  void** type_error;                                       // PyExc_TypeError
+  void *list_type, *tuple_type, *object_type;              // PyList_Type, PyTuple_Type, PyBaseObject_Type
+  void **type_error, **stop_iteration;                     // PyExc_TypeError, PyExc_StopIteration
 };
 
 // Filled by FindPython.

@@ -3,7 +3,9 @@
 #include <cstdint>
 
 #include "probes/preload/python_api.h"
+#include "probes/preload/python_loader.h"
 #include "probes/preload/python_loop.h"
+#include "probes/preload/python_modules.h"
 #include "probes/preload/script.h"
 
 namespace {
@@ -74,7 +76,10 @@ PythonMethod methods[] = {
     Method("zero_grad_ends", Builtin<2, ZeroGradEnds>),   Method("optimizer_begins", Builtin<0, OptimizerBegins>),
     Method("optimizer_ends", Builtin<5, OptimizerEnds>),  Method("range", Builtin<5, Range>),
     Method("around_backward", loopscope::AroundBackward), Method("backward_is_due", loopscope::BackwardIsDue),
-    Method("step_hooks", loopscope::StepHooks),
+    Method("step_hooks", loopscope::StepHooks),           Method("around_zero_grad", loopscope::AroundZeroGrad),
+    Method("around_modules", loopscope::AroundModules),   Method("modules_changed", loopscope::ModulesChanged),
+    Method("around_next", loopscope::AroundNext),         Method("around_next_index", loopscope::AroundNextIndex),
+    Method("pass_goes_on", loopscope::PassGoesOn),        Method("pass_stops", loopscope::PassStops),
 };
 
 bool Add(void* dict, PythonMethod& method) noexcept {

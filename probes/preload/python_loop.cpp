@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "probes/capture/writer.h"
-#include "probes/preload/python_api.h"
+#include "probes/preload/python_method.h"
+#include "probes/preload/python_object.h"
 #include "probes/preload/script.h"
 
 namespace loopscope {
@@ -21,22 +22,6 @@ constinit thread_local OpenStep open_step;
 
 // The places of step_hooks' arguments in the hooks' self.
 enum : ssize_t { kBegins, kEnds, kDescribe };
-
-void* CallItem(void* self, ssize_t item, PythonArguments arguments, ssize_t count) noexcept {
-  return python.call(python.tuple_item(self, item), arguments, static_cast<std::size_t>(count), nullptr);
-}
-
-// An exception that is on its way stays out of what is called meanwhile.
-class ErrorAside {
- public:
-  ErrorAside() noexcept { python.fetch_error(&type_, &value_, &trace_); }
-  ~ErrorAside() { python.restore_error(type_, value_, trace_); }
-  ErrorAside(const ErrorAside&) = delete;
-  ErrorAside& operator=(const ErrorAside&) = delete;
-
- private:
-  void *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
-};
 
 void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   void* const original = python.tuple_item(self, 0);
@@ -104,15 +89,19 @@ void* StepEnds(void* self, PythonArguments arguments, ssize_t count) noexcept {
   return NewNone();
 }
 
-template <class Function>
-void* NewFunction(PythonMethod& method, Function* function, void* self) noexcept {
-  method.function = reinterpret_cast<void*>(function);
-  return python.new_function(&method, self, nullptr);
-}
+enum ZeroGradItem : ssize_t { kZeroGrad, kDefault, kZeroGradItems };
 
-void* WrongArguments() noexcept {
-  python.set_error(*python.type_error, "wrong number of arguments");
-  return nullptr;
+// zero_grad(owner, set_to_none), by name or not.
+void* ZeroGrad(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  const ssize_t given = count + (names != nullptr ? python.tuple_size(names) : 0);
+  const std::uint64_t begin_ns = capture::NowNs();
+  loopscope_script_zero_grad_begins();
+  void* const result = CallItem(self, kZeroGrad, arguments, count, names);
+  const ErrorAside error;
+  const bool set_to_none = IsTrue(given > 1 ? arguments[1] : python.tuple_item(self, kDefault));
+  python.clear_error();
+  loopscope_script_zero_grad_ends(begin_ns, set_to_none ? 1 : 0);
+  return result;
 }
 
 }  // namespace
@@ -129,6 +118,11 @@ void* AroundBackward(void*, PythonArguments arguments, ssize_t count) noexcept {
 void* BackwardIsDue(void*, PythonArguments, ssize_t) noexcept {
   backward_is_due.store(true, std::memory_order_relaxed);
   return NewNone();
+}
+
+void* AroundZeroGrad(void*, PythonArguments arguments, ssize_t count) noexcept {
+  if (count != kZeroGradItems) return WrongArguments();
+  return NewMethod<ZeroGrad>(arguments[kZeroGrad], arguments[kDefault]);
 }
 
 void* StepHooks(void*, PythonArguments arguments, ssize_t count) noexcept {

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import sys
 import threading
 import weakref
 
@@ -15,8 +16,8 @@ _WRAPPERS = ("module.", "_orig_mod.")  # what parallel and compiled models put b
 class _Thread(threading.local):
     """Where a thread is: outside of any module's call, or inside one, whose inner calls are recorded by name or not."""
 
-    place = _OUTSIDE
-    names = None  # of the modules inside the outermost one, by id
+    place = _OUTSIDE  # where no builtin keeps it
+    names = {}  # of the modules inside the outermost one, by id
 
 
 class _Root:
@@ -59,58 +60,66 @@ class Forward:
         self._evaluation = None  # (begin, end) of the forward passes in evaluation mode since the last in training mode
 
     def install(self):
-        module = self._torch.nn.Module
-        original = module.__call__
-        thread = self._thread
-        outermost, named_call = self._outermost, self._named_call
-        is_compiling = self._torch.compiler.is_compiling
+        module, is_compiling = self._torch.nn.Module, self._torch.compiler.is_compiling
+        self._original = module.__call__
+        # torch.compile leaves the call alone that it finds when it is loaded, and traces one that came later.
+        if self._probe.around_modules and "torch._dynamo" not in sys.modules:
+            treated = bool(hooks.forward_begins or hooks.forward_ends)
+            module.__call__ = self._probe.around_modules(
+                self._original, self._run_treated, self._names, self._note, is_compiling, treated
+            )
+        else:
+            module.__call__ = self._wrapped(self._original, is_compiling)
+
+    def _wrapped(self, original, is_compiling):
+        """What around_modules does (probes/preload/python_modules.h)."""
+        thread, outermost, named_call = self._thread, self._outermost, self._named_call
 
         @functools.wraps(original)
         def __call__(self_, *positional, **named):
             # First, since torch.compile traces this too: it must find nothing here that would break its graph.
             if is_compiling() or thread.place == _INSIDE:
                 return original(self_, *positional, **named)
-            if thread.place == _NAMING:
-                return named_call(original, self_, positional, named)
-            return outermost(original, self_, positional, named)
+            return (named_call if thread.place == _NAMING else outermost)(self_, positional, named)
 
-        module.__call__ = __call__
+        return __call__
 
-    def _outermost(self, original, module, positional, named):
+    def _outermost(self, module, positional, named):
         thread = self._thread
         thread.place = _INSIDE
-        begin_ns = now_ns()
         if self._probe.in_detail():
-            thread.names = self._root(module).names(module)
+            thread.names = self._names(module)
             thread.place = _NAMING
-            original = self._by_name(original)
+        begin_ns = now_ns()
         try:
             if hooks.forward_begins or hooks.forward_ends:
-                return self._treated(original, module, positional, named)
-            return original(module, *positional, **named)
+                return self._run_treated(module, *positional, **named)
+            return (self._named_call if thread.place == _NAMING else self._run)(module, positional, named)
         finally:
             thread.place = _OUTSIDE
             self._note(module, begin_ns, now_ns())
 
-    def _by_name(self, original):
-        return lambda module, *positional, **named: self._named_call(original, module, positional, named)
+    def _run(self, module, positional, named):
+        return self._original(module, *positional, **named)
 
-    def _named_call(self, original, module, positional, named):
+    def _named_call(self, module, positional, named):
         begin_ns = now_ns()
         try:
-            return original(module, *positional, **named)
+            return self._original(module, *positional, **named)
         finally:
             name = self._thread.names.get(id(module)) or text(type(module).__name__)
             self._probe.range(MODULE, name, begin_ns, now_ns(), 0)
 
-    @staticmethod
-    def _treated(original, module, positional, named):
+    def _names(self, module):
+        return self._root(module).names(module)
+
+    def _run_treated(self, module, *positional, **named):
         with contextlib.ExitStack() as scopes:
             for function in hooks.forward_begins:
                 scope = function(module)
                 if scope is not None:
                     scopes.enter_context(scope)
-            output = original(module, *positional, **named)
+            output = self._original(module, *positional, **named)
         for function in hooks.forward_ends:
             output = function(module, output)
         return output
@@ -119,11 +128,16 @@ class Forward:
         key = id(module)
         root = self._roots.get(key)
         if root is None:
-            roots = self._roots
-            root = roots[key] = _Root(module, lambda _: roots.pop(key, None))
+            root = self._roots[key] = _Root(module, lambda _: self._forget(key))
         return root
 
+    def _forget(self, key):
+        self._roots.pop(key, None)
+        self._probe.modules_changed()
+
     def _note(self, module, begin_ns, end_ns):
+        """Returns the name of a module of whose further calls in training mode a range is all there is to record, b""
+        of another one, None where that has changed for all."""
         root = self._root(module)
         self._probe.range(FORWARD, root.name, begin_ns, end_ns, 0)
         if module.training:
@@ -133,10 +147,13 @@ class Forward:
                 self._probe.backward_is_due()
             if self._evaluation and root.trained:
                 self._close_evaluation()
-        elif root.trained:
-            begin_ns = self._evaluation[0] if self._evaluation else begin_ns
-            self._evaluation = (begin_ns, end_ns)
-            self._probe.backward_is_due()
+            return root.name if root.trained else b""
+        if not root.trained:
+            return b""
+        begin_ns = self._evaluation[0] if self._evaluation else begin_ns
+        self._evaluation = (begin_ns, end_ns)
+        self._probe.backward_is_due()
+        return None
 
     def backward_begins(self):
         """The calls before it trained; a model that trains in evaluation mode never evaluates by this rule."""

@@ -20,8 +20,9 @@ class Loaders:
         self.last_samples = 0  # in it
         self._trained = None  # the pass whose batch was trained on last
         self._described = weakref.WeakSet()
-        self._whole = None  # the pass that gave its last batch and was not asked for another
         self.on_pass = None  # called when a pass begins
+        # Whether nothing is to be done with a batch of training but to record it: builtins do that.
+        self._only_records = bool(probe.around_next) and not self._hashes and settings.treatment.get("loader.only") != "on"
 
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
@@ -31,8 +32,14 @@ class Loaders:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
         wrapping.replace(loader, "__init__", self._init)
         wrapping.replace(loader, "__iter__", self._iter)
-        wrapping.replace(iterator, "_next_index", self._next_index)
-        wrapping.replace(iterator, "__next__", self._next)
+        self._only_records = self._only_records and not hooks.batch_given
+        if self._only_records:
+            own, give = iterator._next_index, iterator.__next__
+            iterator._next_index = self._probe.around_next_index(own, self._next_index(own))
+            iterator.__next__ = self._probe.around_next(give, self._next(give), self._gave, self._iterator_ran_out)
+        else:
+            wrapping.replace(iterator, "_next_index", self._next_index)
+            wrapping.replace(iterator, "__next__", self._next)
 
     def _init(self, original):
         def __init__(loader, *positional, **named):
@@ -47,13 +54,14 @@ class Loaders:
             if self.on_pass:
                 self.on_pass()
             self._end_whole(begin_ns)
+            self._stop()
             kept = getattr(loader, "_iterator", None)  # of persistent workers: it is asked for its first indices anew
             if isinstance(kept, self._own):
                 kept.__dict__.pop("_loopscope_pass", None)
             iterator = original(loader)
             if not isinstance(iterator, self._own):  # a subclass's own: what it iterates over within is seen
                 return iterator
-            one_pass = _Pass(loader, iterator)
+            one_pass = _Pass(loader, iterator, self._forget)
             self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
             return iterator
 
@@ -72,48 +80,66 @@ class Loaders:
         return _next_index
 
     def _next(self, original):
-        # Little of what every batch runs is still in the caches: the less of it the better.
-        probe, hashes, given = self._probe, self._hashes, hooks.batch_given
-        gave = probe.loader_gave
+        gave = self._gave
 
         def __next__(iterator):
-            one_pass = iterator.__dict__.get("_loopscope_pass")
-            if one_pass is None:
-                return original(iterator)
             begin_ns = now_ns()
             try:
                 batch = original(iterator)
             except StopIteration:
-                self._whole = None
-                self._ran_out(one_pass, begin_ns)
+                self._iterator_ran_out(iterator, begin_ns)
                 raise
-            index = one_pass.drawn.popleft() if one_pass.drawn else None
-            samples = len(index) if index.__class__ is list else _samples(index)
-            if hashes:
-                probe.loader_gave_indices(one_pass.loader_id, begin_ns, one_pass.name, _as_array(index), samples)
-            else:
-                gave(one_pass.loader_id, begin_ns, one_pass.name, samples)
-            self._pass, self.last_samples = one_pass, samples
-            if one_pass is not self._trained:
-                probe.backward_is_due()
-            loader = one_pass.loader() if one_pass.given == 0 else None
-            if loader is not None:
-                loader.__dict__.setdefault("_loopscope_first", index)
-            for function in given:
-                function(one_pass.loader())
-            one_pass.given += 1
-            self._whole = one_pass if one_pass.given == one_pass.batches else None
+            gave(iterator, begin_ns)
             return batch
 
         return __next__
 
+    def _gave(self, iterator, begin_ns):
+        one_pass = iterator.__dict__.get("_loopscope_pass")
+        if one_pass is None:
+            return
+        index = one_pass.drawn.popleft() if one_pass.drawn else None
+        samples = _samples(index)
+        if self._hashes:
+            array = _as_array(index)
+            self._probe.loader_gave_indices(one_pass.loader_id, begin_ns, one_pass.name, array, samples)
+        else:
+            self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, samples)
+        self._stop()
+        self._pass, self.last_samples = one_pass, samples
+        if one_pass is not self._trained:
+            self._probe.backward_is_due()
+        elif self._only_records:
+            self._probe.pass_goes_on(iterator, *one_pass.handed_over())
+        loader = one_pass.loader() if one_pass.given.value == 0 else None
+        if loader is not None:
+            loader.__dict__.setdefault("_loopscope_first", index)
+        for function in hooks.batch_given:
+            function(one_pass.loader())
+        one_pass.given.value += 1
+
+    def _stop(self):
+        """Takes back the pass whose batches builtins record."""
+        if self._only_records:
+            self._probe.pass_stops()
+
+    def _forget(self, iterator):
+        if self._pass is not None and self._pass.iterator is iterator:
+            self._stop()
+
     def _end_whole(self, now_ns):
         """A loop that counts its batches (Lightning's) never asks for one too many: its pass is over when another begins."""
-        if self._whole is not None:
-            self._ran_out(self._whole, now_ns)
-        self._whole = None
+        last = self._pass
+        if last is not None and not last.ran_out and last.given.value == last.batches:
+            self._ran_out(last, now_ns)
+
+    def _iterator_ran_out(self, iterator, begin_ns):
+        one_pass = iterator.__dict__.get("_loopscope_pass")
+        if one_pass is not None:
+            self._ran_out(one_pass, begin_ns)
 
     def _ran_out(self, one_pass, begin_ns):
+        one_pass.ran_out = True
         self._probe.loader_ran_out(one_pass.loader_id, begin_ns, one_pass.name)
         for function in hooks.pass_ended:
             function(one_pass.loader())
@@ -145,18 +171,24 @@ class Loaders:
 class _Pass:
     """One pass over a loader, kept on its iterator."""
 
-    __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "given", "batches")
+    __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "given", "batches", "ran_out")
 
-    def __init__(self, loader, iterator):
-        self.loader, self.iterator = weakref.ref(loader), weakref.ref(iterator)
+    def __init__(self, loader, iterator, forget):
+        """`forget(reference)` is called when the iterator goes."""
+        self.loader, self.iterator = weakref.ref(loader), weakref.ref(iterator, forget)
         self.loader_id = id(loader)
         # The name that torch's own profiler gives it; the reader knows by it that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
         # Indices of batches asked for and not given yet.
         self.drawn = collections.deque(iterator.__dict__.pop("_loopscope_drawn", ()))
-        self.given = 0
+        self.given = ctypes.c_uint64(0)
         self.batches = _batches(loader)
+        self.ran_out = False
         iterator.__dict__["_loopscope_pass"] = self
+
+    def handed_over(self):
+        """What the builtins take of it (probes/preload/python_loader.h)."""
+        return ctypes.addressof(self.given), self.loader_id, self.name, self.drawn.append, self.drawn.popleft
 
 
 def _batches(loader):

@@ -26,8 +26,8 @@ class Optimizers:
         base = module.Optimizer
         wrapping.replace(base, "__init__", self._init)
         if self._traces or hooks.zero_grad_arguments:
-            wrapping.replace(base, "zero_grad", self._zero_grad)
-            wrapping.replace(torch.nn.Module, "zero_grad", self._zero_grad)
+            self._wrap_zero_grad(base)
+            self._wrap_zero_grad(torch.nn.Module)
         begins, ends = self._step_begins, self._step_ends
         if self._probe.step_hooks and not hooks.step_begins and not hooks.step_ends:
             begins, ends = self._probe.step_hooks(begins, ends, self._describe)
@@ -109,9 +109,14 @@ class Optimizers:
                 self._probe.fact(text(prefix + key), text(value))
         return known
 
-    def _zero_grad(self, original):
-        default = inspect.signature(original).parameters["set_to_none"].default
+    def _wrap_zero_grad(self, owner):
+        default = inspect.signature(owner.zero_grad).parameters["set_to_none"].default
+        if self._probe.around_zero_grad and not hooks.zero_grad_arguments:
+            owner.zero_grad = self._probe.around_zero_grad(owner.zero_grad, default)
+        else:
+            wrapping.replace(owner, "zero_grad", functools.partial(self._zero_grad, default))
 
+    def _zero_grad(self, default, original):
         def zero_grad(owner, *positional, **named):
             arguments = {"set_to_none": positional[0] if positional else named.get("set_to_none", default)}
             for change in hooks.zero_grad_arguments:

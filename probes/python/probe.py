@@ -55,7 +55,9 @@ class Probe:
         self.loader_gave = lambda loader, begin_ns, name, samples: self.loader_gave_indices(
             loader, begin_ns, name, None, samples
         )
-        self.around_backward = self.step_hooks = None  # where there are builtins
+        # Where there are builtins.
+        self.around_backward = self.step_hooks = self.around_zero_grad = self.around_modules = self.around_next = None
+        self.modules_changed = lambda: None
         self.backward_is_due = lambda: None
         for name, function in _builtins(library).items():
             setattr(self, name, function)

@@ -139,6 +139,19 @@ TEST(Straggler, OnCpusShortRecordingsCannotTell) {
   }
 }
 
+TEST(Straggler, WaitingForAProcessorIsNoWorkOfItsOwn) {
+  for (const int delay_ms : {6, 8}) {  // of the 8 that the others wait, in steps of 100
+    std::vector<RankSummary> ranks = LateIn(10);
+    for (RankSummary& rank : ranks) {
+      rank.facts = {{"processors.window_ns", "1000000000"}, {"processors.training_delay_ns", "20000000"}};
+    }
+    ranks[1].facts["processors.training_delay_ns"] = std::to_string(20'000'000 + 10'000'000 * delay_ms);
+    const std::vector<Finding> found = RunRule("straggler", ranks);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].verdict, delay_ms == 8 ? Verdict::kCannotTell : Verdict::kFound);
+  }
+}
+
 TEST(Straggler, WaitingUnderOnePercentOfAStepIsNone) {
   std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
   for (int step = 0; step < 10; ++step) {

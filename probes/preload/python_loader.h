@@ -1,0 +1,23 @@
+// A DataLoader's iterator: the calls of every batch, as builtins. The shim's own wrappers (probes/python/loader.py)
+// serve a pass's first batches, and hand over the one that is trained from.
+#pragma once
+
+#include <sys/types.h>
+
+namespace loopscope {
+
+// The entry points (PyMethodDef) of builtins without a self.
+
+// around_next(original, next, gave, ran_out) and around_next_index(original, next_index): methods in the places of an
+// iterator's __next__ and _next_index. Where its pass was not handed over they call next(iterator) and
+// next_index(iterator). `gave` and `ran_out`(iterator, begin_ns) are told of what ends a hand-over.
+void* AroundNext(void*, void* const* arguments, ssize_t count) noexcept;
+void* AroundNextIndex(void*, void* const* arguments, ssize_t count) noexcept;
+
+// pass_goes_on(iterator, given, loader, name, append, popleft): hands a pass over in place of the one before. `given`
+// is the address of its count of batches, which must stay until pass_stops(); the other two keep and give the indices
+// of batches that were asked for. pass_stops() takes the pass back.
+void* PassGoesOn(void*, void* const* arguments, ssize_t count) noexcept;
+void* PassStops(void*, void* const* arguments, ssize_t count) noexcept;
+
+}  // namespace loopscope
