@@ -62,6 +62,7 @@ class Stalls {
     for (std::size_t i = 1; i < indices_.size(); ++i) distances.push_back(indices_[i] - indices_[i - 1]);
     std::ranges::sort(distances);
     distance_ = distances[distances.size() / 2];
+    if (distance_ < 2) return false;  // long steps one after another are a slow stretch
     const auto slack = static_cast<std::int64_t>(kDistanceSlack * static_cast<double>(distance_));
     const auto alike = std::ranges::count_if(
         distances, [&](std::int64_t one) { return one >= distance_ - slack && one <= distance_ + slack; });

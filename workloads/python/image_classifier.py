@@ -23,7 +23,7 @@ class Images(Dataset):
 
     def __getitem__(self, index):
         path = self.paths[index]
-        image = Image.open(path).convert("RGB").resize((64, 64), Image.BILINEAR)
+        image = Image.open(path).convert("RGB").resize((96, 96), Image.BILINEAR)
         if self.augment and random.random() < 0.5:
             image = image.transpose(Image.FLIP_LEFT_RIGHT)
         return np.asarray(image, dtype=np.float32).transpose(2, 0, 1) / 255, image_data.label_of(path)
@@ -52,7 +52,7 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(self, width=12):
         super().__init__()
-        self.stem = nn.Conv2d(3, width, 3, stride=2, padding=1)
+        self.stem = nn.Conv2d(3, width, 3, stride=3, padding=1)
         self.bn = nn.BatchNorm2d(width)
         self.blocks = nn.Sequential(Block(width, width * 2, 2), Block(width * 2, width * 4, 2))
         self.head = nn.Sequential(nn.Linear(width * 4 * 8 * 8, 512), nn.ReLU(), nn.Linear(512, image_data.CLASSES))

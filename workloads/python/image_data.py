@@ -6,7 +6,7 @@ import random
 from PIL import Image, ImageDraw
 
 CLASSES = 10
-SIZE = 160
+SIZE = 192
 
 
 def make(folder, samples, seed):
@@ -34,7 +34,7 @@ def _draw(label, draws):
     shape, filled = label // 2, label % 2 == 0
     image = Image.effect_noise((SIZE, SIZE), 40).convert("RGB")
     pen = ImageDraw.Draw(image)
-    x, y, r = draws.randint(50, 110), draws.randint(50, 110), draws.randint(28, 48)
+    x, y, r = draws.randint(60, 132), draws.randint(60, 132), draws.randint(34, 58)
     colour = tuple(draws.randint(120, 255) for _ in range(3))
     style = {"fill": colour} if filled else {"outline": colour, "width": 5}
     box = (x - r, y - r, x + r, y + r)
