@@ -236,7 +236,8 @@ NextStep NextOf(const Report& report) {
   const auto treatable = [](const Finding& finding) { return !finding.treatment_id.empty(); };
   const bool own = report.run.source == "capture";
   // Another tool's recording without a step tells too little of its command to rerun it.
-  const bool can_rerun = !report.run.command.empty() && (own || report.steps.mean_ms);
+  const bool failed = report.run.exit_status > 0;  // it would fail again
+  const bool can_rerun = !report.run.command.empty() && !failed && (own || report.steps.mean_ms);
   if (can_rerun && std::ranges::any_of(report.findings, treatable)) {
     return Loopscope("reruns it with each fix and measures what each brings", {"prove"}, report.run.command);
   }

@@ -87,11 +87,9 @@ class Probe:
 
 def _builtins(library):
     """Quicker forms of the calls and wrappers of every step (probes/preload/python_calls.h)."""
-    library.loopscope_script_builtins.restype = ctypes.py_object
-    try:
-        return library.loopscope_script_builtins()
-    except ValueError:  # this Python lacks what they need
-        return {}
+    library.loopscope_script_builtins.restype = ctypes.c_void_p  # as an object, ctypes would take null for one
+    address = library.loopscope_script_builtins()
+    return ctypes.cast(address, ctypes.py_object).value if address else {}  # null: this Python lacks what they need
 
 
 def _library():

@@ -1,10 +1,12 @@
 """The LibTorch probe that fits the program's torch: the one beside the shim, or one built for another version."""
 
+import contextlib
 import os
 import sys
 
 from .probe import PROBE_OFF, text
 
+_NAME, _FAILED = "libloopscope_torch.so", "failed.txt"
 _PROBES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -13,16 +15,30 @@ def load(torch, probe):
     if not built or _minor(built) == _minor(torch.__version__):
         probe.load_torch(None)
         return
-    path = _cached(torch)
+    folder = _cached(torch)
+    path = folder and os.path.join(folder, _NAME)
     if path and os.path.exists(path):
         probe.load_torch(text(path))
         return
+    _tell_launcher(torch)
+    failed = folder and os.path.join(folder, _FAILED)
+    has_failed = failed and os.path.exists(failed)
     reason = (
         f"LibTorch probe off: built for torch {built}, the program has {torch.__version__}; only steps and loader waits "
-        "are recorded; with --yes a probe for it is built"
+        f"are recorded; {'building one for it failed' if has_failed else 'with --yes a probe for it is built'}"
     )
+    probe.fact(b"torch.version", text(torch.__version__))
     probe.mark(PROBE_OFF, text(reason), 0)
-    sys.stderr.write(f"loopscope: {reason}\n")
+    sys.stderr.write(f"loopscope: {reason}{f': {failed}' if has_failed else ''}\n")
+
+
+def _tell_launcher(torch):
+    """Which torch has no probe: a launcher that knows the command alone cannot tell what a script starts. Read by
+    profiler/commands/probe_build.cpp."""
+    with contextlib.suppress(OSError, KeyError):
+        path = os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], "torch-without-probe")
+        with open(path, "w") as file:
+            file.write(f"{os.path.dirname(torch.__file__)}\n{torch.__version__}\n{_abi(torch)}\n")
 
 
 def _built_for():
@@ -41,5 +57,8 @@ def _minor(version):
 def _cached(torch):
     """As profiler/commands/probe_build.cpp names it."""
     cache = os.environ.get("LOOPSCOPE_PROBE_CACHE", "")
-    abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
-    return cache and os.path.join(cache, f"torch-{torch.__version__}-abi{abi}", "libloopscope_torch.so")
+    return cache and os.path.join(cache, f"torch-{torch.__version__}-abi{_abi(torch)}")
+
+
+def _abi(torch):
+    return int(torch._C._GLIBCXX_USE_CXX11_ABI)

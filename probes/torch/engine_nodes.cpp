@@ -32,7 +32,7 @@ const void* NodeThatBegins(const OpenOps& open) {
 
 const Known* NameOfNode(OpenOps& open) {
   if ((open.gate.load(std::memory_order_relaxed) & kGateDetail) != 0) return nullptr;
-  const std::shared_ptr<torch::autograd::Node> node = torch::autograd::get_current_node();
+  const auto node = torch::autograd::get_current_node();
   const std::type_info& type = typeid(*node);
   Known& slot = open.nodes[(reinterpret_cast<std::uintptr_t>(&type) >> 4) % open.nodes.size()];
   if (slot.address != &type) slot = NewType(*node, type);

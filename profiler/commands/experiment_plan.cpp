@@ -11,9 +11,9 @@
 namespace loopscope {
 namespace {
 
-constexpr int kAloneArms = 3;          // measured alone unless asked otherwise
-constexpr int kFewestFixes = 3;        // that a short budget leaves to be measured by themselves
-constexpr int kWantedBlocks = 6;       // fewer blocks see little: alone arms and repeats are given up first
+constexpr int kAloneArms = 3;     // measured alone unless asked otherwise
+constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves
+constexpr int kWantedBlocks = 6;  // fewer blocks see little: alone arms and repeats are given up first
 constexpr double kTurnMs = 40;
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
 
@@ -137,16 +137,19 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   }
   std::vector<std::string> lines;
   if (!settings.empty()) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
-  lines.push_back(
-      fmt::format("{} block{}, each in random order: {}", blocks, blocks == 1 ? "" : "s", fmt::join(names, ", ")));
+  const std::string count =
+      blocks == 0 ? "as many blocks as fit" : fmt::format("{} block{}", blocks, blocks == 1 ? "" : "s");
+  lines.push_back(fmt::format("{}, each in random order: {}", count, fmt::join(names, ", ")));
   lines.push_back("each launch: " + DescribeWindow(window));
   if (side_by_side) lines.push_back(DescribeTurns(*this));
   if (fresh_blocks > 0) {
     lines.push_back(
         fmt::format("then at least {} fresh blocks of the recommended set against the baseline", fresh_blocks));
   }
-  lines.push_back(fmt::format("about {} for {} launches ({} already spent)", Minutes(seconds()),
-                              blocks * launches_per_block() + 2 * fresh_blocks, Minutes(spent_s)));
+  if (blocks > 0) {
+    lines.push_back(fmt::format("about {} for {} launches ({} already spent)", Minutes(seconds()),
+                                blocks * launches_per_block() + 2 * fresh_blocks, Minutes(spent_s)));
+  }
   if (left_out > 0) {
     lines.push_back(fmt::format(
         "{} of the fixes, the least costly, will not be measured by themselves (--budget, --only)", left_out));

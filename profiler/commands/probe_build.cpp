@@ -26,7 +26,9 @@ namespace fs = std::filesystem;
 
 constexpr char kProbeName[] = "libloopscope_torch.so";
 constexpr double kBuildTimeoutS = 600, kAskTimeoutS = 20;
-constexpr int kShownLines = 6;  // of a compiler's message
+constexpr char kFailedName[] = "failed.txt";                 // beside it: what the compiler said
+constexpr char kWithoutProbeName[] = "torch-without-probe";  // in a run's folder, written by the shim
+constexpr int kShownLines = 6;                               // of a compiler's message
 
 // Prints torch's folder, its version and, where the build says so, the ABI of libstdc++'s strings.
 constexpr char kAsk[] =
@@ -126,6 +128,20 @@ ProcessEnd Compile(const fs::path& folder, const std::string& compiler, const To
   return RunProcess(spec, signals);
 }
 
+// Its folder, version and ABI, a line each.
+std::optional<TorchInstall> ReadTorch(std::istream& lines) {
+  std::string folder, version, abi;
+  if (!std::getline(lines, folder) || !std::getline(lines, version) || !std::getline(lines, abi)) return std::nullopt;
+  return TorchInstall{folder, version, abi != "0"};
+}
+
+bool Build(const ProbePaths& probes, const TorchInstall& torch, Signals& signals) {
+  Say("loopscope: building a probe for torch " + torch.version);
+  const auto done = BuildProbe(probes, torch, signals);
+  if (!done) Say("loopscope: " + done.error().Message());
+  return static_cast<bool>(done);
+}
+
 bool SaysYes(const std::string& question) {
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
   fmt::print(stderr, "{} [y/N] ", question);
@@ -156,9 +172,7 @@ std::optional<TorchInstall> TorchOf(const std::string& interpreter) {
   char part[4096];
   while (answer && std::fgets(part, sizeof part, answer.get())) text += part;
   std::istringstream lines(text);
-  std::string folder, version, abi;
-  if (!std::getline(lines, folder) || !std::getline(lines, version) || !std::getline(lines, abi)) return std::nullopt;
-  return TorchInstall{folder, version, abi != "0"};
+  return ReadTorch(lines);
 }
 
 bool SameTorch(const std::string& built, const std::string& running) {
@@ -195,33 +209,41 @@ Result<void> BuildProbe(const ProbePaths& probes, const TorchInstall& torch, Sig
   if (error) return Failed(torch, error.message(), "make " + cache.native() + " writable, or set XDG_CACHE_HOME");
   const ProcessEnd end = Compile(shop.path, compiler, torch, signals);
   if (!end.ok()) {
-    return Failed(torch, fmt::format("{} failed", compiler),
-                  LastLines(FileText(shop.path / "compiler.txt"), kShownLines));
+    const std::string said = FileText(shop.path / "compiler.txt");
+    fs::rename(shop.path / "compiler.txt", made.parent_path() / kFailedName, error);
+    return Failed(torch, fmt::format("{} failed", compiler), LastLines(said, kShownLines));
   }
+  fs::remove(made.parent_path() / kFailedName, error);
   fs::rename(shop.path / kProbeName, made, error);
   if (error) return Failed(torch, error.message(), "make " + cache.native() + " writable, or set XDG_CACHE_HOME");
   return {};
 }
 
-void OfferProbe(const ProbePaths& probes, const std::vector<std::string>& command, bool yes, Signals& signals) {
+ProbeOffer OfferProbe(const ProbePaths& probes, const std::vector<std::string>& command, bool yes, Signals& signals) {
   const std::string interpreter = InterpreterOf(command);
   const auto torch = interpreter.empty() ? std::nullopt : TorchOf(interpreter);
-  if (!torch) return;
+  if (!torch) return ProbeOffer::kUnknown;
   std::string built;
   std::ifstream(probes.preload.parent_path() / "torch_version") >> built;
   std::error_code error;
   const fs::path cache = ProbeCache(probes);
-  if (SameTorch(built, torch->version) || (!cache.empty() && fs::exists(CachedProbe(cache, *torch), error))) return;
+  if (SameTorch(built, torch->version) || (!cache.empty() && fs::exists(CachedProbe(cache, *torch), error))) {
+    return ProbeOffer::kSettled;
+  }
   const std::string lack = fmt::format("there is no probe for torch {} of {}", torch->version, interpreter);
   if (!yes &&
       !SaysYes(fmt::format("loopscope: {}: build one now (about a minute, kept in {})?", lack, cache.native()))) {
     Say("loopscope: " + lack + ": its operators will not be seen; --yes builds one (about a minute)");
-    return;
+  } else {
+    Build(probes, *torch, signals);
   }
-  Say("loopscope: building a probe for torch " + torch->version);
-  if (const auto done = BuildProbe(probes, *torch, signals); !done) {
-    Say("loopscope: " + done.error().Message());
-  }
+  return ProbeOffer::kSettled;
+}
+
+bool BuildMissingProbe(const ProbePaths& probes, const fs::path& run, Signals& signals) {
+  std::ifstream lines(run / kWithoutProbeName);
+  const auto torch = ReadTorch(lines);
+  return torch && Build(probes, *torch, signals);
 }
 
 }  // namespace loopscope

@@ -39,8 +39,16 @@ std::filesystem::path CachedProbe(const std::filesystem::path& cache, const Torc
 // compiler's message.
 Result<void> BuildProbe(const ProbePaths& probes, const TorchInstall& torch, Signals& signals);
 
+enum class ProbeOffer {
+  kUnknown,  // the command does not tell which Python it runs: a shell script, `env`, `uv run`
+  kSettled,  // there is a probe, or one was built, or declined, or could not be built
+};
+
 // Before a program is launched: if it is a Python program whose torch has no probe, builds one where `yes`, or where a
 // terminal says so; else says on stderr what will be missing.
-void OfferProbe(const ProbePaths& probes, const std::vector<std::string>& command, bool yes, Signals& signals);
+ProbeOffer OfferProbe(const ProbePaths& probes, const std::vector<std::string>& command, bool yes, Signals& signals);
+
+// After a launch with its folder `run`: builds the probe that its torch had not. Returns whether there is one now.
+bool BuildMissingProbe(const ProbePaths& probes, const std::filesystem::path& run, Signals& signals);
 
 }  // namespace loopscope

@@ -158,7 +158,10 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   if (!scratch) return scratch.error();
   std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
   if (options.reuse) session->LookForEqual(*sides);
-  for (const Side& side : *sides) OfferProbe(*probes, side.Resolved(), options.yes, session->signals_);
+  for (const Side& side : *sides) {
+    const ProbeOffer offer = OfferProbe(*probes, side.Resolved(), options.yes, session->signals_);
+    session->may_lack_probe_ |= options.yes && offer == ProbeOffer::kUnknown;
+  }
   LaunchSetup setup;
   setup.probes = std::move(*probes);
   setup.scratch = session->scratch_.path();
@@ -180,6 +183,11 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
 
 Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::path& folder) {
   auto launched = launcher_->Start(spec);
+  if (launched && may_lack_probe_ && BuildMissingProbe(launcher_->setup().probes, launched->directory, signals_)) {
+    bar_.Say("there is a probe for its torch now: the program is run again");
+    launched = launcher_->Start(spec);
+  }
+  may_lack_probe_ = false;
   if (!launched) return launched.error();
   const std::vector<std::string> command = launcher_->setup().sides[static_cast<std::size_t>(spec.side)].Resolved();
   auto trace = ReadAnyTrace(launched->directory);

@@ -67,6 +67,7 @@ class Session {
   ProgressBar bar_;
   std::optional<KeptExperiment> kept_;  // with --reuse
   std::string reused_from_;             // when it was kept
+  bool may_lack_probe_ = false;         // with --yes, of a command that does not tell which torch it runs
   std::unique_ptr<ProgramLauncher> launcher_;
 };
 

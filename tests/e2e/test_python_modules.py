@@ -1,6 +1,8 @@
 """Findings on a Python script name the modules that their ops ran in; what the script does with modules goes on as before."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -103,3 +105,31 @@ def test_hooks_scripted_modules_and_errors_of_the_users_own(loopscope):
     # In each step a call of Whole, one of Fickle that raises, one that does not, and the scripted network with its parts.
     calls = json.loads(line.removeprefix("calls"))
     assert calls["raised"] == 20 and calls["after"] == calls["before"] - 20, calls
+
+
+def test_a_compiled_model_is_captured_whole(loopscope):
+    """Neither the model nor a function that calls it is cut into more graphs than without Loopscope; both are compiled
+    in the detail window, where every module's call is recorded."""
+    body = """
+import torch._dynamo.utils as utils
+model = Network()
+compiled = torch.compile(model, backend="eager")
+function = torch.compile(lambda images: model(images).square().mean(), backend="eager")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(30):
+    optimizer.zero_grad()
+    images = torch.randn(8, 3, 32, 32)
+    network = compiled if step > 6 else model
+    (function(images) if step in (8, 9) else network(images).square().mean()).backward()
+    optimizer.step()
+    if step == 12:
+        print("graphs", utils.counters["stats"]["unique_graphs"], sum(utils.counters["graph_break"].values()), flush=True)
+"""
+    path = loopscope.folder / "train.py"
+    path.write_text(NETWORK + body)
+    plain = subprocess.run([sys.executable, path], env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True)
+    expected = [one for one in plain.stdout.splitlines() if one.startswith("graphs")]
+    assert expected == ["graphs 2 0"], plain.stderr
+    done, report = run(loopscope, body)
+    assert [one for one in done.out.splitlines() if one.startswith("graphs")] == expected
+    assert report["steps"]["measured"] >= 10

@@ -1,5 +1,6 @@
 """The Python shim, without the launcher: what it records of a script, and that the script notices nothing."""
 
+import collections
 import importlib.util
 import os
 import pathlib
@@ -437,6 +438,34 @@ def test_a_probe_from_the_cache_is_used(launch, tmp_path):
     )
     assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
     assert capture.ops and not capture.of("probe_off")
+
+
+MODULE = 12  # wire.h, RangeCategory
+SLOW = """
+import ctypes
+import _loopscope.probe as probe
+quick = probe._builtins
+class Lacking:
+    loopscope_script_builtins = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: None)
+probe._builtins = lambda library: quick(Lacking)
+"""
+
+
+@pytest.mark.parametrize("mode", ["trace", "check"])
+def test_a_python_that_lacks_what_builtins_need(launch, tmp_path, mode):
+    """The shim's own wrappers record the same."""
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text(SLOW)
+    seen = []
+    for path in (f"{SITE}", f"{SITE}:{own}"):
+        environment = {"PYTHONPATH": path}
+        done, [capture] = launch("main(workers=1)", mode=mode, steps=0, environment=environment, detail=5, seed=1)
+        assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
+        kinds = ("loader", "forward", MODULE, "zero_grad", "backward", "optimizer", "evaluation")
+        marks = [mark[:3] for mark in capture.marks if mark[0] in ("step", "loss", "sample_hash", "epoch_end", "epoch_start")]
+        seen.append([collections.Counter(one[:3] for one in capture.ranges if one[0] in kinds), collections.Counter(marks)])
+    assert len(seen[0][1]) > 2 and seen[0] == seen[1]
 
 
 def test_a_script_without_torch_leaves_nothing(launch):

@@ -20,7 +20,7 @@ class ProbeBuild : public testing::Test {
     fs::create_directories(root_ / "probes" / "sources");
     setenv("XDG_CACHE_HOME", (root_ / "cache").c_str(), 1);
     probes_.preload = root_ / "probes" / "libloopscope_preload.so";
-    for (const char* folder : {"torch/include/torch/csrc/api/include", "torch/lib", "bin"}) {
+    for (const char* folder : {"torch/include/torch/csrc/api/include", "torch/lib", "bin", "run"}) {
       fs::create_directories(root_ / folder);
     }
   }
@@ -85,8 +85,20 @@ TEST_F(ProbeBuild, SaysWhatTheCompilerSaid) {
   EXPECT_THAT(built.error().Message(), testing::HasSubstr("2.9.1"));
   EXPECT_THAT(built.error().Message(), testing::HasSubstr("return without a value"));
   EXPECT_FALSE(fs::exists(CachedProbe(ProbeCache(probes_), torch)));
-  // Nothing half-made is left in the cache.
+  // Nothing half-made is left in the cache; what the compiler said is.
   EXPECT_EQ(std::distance(fs::directory_iterator(ProbeCache(probes_)), fs::directory_iterator()), 1);
+  EXPECT_TRUE(fs::exists(CachedProbe(ProbeCache(probes_), torch).parent_path() / "failed.txt"));
+}
+
+TEST_F(ProbeBuild, BuildsWhatARunLacked) {
+  Write("probes/sources/one.cpp", "int One() { return 1; }\n");
+  Write("bin/cxx", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\necho made > \"$1\"\n", true);
+  setenv("CXX", (root_ / "bin/cxx").c_str(), 1);
+  EXPECT_FALSE(BuildMissingProbe(probes_, root_ / "run", signals_));
+  Write("run/torch-without-probe", "/site/torch\n2.9.1+cpu\n1\n");
+  EXPECT_TRUE(BuildMissingProbe(probes_, root_ / "run", signals_));
+  unsetenv("CXX");
+  EXPECT_TRUE(fs::exists(CachedProbe(ProbeCache(probes_), {"/site/torch", "2.9.1+cpu", true})));
 }
 
 TEST_F(ProbeBuild, PutsWhatWasLinkedIntoTheCache) {

@@ -100,4 +100,4 @@ def _implementation(options):
         return "fused"
     if options.get("foreach"):
         return "foreach"
-    return "single" if options.get("foreach") is False and options.get("fused") is False else "default"
+    return "single" if options.get("foreach") is False else "default"
