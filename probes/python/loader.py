@@ -58,6 +58,8 @@ class Loaders:
             kept = getattr(loader, "_iterator", None)  # of persistent workers: it is asked for its first indices anew
             if isinstance(kept, self._own):
                 kept.__dict__.pop("_loopscope_pass", None)
+                for function in hooks.pass_resumes:
+                    function(loader)
             iterator = original(loader)
             if not isinstance(iterator, self._own):  # a subclass's own: what it iterates over within is seen
                 return iterator

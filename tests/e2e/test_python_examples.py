@@ -66,8 +66,8 @@ def others_run():
     return os.getloadavg()[0] > len(os.sched_getaffinity(0)) + 1
 
 
-def is_clean(report):
-    assert set(found(report)) <= ({"input-starvation"} if others_run() else set()), found(report)
+def is_clean(report, *but):
+    assert set(found(report)) <= {*but, *({"input-starvation"} if others_run() else set())}, found(report)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
     assert places.pop("bias-before-norm") in layers and places.pop("grad-in-eval") in layers | {line(file, "self.head(x)")}
     if can_fire(report, "fp32-compute"):
         assert places.pop("fp32-compute") in layers | {line(file, "self.head(x)")}
-    assert places == {
+    planted = {
         "debug-left-on": line(file, "loss.backward()"),
         "graph-retained": line(file, "total_loss += loss"),
         "single-tensor-optimizer": line(file, "optimizer.step()"),
@@ -92,6 +92,11 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
         "input-starvation": line(file, "in enumerate(train_loader)"),
         "needless-copy": line(file, "torch.tensor(np.stack(images))"),
     }
+    # Where memory is quick these two cost under 1 % of a step: they are looked for, and nothing is to be said.
+    for rule in {"grads-zeroed", "needless-copy"} - places.keys():
+        assert next(row["verdict"] for row in report["rules"] if row["id"] == rule) == "clear"
+        del planted[rule]
+    assert places == planted
 
 
 @needs("PIL", "numpy")
@@ -143,7 +148,8 @@ def test_two_ranks_under_torchrun(loopscope):
 
 
 def test_two_ranks_with_their_flaws_repaired(loopscope):
-    is_clean(run(loopscope, *TORCHRUN, "ddp_two_ranks_tuned.py", "--epochs", "50"))
+    # A rank whose processor is the slower one is late without a fault of the script's.
+    is_clean(run(loopscope, *TORCHRUN, "ddp_two_ranks_tuned.py", "--epochs", "50"), "straggler")
 
 
 def prove(loopscope, command, *options, budget, folder):

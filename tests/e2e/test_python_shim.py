@@ -157,6 +157,15 @@ def test_workers_train_on_the_same_draws_when_draws_belong_to_samples(launch):
     assert [m[2] for m in drawn.of("sample_hash")] == [m[2] for m in workers.of("sample_hash")]
 
 
+def test_workers_that_stay_leave_the_shuffles_as_they_were(launch):
+    hashes = []
+    for treatment in ("", "loader.persistent=on"):
+        done, [capture] = launch("main(workers=1)", mode="check", steps=0, seed=3, treatment=treatment)
+        assert done.returncode == 0, done.stderr
+        hashes.append([mark[2] for mark in capture.of("sample_hash")])
+    assert hashes[0] == hashes[1] and len(set(hashes[0])) > 32  # of each of four epochs another order
+
+
 @pytest.mark.parametrize(
     "treatment, old, now, places",
     [

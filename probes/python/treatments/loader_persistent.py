@@ -1,4 +1,7 @@
-"""loader.persistent=on: workers stay alive from one pass over the data to the next."""
+"""loader.persistent=on: workers stay alive from one pass over the data to the next.
+
+Workers that start anew get a seed from the loader's generator, those that stay get none: it is drawn all the same, so
+that the shuffles that follow are those of the untreated program."""
 
 import weakref
 
@@ -10,6 +13,7 @@ NOTHING = "no DataLoader was built"
 
 def apply(value, report):
     wanted = value == "on"
+    made = weakref.WeakSet()
 
     def change(arguments):
         old = bool(arguments.get("persistent_workers", False))
@@ -19,6 +23,13 @@ def apply(value, report):
             return report.not_applicable(f"persistent_workers is {'on' if wanted else 'off'} already", had=value)
         arguments["persistent_workers"] = wanted
         loader = weakref.ref(arguments["self"])
+        if wanted:
+            made.add(arguments["self"])
         report.applied(old, wanted, read_back=lambda: getattr(loader(), "persistent_workers", None))
 
+    def draw_seed(loader):
+        if loader in made:
+            report.torch.empty((), dtype=report.torch.int64).random_(generator=loader.generator)
+
     hooks.loader_arguments.append(change)
+    hooks.pass_resumes.append(draw_seed)

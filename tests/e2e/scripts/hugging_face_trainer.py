@@ -7,12 +7,14 @@ from transformers import BertConfig, BertForSequenceClassification, Trainer, Tra
 
 
 class Reviews(Dataset):
-    """Sentences of token ids whose label is whether the words before 500 are the most."""
+    """Sentences of token ids whose label is whether most of the words come before 500."""
 
     def __init__(self, samples, seed):
         draws = torch.Generator().manual_seed(seed)
-        self.tokens = torch.randint(5, 1000, (samples, 48), generator=draws)
-        self.labels = ((self.tokens < 500).sum(1) > 24).long()
+        self.labels = torch.randint(0, 2, (samples,), generator=draws)
+        low, high = (torch.randint(first, first + 495, (samples, 48), generator=draws) for first in (5, 500))
+        mostly = torch.rand(samples, 48, generator=draws) < 0.8
+        self.tokens = torch.where(mostly == (self.labels[:, None] == 1), low, high)
 
     def __len__(self):
         return len(self.labels)
@@ -33,7 +35,7 @@ def main():
         max_position_embeddings=64, num_labels=2,
     )
     arguments = TrainingArguments(
-        output_dir="results", num_train_epochs=20, per_device_train_batch_size=16, per_device_eval_batch_size=16,
+        output_dir="results", num_train_epochs=20, learning_rate=1e-3, per_device_train_batch_size=16, per_device_eval_batch_size=16,
         eval_strategy="epoch", save_strategy="epoch", logging_steps=10, report_to="none", use_cpu=True,
     )
     trainer = Trainer(
