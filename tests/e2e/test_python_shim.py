@@ -477,6 +477,16 @@ def test_a_python_that_lacks_what_builtins_need(launch, tmp_path, mode):
     assert len(seen[0][1]) > 2 and seen[0] == seen[1]
 
 
+def test_unusual_ways_to_use_torch_go_on_as_before(launch):
+    script = [pathlib.Path(__file__).parent / "scripts" / "unusual.py"]
+    alone = subprocess.run([sys.executable, *script], capture_output=True, text=True, timeout=120)
+    assert alone.returncode == 0, alone.stderr
+    for mode in ("clock", "trace"):
+        done, captures = launch("", mode=mode, steps=0, detail=40, arguments=script)
+        assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
+        assert done.stdout == alone.stdout and len(captures[0].of("step")) > 60
+
+
 def test_a_script_without_torch_leaves_nothing(launch):
     body = "import sys, json\nprint('ctypes' in sys.modules, [n for n in sys.modules if 'loopscope' in n])"
     done, captures = launch(body, prefix="")
