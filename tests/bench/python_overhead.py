@@ -23,7 +23,7 @@ MOST_TRACE_PCT, MOST_OF_PROFILER, MOST_CLOCK_PCT = 5.0, 1 / 3, 0.5
 SCRIPT = pathlib.Path(__file__).with_name("small_cnn.py")
 
 
-def start(build, arm, steps, folder):
+def start(build, arm, steps, batch, folder):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("LOOPSCOPE_")}
     if arm in ("trace", "clock"):
         environment.update(
@@ -36,14 +36,14 @@ def start(build, arm, steps, folder):
             LOOPSCOPE_DETAIL="1",  # of the steps; closed before the first turn that counts
         )
         (folder / arm).mkdir()
-    return Player(arm, [sys.executable, SCRIPT, "profiler" if arm == "profiler" else "plain", str(steps)], environment)
+    return Player(arm, [sys.executable, SCRIPT, "profiler" if arm == "profiler" else "plain", str(steps), str(batch)], environment)
 
 
-def block(build, steps, rounds, order):
+def block(chosen, order):
     with tempfile.TemporaryDirectory(prefix="loopscope-bench-") as name, contextlib.ExitStack() as running:
         folder = pathlib.Path(name)
-        players = [running.enter_context(start(build, arm, steps, folder)) for arm in ARMS]
-        measured = take_turns(players, rounds, order)
+        players = [running.enter_context(start(chosen.build, arm, chosen.steps, chosen.batch, folder)) for arm in ARMS]
+        measured = take_turns(players, chosen.rounds, order)
         for arm in ("trace", "clock"):
             if not list((folder / arm).glob("*.cap")):
                 raise CannotMeasure(f"{arm}: no capture was written")
@@ -76,14 +76,18 @@ def report(measured, clock):
     return [f"{name}: over {limit:.3g} {unit}" for name, (_, low, _), limit, unit in limits if low > limit]
 
 
+def own_options(parser):
+    parser.add_argument("--batch", type=int, default=8, help="samples in a step: with 8 a step takes some 3 ms")
+
+
 def main():
-    chosen = options(__doc__, "steps", 32, "wall")
+    chosen = options(__doc__, "steps", 32, "wall", own_options)
 
     def measure():
         if not (chosen.build / "probes" / "python" / "site" / "sitecustomize.py").exists():
             raise CannotMeasure(f"{chosen.build}/probes is missing: run `make build`")
         order = random.Random(chosen.seed)
-        exceeded = report([block(chosen.build, chosen.steps, chosen.rounds, order) for _ in range(chosen.blocks)], chosen.clock)
+        exceeded = report([block(chosen, order) for _ in range(chosen.blocks)], chosen.clock)
         for one in exceeded:
             print(f"exceeded        {one}")
         return 1 if exceeded else 0

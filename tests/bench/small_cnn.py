@@ -1,7 +1,7 @@
 """A small CNN in training, which takes turns: what tests/bench/python_overhead.py times. For each line it reads it prints the
 microseconds of a step of one stretch, of wall time and of the training thread's processor time.
 
-Usage: small_cnn.py plain|profiler STEPS"""
+Usage: small_cnn.py plain|profiler STEPS BATCH"""
 
 import contextlib
 import itertools
@@ -25,15 +25,15 @@ def batches(loader):
         yield from loader
 
 
-def steps_of_training():
+def steps_of_training(batch):
     """Trains a step each time it is asked for the next one."""
     torch.manual_seed(1)
     model = nn.Sequential(*convolution(3, 8), *convolution(8, 16), nn.MaxPool2d(2), *convolution(16, 16),
                           nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
-    data = TensorDataset(torch.randn(512, 3, 16, 16), torch.randint(0, 10, (512,)))
-    for images, labels in batches(DataLoader(data, batch_size=8, shuffle=True)):
+    data = TensorDataset(torch.randn(64 * batch, 3, 16, 16), torch.randint(0, 10, (64 * batch,)))
+    for images, labels in batches(DataLoader(data, batch_size=batch, shuffle=True)):
         optimizer.zero_grad()
         loss = criterion(model(images), labels)
         loss.backward()
@@ -42,12 +42,12 @@ def steps_of_training():
 
 
 def main():
-    mode, stretch = sys.argv[1], int(sys.argv[2])
+    mode, stretch, batch = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(1)
     profiler = contextlib.nullcontext()
     if mode == "profiler":
         profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
-    training, turns = steps_of_training(), 0
+    training, turns = steps_of_training(batch), 0
     with profiler:
         for turns, _ in enumerate(sys.stdin, 1):
             next(itertools.islice(training, TURN_WARMUP - 1, None))

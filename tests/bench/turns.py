@@ -16,7 +16,7 @@ from paired import CannotMeasure
 END_S = 60  # a program that takes longer to end hangs
 
 
-def options(description, amount, default_amount, default_clock):
+def options(description, amount, default_amount, default_clock, add_own=lambda parser: None):
     """The command line of a benchmark: --build, --blocks, --rounds, --clock, --seed and `amount`, how much a turn does."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
@@ -26,6 +26,7 @@ def options(description, amount, default_amount, default_clock):
     clock_help = "cpu: processor time of the training thread, for a busy machine"
     parser.add_argument("--clock", choices=("wall", "cpu"), default=default_clock, help=clock_help)
     parser.add_argument("--seed", type=int, default=1)
+    add_own(parser)
     chosen = parser.parse_args()
     if chosen.blocks < 6 or chosen.rounds < 1:
         parser.error("--blocks must be at least 6 and --rounds at least 1")
