@@ -1,5 +1,4 @@
-// What probes wrote down about the program's own settings: Trace::facts and
-// RankSummary::facts, by key.
+// What probes wrote down about the program's own settings: Trace::facts and RankSummary::facts, by key.
 #pragma once
 
 #include <cstdint>

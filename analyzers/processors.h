@@ -1,7 +1,9 @@
 // Whether the program's own threads, workers and ranks stand in each other's way on the processors.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include "profiler/core/timeline.h"
 
@@ -15,6 +17,10 @@ struct Processors {
   double own_share = 1;  // of all work on the processors, 0 to 1; all ranks of this machine count as own
   int ranks_here = 1;
 };
+
+// The share of the measured steps' time, 0 to 1, in which the training thread was ready and had no processor; nullopt
+// when the facts (of Trace or RankSummary) do not tell.
+std::optional<double> ProcessorDelayShare(const std::map<std::string, std::string>& facts);
 
 // nullopt when the trace does not tell (probes/preload/processors.h): another format, another platform.
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analyzers/evidence.h"
-#include "analyzers/facts.h"
+#include "analyzers/processors.h"
 #include "profiler/core/rank_analyzer.h"
 #include "profiler/core/statistics.h"
 
@@ -188,10 +188,8 @@ std::optional<double> OthersMean(std::span<const RankSummary> ranks, std::size_t
 
 // Time in which a rank's training thread was ready and had no processor, ms per step; nothing where it is not known.
 std::optional<double> ProcessorWaitMs(const RankSummary& rank) {
-  const auto window = NumberFact(rank.facts, "processors.window_ns");
-  const auto delay = NumberFact(rank.facts, "processors.training_delay_ns");
-  if (!window || !delay || *window <= 0) return std::nullopt;
-  return static_cast<double>(*delay) / static_cast<double>(*window) * rank.mean_step_ms;
+  const auto share = ProcessorDelayShare(rank.facts);
+  return share ? std::optional(*share * rank.mean_step_ms) : std::nullopt;
 }
 
 // How much longer the late rank waits for a processor than the others: that is not its own work.
@@ -247,11 +245,10 @@ std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
   if (!blame.AgainAndAgain(late)) return {};
   const double no_processor_ms = LongerProcessorWaitMs(ranks, late);
   if (cost_ms - no_processor_ms < kMinCostPct / 100 * mean_ms) {
-    return {
-        Finding::CannotTell(fmt::format("rank {} is late by the {} per step that it waits longer than others for a "
-                                        "processor: more runs here than there "
-                                        "are processors",
-                                        ranks[late].run.rank, MsText(no_processor_ms)))};
+    return {Finding::CannotTell(fmt::format(
+        "rank {} is late by the {} per step that it waits longer than others for a processor: more runs here than "
+        "there are processors",
+        ranks[late].run.rank, MsText(no_processor_ms)))};
   }
   Finding finding;
   finding.title = fmt::format("the other ranks wait {} per step for rank {}", MsText(cost_ms), ranks[late].run.rank);

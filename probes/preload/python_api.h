@@ -61,7 +61,6 @@ struct PythonMethod {
   const char* documentation;
 };
 constexpr int kPythonFastCall = 0x0080;  // METH_FASTCALL: (self, arguments, count)
-constexpr int kPythonKeywords = 0x0002;  // METH_KEYWORDS, beside it: (self, arguments, count, names)
 
 // A new reference to None.
 inline void* NewNone() noexcept {

@@ -107,12 +107,7 @@ void* ZeroGrad(void* self, PythonArguments arguments, ssize_t count, void* names
 }  // namespace
 
 void* AroundBackward(void*, PythonArguments arguments, ssize_t count) noexcept {
-  static PythonMethod method{"backward", nullptr, kPythonFastCall | kPythonKeywords, nullptr};
-  if (count != 2) return WrongArguments();
-  void* const self = python.new_tuple(2, arguments[0], arguments[1]);
-  void* const function = self != nullptr ? NewFunction(method, Backward, self) : nullptr;
-  if (self != nullptr) python.give(self);
-  return function;
+  return count == 2 ? NewMethod<Backward>(arguments[0], arguments[1]) : WrongArguments();
 }
 
 void* BackwardIsDue(void*, PythonArguments, ssize_t) noexcept {

@@ -183,7 +183,8 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
 
 Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::path& folder) {
   auto launched = launcher_->Start(spec);
-  if (launched && may_lack_probe_ && BuildMissingProbe(launcher_->setup().probes, launched->directory, signals_)) {
+  const bool went_well = launched && launched->end.ok();  // an interrupted or failed program is not started again
+  if (went_well && may_lack_probe_ && BuildMissingProbe(launcher_->setup().probes, launched->directory, signals_)) {
     bar_.Say("there is a probe for its torch now: the program is run again");
     launched = launcher_->Start(spec);
   }
