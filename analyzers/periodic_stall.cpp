@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double kTimesMedian = 3;        // a step over that is a stall
 constexpr std::size_t kMinStalls = 3;     // two have one distance, and any one is regular
+constexpr std::size_t kMinSeen = 2;       // of them, with their operators: one is always like itself
 constexpr double kMinAlike = 2.0 / 3;     // of the distances are the same, and of the stalls have the same cause
 constexpr double kDistanceSlack = 0.05;   // of a distance; under 20 steps it must be exact
 constexpr double kMinSharePct = 2;        // of the steps' work
@@ -33,7 +35,7 @@ class Stalls {
  public:
   explicit Stalls(const Timeline& timeline) : timeline_(timeline) { Find(); }
 
-  // Steps that took long at a regular distance; empty when there are none.
+  // Timed steps that took long at a regular distance; empty when there are none.
   const std::vector<std::uint32_t>& indices() const { return indices_; }
   double median_ns() const { return median_ns_; }
   std::int64_t distance() const { return distance_; }
@@ -45,11 +47,11 @@ class Stalls {
  private:
   void Find() {
     std::vector<std::int64_t> lengths;
-    for (const std::uint32_t index : timeline_.steady()) lengths.push_back(OwnNs(timeline_.steps()[index]));
+    for (const std::uint32_t index : timeline_.timed()) lengths.push_back(OwnNs(timeline_.steps()[index]));
     const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
     std::nth_element(lengths.begin(), middle, lengths.end());
     median_ns_ = static_cast<double>(*middle);
-    for (const std::uint32_t index : timeline_.steady()) {
+    for (const std::uint32_t index : timeline_.timed()) {
       const auto own_ns = static_cast<double>(OwnNs(timeline_.steps()[index]));
       if (own_ns > kTimesMedian * median_ns_) indices_.push_back(index);
     }
@@ -138,12 +140,12 @@ class Causes {
 
 struct Cause {
   std::string name;
-  double excess_ns = 0;     // over all stalls, beyond an ordinary step's
+  double excess_ns = 0;     // over all those stalls, beyond an ordinary step's
   std::uint64_t first = 0;  // stalls of which it is the largest part
 };
 
-std::vector<Cause> CausesOf(const Timeline& timeline, const Stalls& stalls, Causes& causes) {
-  const std::set<std::uint32_t> stalled(stalls.indices().begin(), stalls.indices().end());
+// Of `stalled`, steady steps all.
+std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32_t>& stalled, Causes& causes) {
   Doings usual;
   std::size_t ordinary = 0;
   for (const std::uint32_t index : timeline.steady()) {
@@ -152,7 +154,7 @@ std::vector<Cause> CausesOf(const Timeline& timeline, const Stalls& stalls, Caus
     for (const auto& [name, ns] : causes.Of(timeline.steps()[index])) usual[name] += ns;
   }
   std::map<std::string, Cause> by_name;
-  for (const std::uint32_t index : stalls.indices()) {
+  for (const std::uint32_t index : stalled) {
     Cause* first = nullptr;
     double most = 0;
     for (const auto& [name, ns] : causes.Of(timeline.steps()[index])) {
@@ -178,21 +180,25 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Stalls stalls(timeline);
   double excess_ns = 0;
   for (const std::uint32_t index : stalls.indices()) excess_ns += stalls.ExcessNs(index);
-  const double ms = PerStep(timeline, excess_ns / 1e6);
+  const double ms = excess_ns / 1e6 / static_cast<double>(timeline.timed().size());
   if (stalls.indices().empty() || SharePct(timeline, ms) < kMinSharePct) return {};
+  std::set<std::uint32_t> seen;  // what ran in a step is known where its operators were recorded
+  std::ranges::copy_if(stalls.indices(), std::inserter(seen, seen.end()),
+                       [&](std::uint32_t index) { return timeline.steps()[index].operators; });
   Causes causes(timeline);
-  const std::vector<Cause> found = CausesOf(timeline, stalls, causes);
-  const auto count = stalls.indices().size();
+  const std::vector<Cause> found = CausesOf(timeline, seen, causes);
+  const auto count = seen.size();
   // A machine that was busy elsewhere stalls whatever runs: the same work must be behind them.
-  if (found.empty() || static_cast<double>(found.front().first) < kMinAlike * static_cast<double>(count)) return {};
-  const double each_ms = excess_ns / 1e6 / static_cast<double>(count);
+  if (count < kMinSeen || found.empty()) return {};
+  if (static_cast<double>(found.front().first) < kMinAlike * static_cast<double>(count)) return {};
+  const double each_ms = excess_ns / 1e6 / static_cast<double>(stalls.indices().size());
   Finding finding = Costing(timeline, ms,
                             fmt::format("every {} steps one takes {} longer than the others: {} per step ({})",
                                         stalls.distance(), MsText(each_ms), MsText(ms), ShareText(timeline, ms)));
   for (const Cause& cause : found) {
-    if (finding.evidence.size() == kMostCauses || cause.excess_ns < kMinCauseShare * excess_ns) break;
-    finding.evidence.push_back({fmt::format("{} more in {} than in an ordinary step",
-                                            MsText(cause.excess_ns / 1e6 / static_cast<double>(count)), cause.name),
+    const double cause_ms = cause.excess_ns / 1e6 / static_cast<double>(count);
+    if (finding.evidence.size() == kMostCauses || cause_ms < kMinCauseShare * each_ms) break;
+    finding.evidence.push_back({fmt::format("{} more in {} than in an ordinary step", MsText(cause_ms), cause.name),
                                 count, causes.PlaceOf(cause.name)});
   }
   return {finding};

@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 4;
+inline constexpr std::uint16_t kMinor = 5;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -181,6 +181,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kSwitch = 17,
   kDeviceBytes = 18,   // since version 1.4: what torch's allocator holds of a device; name "cuda:0", value = bytes
   kDeviceSample = 19,  // since version 1.4: read now and then; name "cuda:0 utilization_pct", value = bits of a double
+  kOpsEnd = 20,    // since version 1.5: from here on operators are not recorded, ranges and marks are …
+  kOpsBegin = 21,  // … until here
 };
 
 struct MarkRecord {

@@ -167,7 +167,10 @@ Json StepsJson(const Timeline& timeline) {
     const auto some = steps.subspan(from, std::min(few, steps.size() - from));
     const Step& longest = *std::ranges::max_element(some, {}, [](const Step& one) { return one.time.length(); });
     ms.push_back(static_cast<double>(longest.time.length()) / 1e6);
-    kinds.push_back(longest.warmup ? "warm-up" : longest.boundary ? "epoch boundary" : "steady");
+    kinds.push_back(longest.warmup       ? "warm-up"
+                    : longest.boundary   ? "epoch boundary"
+                    : !longest.operators ? "operators not recorded"
+                                         : "steady");
   }
   return {{"each", few}, {"ms", std::move(ms)}, {"kinds", std::move(kinds)}};
 }

@@ -51,6 +51,7 @@ Json RunJson(const RunInfo& run) {
 Json StepsJson(const StepFacts& steps) {
   return {{"warmup", steps.warmup},
           {"measured", steps.measured},
+          {"without_operators", steps.without_operators},
           {"mean_ms", Number(steps.mean_ms)},
           {"p50_ms", Number(steps.p50_ms)},
           {"p95_ms", Number(steps.p95_ms)},

@@ -163,6 +163,9 @@ std::string StepText(const StepFacts& steps) {
     text += fmt::format(" (p50 {}, p95 {})", HumanMs(*steps.p50_ms), HumanMs(*steps.p95_ms));
   }
   if (Known(steps.samples_per_s)) text += fmt::format(", {} samples/s", HumanCount(*steps.samples_per_s));
+  if (steps.without_operators > 0) {
+    text += fmt::format("; {} more passed without a record of their operators", steps.without_operators);
+  }
   return text;
 }
 

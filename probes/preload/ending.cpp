@@ -96,6 +96,10 @@ void FinishDevices() noexcept {
   if (const DeviceHooks* hooks = device_hooks.load(std::memory_order_acquire)) hooks->finish();
 }
 
+bool DevicesFollowed() noexcept {
+  return device_hooks.load(std::memory_order_acquire) != nullptr;
+}
+
 void EndProgram(const Settings& settings) noexcept {
   StartWatchdog(settings);
   MeetRanks(settings);

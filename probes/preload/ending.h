@@ -9,6 +9,7 @@ namespace loopscope {
 void SetDeviceHooks(const DeviceHooks* hooks) noexcept;
 // Has the devices' probe write what it still holds; before the capture is closed.
 void FinishDevices() noexcept;
+bool DevicesFollowed() noexcept;  // what devices do is recorded
 
 // Waits for the other ranks and the device, flushes the program's streams, ends its child processes, closes the
 // capture as ended in order and leaves with status 0. Does not return.

@@ -43,7 +43,7 @@ StepClock clock_choice;
 Window window;
 Passes passes;
 std::uint64_t sample_hash = 0;
-bool detail_marked = false;
+bool detail_marked = false, ops_marked = true;
 bool ended = false;
 std::array<std::atomic<int>, 16> stacks_taken{};
 
@@ -78,9 +78,12 @@ std::uint32_t StackFor(RangeCategory category) noexcept {
 // Under the lock.
 void UpdateGate(std::uint64_t time_ns) noexcept {
   if (settings.mode != Mode::kTrace) return;
-  const bool detail = window.detail();
-  gate.store((window.record_ops() ? kGateOps : 0u) | (detail ? kGateDetail : 0u), std::memory_order_relaxed);
+  // A device runs behind: what it does in a step was launched by the steps before.
+  const bool ops = window.record_ops(!DevicesFollowed()), detail = window.detail();
+  gate.store((ops ? kGateOps : 0u) | (detail ? kGateDetail : 0u), std::memory_order_relaxed);
+  if (ops != ops_marked) WriteMarkAt(time_ns, ops ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
   if (detail != detail_marked) WriteMarkAt(time_ns, detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
+  ops_marked = ops;
   detail_marked = detail;
 }
 

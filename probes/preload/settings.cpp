@@ -8,6 +8,9 @@
 namespace loopscope {
 namespace {
 
+// Somewhat more than a run measures unless it is asked for more.
+constexpr std::uint64_t kAllOps = 64;
+
 std::uint64_t Number(const char* name, std::uint64_t otherwise) noexcept {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -43,6 +46,7 @@ Settings ReadSettings() noexcept {
   settings.window.warmup = Number(env::kWarmup, 10);
   settings.window.steps = Number(env::kSteps, 0);
   settings.window.detail = traces ? Number(env::kDetail, 5) : 0;
+  settings.window.all_ops = Number(env::kAllOps, kAllOps);
   settings.window.until_epoch = traces && Text(env::kUntil) == "epoch";
   settings.window.time_ns = Nanoseconds(env::kTime, 120);
   settings.clock = Text(env::kClock);

@@ -1,4 +1,5 @@
 // The bounded run: which steps are measured, when ops are recorded and with how much detail, and when the run is over.
+// Of a long window only its first steps have all their ops recorded, and then a few of the others.
 // Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
 #pragma once
 
@@ -10,10 +11,13 @@ struct WindowSettings {
   std::uint64_t warmup = 10;  // steps before the window; at least 1: the window opens at a step's end
   std::uint64_t steps = 50;   // in the window; 0: to the program's own end
   std::uint64_t detail = 5;   // steps in the detail window after warm-up; 0: no detail anywhere
+  std::uint64_t all_ops = 0;  // the first so many have their ops recorded, then one in kThinnedTo; 0: all of them
   bool until_epoch = false;   // go on until an epoch boundary and the training after it were seen
   std::uint64_t time_ns = 0;  // … but no longer than this after the window closed
   bool ends_together = false;  // where the time is up the end is proposed, and comes at the step that EndAt() names
 };
+
+inline constexpr std::uint64_t kThinnedTo = 4;
 
 // What the caller has to do after an event.
 struct WindowActions {
@@ -71,8 +75,10 @@ class Window {
     if (settings_.detail == 0) return false;
     return AtBoundary() || (phase_ == Phase::kMeasuring && measured_ < settings_.detail);
   }
-  bool record_ops() const {
-    return phase_ == Phase::kWarmup || phase_ == Phase::kMeasuring || (phase_ == Phase::kWaiting && AtBoundary());
+  // `may_thin`: what is recorded of a step means something without the steps before it.
+  bool record_ops(bool may_thin) const {
+    if (phase_ == Phase::kMeasuring) return !may_thin || AtBoundary() || IsRecorded(measured_);
+    return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && AtBoundary());
   }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
   // The window is over, and no end that all ranks share is known yet.
@@ -80,6 +86,16 @@ class Window {
   std::uint64_t measured() const { return measured_; }
 
  private:
+  // Of every kThinnedTo steps one, at a place drawn from a hash, so that what comes back every so many steps is met as
+  // often as anything else. Ranks record the same steps.
+  bool IsRecorded(std::uint64_t step) const {
+    if (settings_.all_ops == 0 || step < settings_.all_ops) return true;
+    const std::uint64_t behind = step - settings_.all_ops;
+    std::uint64_t hash = behind / kThinnedTo * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
+    return behind % kThinnedTo == (hash >> 32) % kThinnedTo;
+  }
+
   enum class Phase { kWarmup, kMeasuring, kWaiting, kDone };
   enum class Boundary { kNone, kInside, kTraining, kSeen };
 

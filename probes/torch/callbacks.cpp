@@ -14,7 +14,7 @@
 namespace loopscope {
 namespace {
 
-// Of so many steps one has shapes: handing inputs over costs every op more than all else that is recorded of it.
+// Of so many steps whose ops are recorded one has shapes: handing inputs over costs every op more than all else that is recorded of it.
 constexpr std::uint32_t kShapesInterval = 32;
 
 // A callback that is switched on and off between ops.
@@ -31,12 +31,13 @@ class Switch {
   std::atomic<bool> on_{true};
 };
 
+Switch* ops = nullptr;       // where they are not recorded directly
 Switch* inputs = nullptr;    // has ops bring their inputs along
 Switch* backward = nullptr;  // records what autograd's nodes call
 
-bool ShapesAreDue(bool step_ended) {
+bool ShapesAreDue(bool step_begins) {
   static std::atomic<std::uint32_t> steps{0};
-  if (step_ended) steps.fetch_add(1, std::memory_order_relaxed);
+  if (step_begins) steps.fetch_add(1, std::memory_order_relaxed);
   return steps.load(std::memory_order_relaxed) % kShapesInterval == 0 && ShapesSeen();
 }
 
@@ -49,7 +50,8 @@ void RecordOps() {
   };
   const auto nothing = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; };
   if (!RecordOpsDirectly()) {
-    add(at::RecordFunctionCallback(OnStart, OnEnd), {RecordScope::FUNCTION, RecordScope::USER_SCOPE});
+    const at::RecordFunctionCallback recording(OnStart, OnEnd);
+    ops = new Switch(add(recording, {RecordScope::FUNCTION, RecordScope::USER_SCOPE}));
   }
   at::RecordFunctionCallback nodes(OnStart, OnEnd), asking(nothing);
   backward = new Switch(add(nodes.needsInputs(true), {RecordScope::BACKWARD_FUNCTION}));
@@ -57,8 +59,10 @@ void RecordOps() {
 }
 
 void ChooseCallbacks(Moment moment) {
-  const bool detail = (api->gate->load(std::memory_order_relaxed) & kGateDetail) != 0;
-  const bool shapes = ShapesAreDue(moment == Moment::kStepEnd);
+  const std::uint32_t gate = api->gate->load(std::memory_order_relaxed);
+  const bool recorded = (gate & kGateOps) != 0, detail = (gate & kGateDetail) != 0;
+  const bool shapes = recorded && ShapesAreDue(moment == Moment::kStepEnd);
+  if (ops != nullptr) ops->Set(recorded);
   backward->Set(detail);
   inputs->Set(detail || shapes);
 }

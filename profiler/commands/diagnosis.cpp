@@ -75,7 +75,7 @@ Report DiagnosisOf(std::shared_ptr<const Timeline> timeline) {
 int SettledAfter(const Timeline& timeline, int least) {
   std::vector<double> lengths;
   for (const Step& step : timeline.steps()) {
-    if (!step.boundary) lengths.push_back(static_cast<double>(step.time.length()));
+    if (!step.boundary && step.operators) lengths.push_back(static_cast<double>(step.time.length()));
   }
   return std::max(least, SettledAfter(lengths));
 }

@@ -31,6 +31,7 @@ StepFacts StepFactsOf(const Timeline& timeline) {
   StepFacts facts;
   facts.warmup = static_cast<int>(std::ranges::count_if(timeline.steps(), &Step::warmup));
   facts.measured = static_cast<int>(timeline.steady().size());
+  facts.without_operators = static_cast<int>(timeline.timed().size() - timeline.steady().size());
   if (timeline.per_epoch_ms() >= 0) facts.per_epoch_ms = timeline.per_epoch_ms();
   if (timeline.steady().empty()) return facts;
   std::vector<double> lengths_ms;

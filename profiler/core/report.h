@@ -21,6 +21,7 @@ namespace loopscope {
 struct StepFacts {
   int warmup = 0, measured = 0;
   std::optional<double> mean_ms, p50_ms, p95_ms, samples_per_s, per_epoch_ms;
+  int without_operators = 0;  // further plain steps of the window, whose operators were not recorded
 };
 
 // What the devices did, over all of them. Microseconds over the window. idle + compute + other = span.

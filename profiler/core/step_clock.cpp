@@ -126,19 +126,29 @@ void TimelineBuilder::CountStepsPerEpoch(const std::vector<std::int64_t>& instan
   }
 }
 
-// A step is covered when the window holds all of it but 2 %: the marks are written a moment after the step's end.
-void TimelineBuilder::MarkDetail() {
-  std::vector<Interval> windows;
-  std::int64_t begin = -1;
+// From each mark `begin` to the next `end`, or to the end of all.
+IntervalSet TimelineBuilder::Between(MarkKind begin, MarkKind end) const {
+  std::vector<Interval> found;
+  std::int64_t begun_ns = -1;
   for (const Mark& mark : timeline_.trace_.marks) {
-    if (mark.kind == MarkKind::kDetailBegin && begin < 0) begin = mark.time_ns;
-    if (mark.kind != MarkKind::kDetailEnd || begin < 0) continue;
-    windows.push_back({begin, mark.time_ns});
-    begin = -1;
+    if (mark.kind == begin && begun_ns < 0) begun_ns = mark.time_ns;
+    if (mark.kind != end || begun_ns < 0) continue;
+    found.push_back({begun_ns, mark.time_ns});
+    begun_ns = -1;
   }
-  if (begin >= 0) windows.push_back({begin, span_.end_ns});
-  const bool all = windows.empty() && !timeline_.trace_.details.empty();
-  const IntervalSet covered(std::move(windows));
+  if (begun_ns >= 0) found.push_back({begun_ns, span_.end_ns});
+  return IntervalSet(std::move(found));
+}
+
+// All of a step but 2 %: marks are written a moment after the step's end.
+void TimelineBuilder::MarkOperators() {
+  const IntervalSet without = Between(MarkKind::kOpsEnd, MarkKind::kOpsBegin);
+  for (Step& step : timeline_.steps_) step.operators = without.total_ns(step.time) * 50 <= step.time.length();
+}
+
+void TimelineBuilder::MarkDetail() {
+  const IntervalSet covered = Between(MarkKind::kDetailBegin, MarkKind::kDetailEnd);
+  const bool all = covered.intervals().empty() && !timeline_.trace_.details.empty();
   for (Step& step : timeline_.steps_) {
     step.detail = all || covered.total_ns(step.time) * 50 >= step.time.length() * 49;
   }
@@ -151,7 +161,9 @@ void TimelineBuilder::ChooseSteady() {
   const std::int64_t closed_ns = ends.empty() ? INT64_MAX : ends.back();
   std::erase_if(steps, [&](const Step& step) { return Middle(step.time) > closed_ns && !step.boundary; });
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
-    if (!steps[i].warmup && !steps[i].boundary && Middle(steps[i].time) <= closed_ns) timeline_.steady_.push_back(i);
+    if (steps[i].warmup || steps[i].boundary || Middle(steps[i].time) > closed_ns) continue;
+    timeline_.timed_.push_back(i);
+    if (steps[i].operators) timeline_.steady_.push_back(i);
   }
 }
 

@@ -126,7 +126,8 @@ void TimelineBuilder::FindEvaluation() {
   std::set<int> touched;
   for (const Interval& one : found) touched.insert(timeline_.step_at(one.start_ns));
   touched.erase(-1);
-  if (touched.size() * 2 > timeline_.steps_.size()) {
+  const auto looked_at = std::ranges::count_if(timeline_.steps_, &Step::operators);
+  if (std::ssize(touched) * 2 > looked_at) {
     std::erase_if(found, [&](const Interval& one) {
       const int step = timeline_.step_at(one.start_ns);
       if (step < 0) return false;

@@ -28,6 +28,7 @@ struct Step {
   std::uint64_t samples = 0;  // 0 unknown
   bool warmup = false;        // before the window: no rule looks at it
   bool boundary = false;      // an epoch ended or an evaluation ran inside: reported apart, not steady state
+  bool operators = true;      // they were recorded; else only ranges and marks were
   bool detail = false;        // the detail window covers it: details (inputs, stacks) are complete
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
 };
@@ -42,6 +43,8 @@ class Timeline {
   // --- Steps -------------------------------------------------------------------------------------------------------
   std::span<const Step> steps() const { return steps_; }             // all, in order
   std::span<const std::uint32_t> steady() const { return steady_; }  // indices of steps that rules look at
+  // Those, and the steps between them that are as plain but whose operators were not recorded.
+  std::span<const std::uint32_t> timed() const { return timed_; }
   const std::string& why_no_steps() const { return why_no_steps_; }  // why steady() is empty; "" when it is not
   std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
   double mean_step_ms() const { return mean_step_ms_; }              // over steady(); 0 when there are none
@@ -94,7 +97,7 @@ class Timeline {
 
   Trace trace_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> steady_;
+  std::vector<std::uint32_t> steady_, timed_;
   std::string why_no_steps_, clock_;
   double mean_step_ms_ = 0, per_epoch_ms_ = -1;
   bool epoch_seen_ = false, evaluation_seen_ = false, loader_known_ = false;

@@ -54,6 +54,7 @@ Timeline TimelineBuilder::Build() {
   IndexProducers();
   CollectActivity();
   FindSteps();
+  MarkOperators();
   FindEvaluation();
   MarkWarmup();
   MarkBoundaries();

@@ -58,6 +58,8 @@ class TimelineBuilder {
   std::vector<std::int64_t> EpochInstants() const;
   void MarkWarmup();
   void MarkBoundaries();
+  IntervalSet Between(MarkKind begin, MarkKind end) const;
+  void MarkOperators();
   void MarkDetail();
   void CountStepsPerEpoch(const std::vector<std::int64_t>& instants);
   void ChooseSteady();

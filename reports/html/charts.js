@@ -50,8 +50,11 @@ function breakdownChart() {
 
 function stepsChart(steps) {
   const each = steps.each > 1 ? `, the longest of each ${steps.each}` : "";
-  const fill = { steady: "accent", "warm-up": "line", "epoch boundary": "medium" };
-  return chart("steps", 200, `The length of each step in order${each}, ${steps.ms.length} bars.`, () => ({
+  // A first step that sets everything up would leave the others too flat to see: warm-up is cut off above them.
+  const longest = Math.max(...steps.ms.filter((_, index) => steps.kinds[index] !== "warm-up"));
+  const scale = Number.isFinite(longest) ? { max: 1.05 * longest } : {};
+  const fill = { steady: "accent", "operators not recorded": "soft", "warm-up": "line", "epoch boundary": "medium" };
+  return chart("steps", 200, `The length of each step in order${each}, ${steps.ms.length} bars; those of warm-up are cut off above the longest other.`, () => ({
     type: "bar",
     data: {
       labels: steps.ms.map((_, index) => index * steps.each + 1),
@@ -61,7 +64,7 @@ function stepsChart(steps) {
       })).filter((set) => set.data.some((ms) => ms !== null)),
     },
     options: {
-      scales: { x: axis("step", { grid: { display: false } }), y: axis("ms", { beginAtZero: true }) },
+      scales: { x: axis("step", { grid: { display: false } }), y: axis("ms", { beginAtZero: true, ...scale }) },
       plugins: {
         legend: { labels: { color: color("ink"), boxWidth: 14 } },
         tooltip: { callbacks: { title: (items) => `step ${items[0].label}`, label: (item) => `${duration(item.raw)}, ${item.dataset.label}` } },

@@ -44,7 +44,7 @@ struct StepItem {
 };
 
 struct StepSpec {
-  bool warmup = false, detail = true;
+  bool warmup = false, detail = true, operators = true;
   int repeat = 1;
   std::uint64_t samples = 0;
   std::optional<std::uint64_t> resident, growth;  // bytes at the end, and how much more each time
@@ -75,7 +75,7 @@ class Reader {
     one.line = head.number;
     TraceBuilder builder;
     builder.trace().run.cores = 2;
-    bool expected = false, measuring = false, detailing = false;
+    bool expected = false, measuring = false, detailing = false, recording = true;
     for (++at_; Below(head.indent);) {
       const CaseLine& line = Line();
       const std::string& word = line.words[0];
@@ -85,7 +85,9 @@ class Reader {
         if (!step.warmup && !measuring) builder.Mark(MarkKind::kMeasureBegin);
         measuring |= !step.warmup;
         if (step.detail != detailing) builder.Mark(step.detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
+        if (step.operators != recording) builder.Mark(step.operators ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
         detailing = step.detail;
+        recording = step.operators;
         Lay(builder, step);
         continue;
       }
@@ -145,6 +147,8 @@ class Reader {
         step.repeat = repeat;
       else if (key == "nodetail")
         step.detail = false;
+      else if (key == "nooperators")
+        step.operators = step.detail = false;
       else if (key == "samples")
         step.samples = static_cast<std::uint64_t>(ReadNumber(value, head.number));
       else if (key == "resident") {

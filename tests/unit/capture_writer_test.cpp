@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "probes/capture/crc32c.h"
+#include "probes/capture/ready_chunks.h"
 #include "probes/capture/records.h"
 
 namespace loopscope::capture {
@@ -355,13 +356,16 @@ TEST_F(CaptureWriter, AFullDiskSwitchesItOffAndSaysSo) {
 }
 
 TEST_F(CaptureWriter, TheSizeLimitHolds) {
-  constexpr std::uint64_t kLimit = 1u << 20;
+  constexpr std::uint64_t kLimit = 32u << 20;
+  // One thread cannot use ready chunks that lie before one it made itself, as many as there are slots for; one is spare.
+  constexpr std::uint64_t kLeast = kLimit / wire::kChunkBytes - 1 - ReadyChunks::kMax - 1;
+  constexpr std::uint64_t kMarksInChunk = (wire::kChunkBytes - sizeof(wire::ChunkHeader)) / sizeof(wire::MarkRecord);
   ASSERT_EQ(Open(path_.c_str(), {.limit_bytes = kLimit, .ready_chunks = 2}), 0);
   for (int n = 0; n < 50'000'000 && IsOpen(); ++n) WriteMark(wire::MarkKind::kStepEnd, {}, n);
   EXPECT_THAT(OffReason(), ::testing::HasSubstr("size limit"));
   Close(true);
   EXPECT_LE(std::filesystem::file_size(path_), kLimit);
-  EXPECT_GT(ValuesOf(Read(path_), wire::MarkKind::kStepEnd).size(), 30'000u);
+  EXPECT_GT(ValuesOf(Read(path_), wire::MarkKind::kStepEnd).size(), kLeast * (kMarksInChunk - 1));
 }
 
 TEST_F(CaptureWriter, AProgramThatClosesItsDescriptorsKeepsItsOwnFiles) {

@@ -1,4 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "probes/preload/passes.h"
 #include "probes/preload/window.h"
@@ -30,7 +34,7 @@ TEST(Window, WithoutStepsItStaysOpen) {
   Window window = Started({.warmup = 0, .steps = 0});
   EXPECT_TRUE(window.StepEnded(1).measure_begin);
   for (int n = 2; n < 1000; ++n) EXPECT_FALSE(window.StepEnded(n).finish);
-  EXPECT_TRUE(window.record_ops());
+  EXPECT_TRUE(window.record_ops(true));
   EXPECT_EQ(window.measured(), 998u);
 }
 
@@ -46,6 +50,50 @@ TEST(Window, DetailCoversTheFirstStepsAfterWarmUp) {
   EXPECT_FALSE(window.detail());
 }
 
+// Which of `steps` measured steps have their ops recorded.
+std::vector<bool> Recorded(Window window, int steps, bool may_thin) {
+  std::vector<bool> recorded;
+  window.StepEnded(0);
+  for (int step = 0; step < steps; ++step) {
+    recorded.push_back(window.record_ops(may_thin));
+    window.StepEnded(step + 1);
+  }
+  return recorded;
+}
+
+TEST(Window, OfALongWindowOneStepInFourHasItsOpsRecorded) {
+  const Window window = Started({.warmup = 1, .steps = 0, .all_ops = 10});
+  EXPECT_THAT(Recorded(window, 5000, false), testing::Each(true));
+  const std::vector<bool> recorded = Recorded(window, 10 + 4000, true);
+  const auto thin = recorded.begin() + 10;
+  EXPECT_TRUE(std::all_of(recorded.begin(), thin, [](bool one) { return one; }));
+  for (int group = 0; group < 1000; ++group) EXPECT_EQ(std::count(thin + 4 * group, thin + 4 * group + 4, true), 1);
+}
+
+// Whatever comes back every so many steps is recorded as often as anything else.
+TEST(Window, NoRegularEventHidesBetweenTheRecordedSteps) {
+  constexpr int kOccurrences = 200;
+  for (int period = 2; period <= 100; ++period) {
+    const std::vector<bool> recorded =
+        Recorded(Started({.warmup = 1, .steps = 0, .all_ops = 1}), period * (kOccurrences + 1), true);
+    for (const int phase : {0, 1, period - 1}) {
+      int seen = 0;
+      for (int n = 0; n < kOccurrences; ++n) seen += recorded[static_cast<std::size_t>(1 + n * period + phase)];
+      EXPECT_NEAR(seen, kOccurrences / 4, kOccurrences / 8) << "period " << period << ", phase " << phase;
+    }
+  }
+}
+
+TEST(Window, AtAnEpochBoundaryOpsAreRecordedInAnyCase) {
+  Window window = Started({.warmup = 1, .steps = 0, .detail = 1, .all_ops = 1});
+  window.EpochStarted();
+  window.StepEnded(0);
+  std::uint64_t step = 1;
+  while (window.record_ops(true)) window.StepEnded(step++);
+  window.EpochEnding();
+  EXPECT_TRUE(window.record_ops(true));
+}
+
 TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
   Window window = Started({.warmup = 1, .steps = 2, .detail = 1, .until_epoch = true, .time_ns = 1000});
   window.EpochStarted();
@@ -54,10 +102,10 @@ TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
   const WindowActions closed = window.StepEnded(3);
   EXPECT_TRUE(closed.measure_end);
   EXPECT_FALSE(closed.finish);
-  EXPECT_FALSE(window.record_ops());
+  EXPECT_FALSE(window.record_ops(false));
   EXPECT_FALSE(window.StepEnded(4).finish);
   window.EpochEnding();
-  EXPECT_TRUE(window.record_ops());
+  EXPECT_TRUE(window.record_ops(true));
   EXPECT_TRUE(window.detail());
   window.EpochStarted();
   EXPECT_FALSE(window.StepEnded(5).finish);

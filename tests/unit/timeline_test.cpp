@@ -10,6 +10,7 @@
 namespace loopscope {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -359,6 +360,22 @@ TEST(Timeline, TheWindowIsTheMarks) {
   EXPECT_TRUE(timeline.steps()[4].warmup);
   EXPECT_FALSE(timeline.steps()[5].warmup);
   EXPECT_EQ(timeline.step_at(timeline.steps()[14].time.end_ns + 1), -1);
+}
+
+TEST(Timeline, RulesDoNotLookAtStepsWithoutOperators) {
+  Program program;
+  for (int i = 0; i < 30; ++i) {
+    if (i == 5) program.Mark(MarkKind::kMeasureBegin);
+    if (i == 10 || i == 21) program.Mark(MarkKind::kOpsEnd);
+    if (i == 20 || i == 29) program.Mark(MarkKind::kOpsBegin);
+    program.Step();
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  EXPECT_EQ(timeline.steps().size(), 30u);
+  EXPECT_EQ(timeline.timed().size(), 25u);
+  EXPECT_THAT(timeline.steady(), ElementsAre(5, 6, 7, 8, 9, 20, 29));
+  EXPECT_FALSE(timeline.steps()[10].operators);
+  EXPECT_TRUE(timeline.steps()[20].operators);
 }
 
 TEST(Timeline, TooFewStepsSayWhy) {
