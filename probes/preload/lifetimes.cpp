@@ -46,6 +46,7 @@ std::size_t tensors_count = 0, unused_count = 0, slots_count = 0, steps_count = 
 std::array<Peak, kMostSteps> peaks;
 Peak peak;
 std::uint32_t training_thread = 0;
+std::uint64_t opened_ns = 0;
 bool overflown = false;
 
 std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -121,6 +122,18 @@ void Tell(const char* kind, std::size_t number, const char* text) noexcept {
   capture::WriteFact(key, text);
 }
 
+// The allocation that tells where a tensor comes from. A loader that is far ahead made a batch before the window, but makes
+// the next ones in it: of its size, and not gone again as what it works with.
+const Tensor& OriginOf(const Tensor& one) noexcept {
+  if (one.allocated_ns >= opened_ns || one.thread == training_thread) return one;
+  const auto end = tensors.begin() + tensors_count;
+  const auto next = std::find_if(tensors.begin(), end, [&](const Tensor& other) {
+    return other.thread != training_thread && other.bytes == one.bytes && other.allocated_ns >= opened_ns &&
+           (other.trained_on || other.freed_ns == 0);
+  });
+  return next == end ? one : *next;
+}
+
 // The last step does not count: what it holds may be used in the next.
 void TellAll() noexcept {
   if (overflown || steps_count < 2) return;
@@ -139,9 +152,10 @@ void TellAll() noexcept {
   const std::size_t told = std::min<std::size_t>(static_cast<std::size_t>(end - tensors.begin()), kMostTold);
   for (std::size_t n = 0; n < told; ++n) {
     const Tensor& one = tensors[n];
+    const Tensor& origin = OriginOf(one);
     std::snprintf(text, sizeof text, "%llu %llu %llu %llu %u", static_cast<unsigned long long>(one.bytes),
-                  static_cast<unsigned long long>(one.allocated_ns), static_cast<unsigned long long>(one.used_ns),
-                  static_cast<unsigned long long>(one.freed_ns), one.thread);
+                  static_cast<unsigned long long>(origin.allocated_ns), static_cast<unsigned long long>(one.used_ns),
+                  static_cast<unsigned long long>(one.freed_ns), origin.thread);
     Tell("held", n, text);
   }
 }
@@ -209,6 +223,7 @@ void StepEnded(bool detail) noexcept {
     training_thread = ThreadId();
   }
   peak = {HeldNow(), capture::NowNs()};
+  if (before == Phase::kBefore) opened_ns = peak.time_ns;
   phase.store(detail ? Phase::kOpen : Phase::kOver, std::memory_order_relaxed);
   if (!detail) TellAll();
 }

@@ -3,7 +3,9 @@
 //
 //   memory.step.N   "BYTES NS": how much all tensors held when they held the most in step N of the window
 //   memory.held.N   "BYTES ALLOCATED USED FREED THREAD": a tensor that was there then, though the last op that used it
-//                   had begun before; times in ns, FREED 0 where it still was there at the end
+//                   had begun before; times in ns, FREED 0 where it still was there at the end. Of a
+//                   loader's tensor from before the window, ALLOCATED and THREAD are those of one like it that was made
+//                   in the window, if one was
 #pragma once
 
 #include <cstddef>

@@ -91,9 +91,10 @@ def test_a_switch_that_changes_nothing_is_not_applicable(loopscope, tiny_train):
 
 @pytest.mark.skipif(not (BUILD / "workloads/train_image").exists(), reason="train_image is not built")
 def test_a_programs_own_knobs_are_turned(loopscope):
-    # Two cached images a step: nearly all of it is calls, a third of them the optimizer's.
+    # Two cached images a step: nearly all of it is calls, a third of them the optimizer's. In 32 bits: on some processors
+    # oneDNN's 16-bit weight gradients of 1x1 images are NaN, which the anomaly mode ends the program for.
     knobs = ("epochs=1000", "model.size=small", "image_size=32", "batch.size=2", "loader.cache=on", "grad.set_to_none=off",
-             "optimizer.impl=single")
+             "optimizer.impl=single", "amp=off")
     small = [word for knob in knobs for word in ("--set", knob)]
     command = [BUILD / "workloads/train_image", "--preset", "only:debug-left-on", *small]
     done, report = loopscope.report("prove", "--quick", "--only", "grad.set_to_none=on,optimizer.impl=fused,debug=off",

@@ -71,7 +71,7 @@ NATIVE = [
     image("single-tensor-optimizer", "", "optimizer.impl=fused"),
     image("grad-in-eval", "train_image/", "eval.no_grad=on"),
     image("graph-retained", "common/training.cpp", "loss.detach=on"),
-    image("late-free", "common/", "free.early=on"),
+    image("late-free", "train_image/loader.cpp", "free.early=on"),
     image("needless-copy", "train_image/", "loader.from_numpy=on"),
     image("too-many-workers", "common/", "loader.workers=1", knobs=SMALL_MODEL),
     image("periodic-stall", "common/training.cpp"),
