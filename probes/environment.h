@@ -13,7 +13,8 @@ inline constexpr char kSteps[] = "LOOPSCOPE_STEPS";     // steps in the window; 
 inline constexpr char kTime[] = "LOOPSCOPE_TIME";       // trace mode: seconds to go on for, at most, until…
 inline constexpr char kUntil[] = "LOOPSCOPE_UNTIL";     // …"epoch" was seen (an epoch boundary and an evaluation)
 inline constexpr char kDetail[] = "LOOPSCOPE_DETAIL";   // steps in the detail window after warm-up
-inline constexpr char kAllOps[] = "LOOPSCOPE_ALL_OPS";  // steps in the window before operators are recorded in some only
+// Steps in the window before operators are recorded in some only, where those are short in fewer; 0 = in all.
+inline constexpr char kAllOps[] = "LOOPSCOPE_ALL_OPS";
 inline constexpr char kClock[] = "LOOPSCOPE_CLOCK";     // the clock all arms use: a kStepEnd name; empty = choose
 inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=4;amp=bf16"
 // Treatments that are switched at the ends of steps, in the form of kTreatment; and how: "SEED STEPS ARM,ARM…". Every

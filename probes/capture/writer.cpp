@@ -25,6 +25,7 @@ std::atomic_ref<std::uint64_t> Counter(std::uint64_t& counter) noexcept {
 void GiveUpChunk() noexcept {
   if (state.header != nullptr && state.generation == Generation()) CloseChunk(state.header);
   state.header = nullptr;
+  state.given_up += state.used;
   state.used = state.fast_end = state.capacity = 0;
 }
 
@@ -117,6 +118,9 @@ void Close(bool clean) noexcept {
 
 Window& ThreadWindow() noexcept {
   return state;
+}
+std::uint64_t ThreadBytes() noexcept {
+  return state.given_up + state.used;
 }
 
 bool Append(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes) noexcept {

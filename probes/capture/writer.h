@@ -37,6 +37,9 @@ bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, 
 Window& ThreadWindow() noexcept;
 const std::atomic<std::uint32_t>& FileGeneration() noexcept;
 
+// Bytes of records that this thread has written so far.
+std::uint64_t ThreadBytes() noexcept;
+
 // CLOCK_MONOTONIC in nanoseconds, by this thread's clock: all times of one thread come from one.
 std::uint64_t NowNs() noexcept;
 ThreadClock& CurrentThreadClock() noexcept;  // its address holds as long as the thread

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
 
 #include "probes/capture/records.h"
 #include "probes/preload/rank_meeting.h"
@@ -70,6 +69,23 @@ void EndChildren() noexcept {
   }
 }
 
+// The stream that the program writes to: an executable may hold the library's variables itself.
+void FlushCppStream(void* library, const char* symbol) noexcept {
+  void* const here = dlsym(RTLD_DEFAULT, symbol);
+  void* const stream = here != nullptr ? here : dlsym(library, symbol);
+  auto* const flush = reinterpret_cast<void* (*)(void*)>(dlsym(library, "_ZNSo5flushEv"));  // std::ostream::flush
+  // One that nobody includes <iostream> for was never made: its first word, of virtual functions, is null.
+  if (stream != nullptr && flush != nullptr && *static_cast<void**>(stream) != nullptr) flush(stream);
+}
+
+// C's, and those of the program's C++ library; this library has its own.
+void FlushStreams() noexcept {
+  if (void* const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) {
+    for (const char* const symbol : {"_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"}) FlushCppStream(library, symbol);
+  }
+  std::fflush(nullptr);
+}
+
 // Flushing waits for a stream that another thread holds, perhaps for ever.
 void StartWatchdog(const Settings& settings) noexcept {
   static unsigned seconds;
@@ -105,9 +121,7 @@ void EndProgram(const Settings& settings) noexcept {
   MeetRanks(settings);
   SynchroniseDevice();
   FinishDevices();
-  std::cout.flush();
-  std::cerr.flush();
-  std::fflush(nullptr);
+  FlushStreams();
   EndChildren();
   capture::Close(true);
   _exit(0);

@@ -1,7 +1,11 @@
 // Functions of LibTorch and libstdc++ that are called through this library first: by mangled name, without a torch
 // header. Classes pass by address (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial
 // arguments are passed by address), so that their layout stays unknown here, but for the samplers' results.
+#include <pthread.h>
+
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "probes/capture/writer.h"
@@ -165,13 +169,15 @@ void FreeCpu(void* data) {
 
 // std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers.
 #define LOOPSCOPE_WAIT "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
-extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(void*, void*) asm(LOOPSCOPE_WAIT);
-void ConditionVariableWait(void* self, void* held) {
+// Does what the C++ library's own does: that one cannot be found in every program that calls it.
+extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(std::condition_variable*,
+                                                       std::unique_lock<std::mutex>*) asm(LOOPSCOPE_WAIT);
+void ConditionVariableWait(std::condition_variable* self, std::unique_lock<std::mutex>* held) {
   constexpr std::uint64_t kWorthTellingNs = 20'000;
-  static auto* real = reinterpret_cast<void (*)(void*, void*)>(loopscope::RealFunction(LOOPSCOPE_WAIT));
-  if (!loopscope::loop::Tracing()) return real(self, held);
-  const std::uint64_t begin_ns = loopscope::capture::NowNs();
-  real(self, held);
+  const bool tracing = loopscope::loop::Tracing();
+  const std::uint64_t begin_ns = tracing ? loopscope::capture::NowNs() : 0;
+  pthread_cond_wait(self->native_handle(), held->mutex()->native_handle());
+  if (!tracing) return;
   const std::uint64_t end_ns = loopscope::capture::NowNs();
   if (end_ns - begin_ns >= kWorthTellingNs) loopscope::loop::Waited(begin_ns, end_ns);
 }

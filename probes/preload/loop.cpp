@@ -13,6 +13,7 @@
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/memory.h"
+#include "probes/preload/op_load.h"
 #include "probes/preload/passes.h"
 #include "probes/preload/processors.h"
 #include "probes/preload/rank_meeting.h"
@@ -41,6 +42,7 @@ std::atomic<void (*)()> finishing{nullptr};
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 StepClock clock_choice;
 Window window;
+OpLoad op_load;
 Passes passes;
 std::uint64_t sample_hash = 0;
 bool detail_marked = false, ops_marked = true;
@@ -76,10 +78,18 @@ std::uint32_t StackFor(RangeCategory category) noexcept {
 }
 
 // Under the lock.
+Thinning ThinningNow() noexcept {
+  // A device runs behind: what it does in a step was launched by the steps before.
+  if (DevicesFollowed()) return Thinning::kNever;
+  // Ranks record the same steps, or some would be held up more than others.
+  return op_load.heavy() && !settings.several_ranks ? Thinning::kEarly : Thinning::kLate;
+}
+
+// Under the lock.
 void UpdateGate(std::uint64_t time_ns) noexcept {
   if (settings.mode != Mode::kTrace) return;
-  // A device runs behind: what it does in a step was launched by the steps before.
-  const bool ops = window.record_ops(!DevicesFollowed()), detail = window.detail();
+  window.Thin(ThinningNow());
+  const bool ops = window.record_ops(), detail = window.detail();
   gate.store((ops ? kGateOps : 0u) | (detail ? kGateDetail : 0u), std::memory_order_relaxed);
   if (ops != ops_marked) WriteMarkAt(time_ns, ops ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
   if (detail != detail_marked) WriteMarkAt(time_ns, detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
@@ -112,6 +122,7 @@ void CloseWindow(std::uint64_t time_ns) noexcept {
 WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
   WriteMarkAt(time_ns, MarkKind::kStepEnd, name, samples);
   passes.StepEnded(time_ns);
+  op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops());
   if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));
   const WindowActions actions = window.StepEnded(time_ns);
   if (actions.measure_begin) OpenWindow(time_ns);

@@ -1,5 +1,6 @@
 #include "probes/preload/settings.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,6 +11,10 @@ namespace {
 
 // Somewhat more than a run measures unless it is asked for more.
 constexpr std::uint64_t kAllOps = 64;
+// Where ops hold steps up; some steps behind the detail window, by which that is told.
+constexpr std::uint64_t kEarlyOps = 16;
+// What a run measures unless it is asked for more; and how much longer short steps may take for it.
+constexpr std::uint64_t kLeastOps = 50, kMoreNs = 2'000'000'000;
 
 std::uint64_t Number(const char* name, std::uint64_t otherwise) noexcept {
   const char* text = std::getenv(name);
@@ -46,7 +51,10 @@ Settings ReadSettings() noexcept {
   settings.window.warmup = Number(env::kWarmup, 10);
   settings.window.steps = Number(env::kSteps, 0);
   settings.window.detail = traces ? Number(env::kDetail, 5) : 0;
-  settings.window.all_ops = Number(env::kAllOps, kAllOps);
+  settings.window.all_ops = traces ? Number(env::kAllOps, kAllOps) : 0;
+  settings.window.early_ops = std::min(settings.window.all_ops, kEarlyOps);
+  settings.window.least_ops = traces ? kLeastOps : 0;
+  settings.window.more_ns = kMoreNs;
   settings.window.until_epoch = traces && Text(env::kUntil) == "epoch";
   settings.window.time_ns = Nanoseconds(env::kTime, 120);
   settings.clock = Text(env::kClock);

@@ -1,23 +1,34 @@
 // The bounded run: which steps are measured, when ops are recorded and with how much detail, and when the run is over.
-// Of a long window only its first steps have all their ops recorded, and then a few of the others.
-// Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
+// Of a long window, and of one whose steps are short, only the first steps have all their ops recorded, and then a few
+// of the others. Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace loopscope {
 
 struct WindowSettings {
-  std::uint64_t warmup = 10;  // steps before the window; at least 1: the window opens at a step's end
-  std::uint64_t steps = 50;   // in the window; 0: to the program's own end
-  std::uint64_t detail = 5;   // steps in the detail window after warm-up; 0: no detail anywhere
-  std::uint64_t all_ops = 0;  // the first so many have their ops recorded, then one in kThinnedTo; 0: all of them
-  bool until_epoch = false;   // go on until an epoch boundary and the training after it were seen
-  std::uint64_t time_ns = 0;  // … but no longer than this after the window closed
-  bool ends_together = false;  // where the time is up the end is proposed, and comes at the step that EndAt() names
+  std::uint64_t warmup = 10;    // steps before the window; at least 1: the window opens at a step's end
+  std::uint64_t steps = 50;     // in the window; 0: to the program's own end
+  std::uint64_t detail = 5;     // steps in the detail window after warm-up; 0: no detail anywhere
+  std::uint64_t all_ops = 0;    // the first so many have their ops recorded, then one in kThinnedTo; 0: all of them
+  std::uint64_t early_ops = 0;  // the same while thinned early
+  std::uint64_t least_ops = 0;  // the window stays open until so many of its steps (no more than `steps`) had theirs …
+  std::uint64_t more_ns = 0;    // … but no longer than this after `steps`
+  bool until_epoch = false;     // go on until an epoch boundary and the training after it were seen
+  std::uint64_t time_ns = 0;    // … but no longer than this after the window closed
+  bool ends_together = false;   // where the time is up the end is proposed, and comes at the step that EndAt() names
 };
 
 inline constexpr std::uint64_t kThinnedTo = 4;
+
+// From when on some steps go without a record of their ops.
+enum class Thinning {
+  kNever,  // what is recorded of a step means nothing without the steps before it
+  kLate,   // behind `all_ops`
+  kEarly,  // behind `early_ops`: recording them holds the steps up
+};
 
 // What the caller has to do after an event.
 struct WindowActions {
@@ -32,10 +43,13 @@ class Window {
     if (settings_.warmup == 0) settings_.warmup = 1;
   }
 
+  void Thin(Thinning thinning) { thinning_ = thinning; }
+
   // A step of the chosen clock ended.
   WindowActions StepEnded(std::uint64_t time_ns) {
     WindowActions actions;
     if (phase_ == Phase::kDone) return actions;
+    with_ops_ += phase_ == Phase::kMeasuring && record_ops() ? 1 : 0;
     ++total_;
     if (boundary_ == Boundary::kTraining && ++steps_after_boundary_ >= 2) boundary_ = Boundary::kSeen;
     if (phase_ == Phase::kWarmup && total_ >= settings_.warmup) {
@@ -43,7 +57,7 @@ class Window {
       actions.measure_begin = true;
       return actions;
     }
-    if (phase_ == Phase::kMeasuring && ++measured_ == settings_.steps) {
+    if (phase_ == Phase::kMeasuring && ++measured_ >= settings_.steps && HasEnough(time_ns)) {
       actions.measure_end = true;
       phase_ = Phase::kWaiting;
       waiting_since_ns_ = time_ns;
@@ -75,10 +89,13 @@ class Window {
     if (settings_.detail == 0) return false;
     return AtBoundary() || (phase_ == Phase::kMeasuring && measured_ < settings_.detail);
   }
-  // `may_thin`: what is recorded of a step means something without the steps before it.
-  bool record_ops(bool may_thin) const {
-    if (phase_ == Phase::kMeasuring) return !may_thin || AtBoundary() || IsRecorded(measured_);
+  bool record_ops() const {
+    if (phase_ == Phase::kMeasuring) return AtBoundary() || IsRecorded(measured_);
     return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && AtBoundary());
+  }
+  // What this step takes tells whether recording its ops holds the steps up.
+  bool weighs_ops() const {
+    return phase_ == Phase::kMeasuring && measured_ < settings_.early_ops && record_ops() && !detail();
   }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
   // The window is over, and no end that all ranks share is known yet.
@@ -89,8 +106,9 @@ class Window {
   // Of every kThinnedTo steps one, at a place drawn from a hash, so that what comes back every so many steps is met as
   // often as anything else. Ranks record the same steps.
   bool IsRecorded(std::uint64_t step) const {
-    if (settings_.all_ops == 0 || step < settings_.all_ops) return true;
-    const std::uint64_t behind = step - settings_.all_ops;
+    const std::uint64_t all = thinning_ == Thinning::kEarly ? settings_.early_ops : settings_.all_ops;
+    if (thinning_ == Thinning::kNever || settings_.all_ops == 0 || step < all) return true;
+    const std::uint64_t behind = step - all;
     std::uint64_t hash = behind / kThinnedTo * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
     return behind % kThinnedTo == (hash >> 32) % kThinnedTo;
@@ -99,14 +117,23 @@ class Window {
   enum class Phase { kWarmup, kMeasuring, kWaiting, kDone };
   enum class Boundary { kNone, kInside, kTraining, kSeen };
 
+  // Of a window that holds its steps.
+  bool HasEnough(std::uint64_t time_ns) {
+    if (settings_.steps == 0) return false;
+    if (measured_ == settings_.steps) full_since_ns_ = time_ns;
+    return with_ops_ >= std::min(settings_.least_ops, settings_.steps) || time_ns - full_since_ns_ >= settings_.more_ns;
+  }
   bool AtBoundary() const { return boundary_ == Boundary::kInside || boundary_ == Boundary::kTraining; }
   bool BoundaryDone() const { return !settings_.until_epoch || !loader_seen_ || boundary_ == Boundary::kSeen; }
 
   WindowSettings settings_;
   Phase phase_ = Phase::kWarmup;
   Boundary boundary_ = Boundary::kNone;
+  Thinning thinning_ = Thinning::kLate;
   bool loader_seen_ = false;
-  std::uint64_t total_ = 0, measured_ = 0, steps_after_boundary_ = 0, waiting_since_ns_ = 0, end_at_ = 0;
+  std::uint64_t total_ = 0, measured_ = 0, with_ops_ = 0, steps_after_boundary_ = 0, full_since_ns_ = 0,
+                waiting_since_ns_ = 0;
+  std::uint64_t end_at_ = 0;
 };
 
 }  // namespace loopscope

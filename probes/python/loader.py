@@ -177,7 +177,10 @@ class _Pass:
 
     def __init__(self, loader, iterator, forget):
         """`forget(reference)` is called when the iterator goes."""
-        self.loader, self.iterator = weakref.ref(loader), weakref.ref(iterator, forget)
+        # A loader made in the head of its loop is gone once it gave its iterator: this keeps it, as long as that. One whose
+        # workers stay keeps its iterator itself.
+        self.loader = weakref.ref(loader) if loader.persistent_workers else lambda: loader
+        self.iterator = weakref.ref(iterator, forget)
         self.loader_id = id(loader)
         # The name that torch's own profiler gives it; the reader knows by it that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")

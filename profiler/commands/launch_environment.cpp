@@ -48,6 +48,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   if (spec.mode == LaunchMode::kTrace) {
     environment[env::kTime] = fmt::format("{:g}", spec.time_s > 0 ? spec.time_s : kDefaultTraceSeconds);
     environment[env::kUntil] = "epoch";
+    if (spec.all_operators) environment[env::kAllOps] = "0";
   }
   if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
   if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentText(spec.treatment);

@@ -45,6 +45,7 @@ struct LaunchSpec {
   std::vector<std::pair<std::string, std::string>> treatment;  // key, value
   int warmup = 10, steps = 50;                                 // steps 0 = to the program's own end
   double time_s = 0;                                           // trace mode: --time; else 0
+  bool all_operators = false;                                  // trace mode: of every step, however short it is
   std::string clock;                                           // the step clock fixed by the diagnosis; empty = choose
   std::optional<std::uint64_t> seed;
   bool hash_samples = false;          // LOOPSCOPE_SAMPLE_RNG=hash

@@ -6,9 +6,9 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMinSteps = 3;      // fewer say nothing about a loop
-// The most that the LibTorch probe adds per op, by tests/bench: 0.2 us in a loop whose code stays in the caches, 1.1 us
+// The most that the LibTorch probe adds per op, by tests/bench: 0.2 us in a loop whose code stays in the caches, 0.7 us
 // among many small operators in Python.
-constexpr double kProbeNsPerEvent = 1100;
+constexpr double kProbeNsPerEvent = 700;
 
 std::int64_t Middle(const Interval& time) {
   return time.start_ns + time.length() / 2;

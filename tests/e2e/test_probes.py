@@ -238,6 +238,20 @@ def test_the_end_leaves_no_child_and_loses_no_output(probed):
     assert left == []
 
 
+def test_what_cpp_streams_hold_is_not_lost_at_the_end(probed):
+    done, _ = probed("--stream")
+    assert done.returncode == 0 and done.stdout.count("loss") == 15
+
+
+def test_no_program_gets_a_cpp_library_that_it_does_not_load_itself(probed):
+    done, _ = probed("/proc/self/maps", program=("cat",))
+    assert PRELOAD.name in done.stdout and "libstdc++" not in done.stdout
+    symbols = subprocess.run(["nm", "-D", "--defined-only", PRELOAD], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[-1] for line in symbols.splitlines()}
+    assert [name for name in names if name.startswith(("_ZNSt", "_ZSt", "_ZNKSt", "_ZTISt"))] == [
+        "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"]
+
+
 def _mentions(environ, capture):
     try:
         status = (environ.parent / "status").read_text()

@@ -132,6 +132,23 @@ def test_facts_of_loader_and_optimizer(launch):
     assert re.fullmatch(r"train\.py:\d+", capture.facts["loader.where"])
 
 
+def test_a_loader_made_in_the_head_of_its_loop_tells_the_same(launch):
+    body = """
+model = build()
+optimizer = torch.optim.Adam(model.parameters())
+for epoch in range(3):
+    for images, labels in DataLoader(Noise(64), batch_size=8, shuffle=True, num_workers=1):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+"""
+    _, [capture] = launch(body, steps=16)
+    expected = {"loader.workers": "1", "loader.batch_size": "8", "loader.dataset": "Noise", "loader.samples": "64"}
+    assert expected.items() <= capture.facts.items()
+    _, [treated] = launch(body, steps=16, treatment="loader.workers=2")
+    assert treated.facts["loader.workers"] == "2"
+
+
 def test_the_clock_records_no_ops(launch):
     _, [capture] = launch("main()", mode="clock")
     assert not capture.ops and not capture.ranges and len(capture.of("step")) == 8

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "probes/preload/op_load.h"
 #include "probes/preload/passes.h"
 #include "probes/preload/window.h"
 
@@ -34,7 +35,7 @@ TEST(Window, WithoutStepsItStaysOpen) {
   Window window = Started({.warmup = 0, .steps = 0});
   EXPECT_TRUE(window.StepEnded(1).measure_begin);
   for (int n = 2; n < 1000; ++n) EXPECT_FALSE(window.StepEnded(n).finish);
-  EXPECT_TRUE(window.record_ops(true));
+  EXPECT_TRUE(window.record_ops());
   EXPECT_EQ(window.measured(), 998u);
 }
 
@@ -51,11 +52,12 @@ TEST(Window, DetailCoversTheFirstStepsAfterWarmUp) {
 }
 
 // Which of `steps` measured steps have their ops recorded.
-std::vector<bool> Recorded(Window window, int steps, bool may_thin) {
+std::vector<bool> Recorded(Window window, int steps, Thinning thinning) {
   std::vector<bool> recorded;
+  window.Thin(thinning);
   window.StepEnded(0);
   for (int step = 0; step < steps; ++step) {
-    recorded.push_back(window.record_ops(may_thin));
+    recorded.push_back(window.record_ops());
     window.StepEnded(step + 1);
   }
   return recorded;
@@ -63,11 +65,64 @@ std::vector<bool> Recorded(Window window, int steps, bool may_thin) {
 
 TEST(Window, OfALongWindowOneStepInFourHasItsOpsRecorded) {
   const Window window = Started({.warmup = 1, .steps = 0, .all_ops = 10});
-  EXPECT_THAT(Recorded(window, 5000, false), testing::Each(true));
-  const std::vector<bool> recorded = Recorded(window, 10 + 4000, true);
+  EXPECT_THAT(Recorded(window, 5000, Thinning::kNever), testing::Each(true));
+  const std::vector<bool> recorded = Recorded(window, 10 + 4000, Thinning::kLate);
   const auto thin = recorded.begin() + 10;
   EXPECT_TRUE(std::all_of(recorded.begin(), thin, [](bool one) { return one; }));
   for (int group = 0; group < 1000; ++group) EXPECT_EQ(std::count(thin + 4 * group, thin + 4 * group + 4, true), 1);
+}
+
+TEST(Window, WhereOpsHoldStepsUpItThinsEarlierAndStaysOpenForAsMany) {
+  const WindowSettings settings{
+      .warmup = 1, .steps = 30, .all_ops = 64, .early_ops = 10, .least_ops = 50, .more_ns = 1000};
+  const std::vector<bool> recorded = Recorded(Started(settings), 200, Thinning::kEarly);
+  EXPECT_TRUE(std::all_of(recorded.begin(), recorded.begin() + 10, [](bool one) { return one; }));
+  // A step in each four of those behind the first 10; when the 30th is over, so is the window.
+  EXPECT_EQ(std::count(recorded.begin(), recorded.end(), true), 30);
+  EXPECT_EQ(std::count(recorded.begin(), recorded.begin() + 10 + 4 * 20, true), 30);
+  const std::vector<bool> late = Recorded(Started(settings), 200, Thinning::kLate);
+  EXPECT_TRUE(std::all_of(late.begin(), late.begin() + 30, [](bool one) { return one; }));
+  EXPECT_EQ(std::count(late.begin(), late.end(), true), 30);
+}
+
+TEST(Window, ForMoreOpsItStaysOpenForSomeTimeOnly) {
+  const WindowSettings settings{
+      .warmup = 1, .steps = 30, .all_ops = 64, .early_ops = 10, .least_ops = 50, .more_ns = 7};
+  EXPECT_EQ(Recorded(Started(settings), 200, Thinning::kEarly).size(), 200u);
+  Window window = Started(settings);
+  window.Thin(Thinning::kEarly);
+  std::uint64_t step = 0;
+  while (!window.StepEnded(step).measure_end) ++step;
+  EXPECT_EQ(step, 30u + 7u);
+  EXPECT_EQ(window.measured(), 37u);
+}
+
+TEST(Window, WeighsOpsInTheStepsBetweenDetailAndThinning) {
+  Window window = Started({.warmup = 1, .steps = 50, .detail = 2, .all_ops = 64, .early_ops = 5});
+  std::vector<std::uint64_t> weighed;
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    if (window.weighs_ops()) weighed.push_back(window.measured());
+    window.StepEnded(step);
+  }
+  EXPECT_THAT(weighed, testing::ElementsAre(2, 3, 4));
+}
+
+TEST(OpLoad, IsHeavyWhereMostStepsAreShortForTheirRecords) {
+  OpLoad load;
+  std::uint64_t time_ns = 0, records = 0;
+  const auto step = [&](std::uint64_t ns, std::uint64_t count, bool counts = true) {
+    load.StepEnded(time_ns += ns, records += count, counts);
+  };
+  EXPECT_FALSE(load.heavy());
+  step(50'000'000, 5000, false);
+  step(3'000'000, 300);  // 10 us for each
+  EXPECT_TRUE(load.heavy());
+  step(90'000'000, 300);  // something else held it up
+  EXPECT_FALSE(load.heavy());
+  step(3'000'000, 300);
+  EXPECT_TRUE(load.heavy());
+  for (int n = 0; n < 3; ++n) step(30'000'000, 300);
+  EXPECT_FALSE(load.heavy());
 }
 
 // Whatever comes back every so many steps is recorded as often as anything else.
@@ -75,7 +130,7 @@ TEST(Window, NoRegularEventHidesBetweenTheRecordedSteps) {
   constexpr int kOccurrences = 200;
   for (int period = 2; period <= 100; ++period) {
     const std::vector<bool> recorded =
-        Recorded(Started({.warmup = 1, .steps = 0, .all_ops = 1}), period * (kOccurrences + 1), true);
+        Recorded(Started({.warmup = 1, .steps = 0, .all_ops = 1}), period * (kOccurrences + 1), Thinning::kLate);
     for (const int phase : {0, 1, period - 1}) {
       int seen = 0;
       for (int n = 0; n < kOccurrences; ++n) seen += recorded[static_cast<std::size_t>(1 + n * period + phase)];
@@ -89,9 +144,9 @@ TEST(Window, AtAnEpochBoundaryOpsAreRecordedInAnyCase) {
   window.EpochStarted();
   window.StepEnded(0);
   std::uint64_t step = 1;
-  while (window.record_ops(true)) window.StepEnded(step++);
+  while (window.record_ops()) window.StepEnded(step++);
   window.EpochEnding();
-  EXPECT_TRUE(window.record_ops(true));
+  EXPECT_TRUE(window.record_ops());
 }
 
 TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
@@ -102,10 +157,10 @@ TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
   const WindowActions closed = window.StepEnded(3);
   EXPECT_TRUE(closed.measure_end);
   EXPECT_FALSE(closed.finish);
-  EXPECT_FALSE(window.record_ops(false));
+  EXPECT_FALSE(window.record_ops());
   EXPECT_FALSE(window.StepEnded(4).finish);
   window.EpochEnding();
-  EXPECT_TRUE(window.record_ops(true));
+  EXPECT_TRUE(window.record_ops());
   EXPECT_TRUE(window.detail());
   window.EpochStarted();
   EXPECT_FALSE(window.StepEnded(5).finish);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -87,6 +88,7 @@ class Training {
     if (Get(options_, "clone", 0)) copied_ = data.clone();
     if (const long sleep_us = Get(options_, "sleep", 0)) usleep(static_cast<useconds_t>(sleep_us));
     if (Get(options_, "losses", 0)) std::printf("loss %.17g\n", loss.item<double>());
+    if (Get(options_, "stream", 0)) std::cout << "loss " << loss.item<double>() << '\n';
     if (Get(options_, "item", 0)) sum_ += loss.item<double>();
     if (++micro_ % accumulate != 0) return;
     if (Get(options_, "throw", 0)) ThrowThroughStep();
@@ -153,6 +155,7 @@ void Train(const Options& options) {
 
 int main(int count, char** arguments) {
   const Options options = Parse(count, arguments);
+  if (Get(options, "stream", 0)) std::ios::sync_with_stdio(false);  // C++'s streams keep what they hold to themselves
   if (Get(options, "fork", 0)) {
     if (fork() == 0) {
       torch::ones({8}).add_(1);
