@@ -130,8 +130,7 @@ class Parser {
         "steps before the measured ones (10); auto: until step times settle");
     Add("--steps", options_.steps, ParseCount, "a number of steps", "N",
         command_.experiments ? "measured steps of each launch (as many as --min-window needs)"
-                             : "measured steps (50; some more where steps are short), then the program is ended; 0: let it run to "
-                               "its own end");
+                             : "measured steps (50; more where short), then the program is ended; 0: to its own end");
     app_.add_flag("--yes", options_.yes, "build a probe for another torch without asking");
     if (command_.diagnoses) {
       Add("--time", options_.time_s, ParseSeconds, "a time such as 90s or 2m", "T",

@@ -49,9 +49,12 @@ def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
 
 
 def test_a_program_against_itself_does_not_fail(gate):
-    done, verdict = gate("--budget", "14m", "--max-slowdown", "90%")
-    assert done.code == 0 and verdict["verdict"] == "pass", done.err
-    assert verdict["pairs"] in (12, 32) and verdict["upper95"] < 0.9
+    """But for one gate in a hundred: that two of two fail comes once in ten thousand runs of this test."""
+    gates = [gate("--budget", "14m", "--max-slowdown", "90%") for _ in range(2)]
+    for done, verdict in gates:
+        assert (done.code, verdict["verdict"]) in ((0, "pass"), (1, "fail")), done.err
+        assert verdict["pairs"] in (12, 32) and verdict["upper95"] < 0.9
+    assert [verdict["verdict"] for _, verdict in gates] != ["fail", "fail"], [done.err for done, _ in gates]
 
 
 def test_a_budget_too_small_for_any_verdict(gate):
