@@ -6,11 +6,11 @@
 
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
+#include "probes/preload/calls.h"
 #include "probes/preload/ending.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
-#include "probes/preload/op_calls.h"
 
 namespace loopscope::loop {
 namespace {
@@ -79,8 +79,8 @@ const ProbeApi* Api() noexcept {
       .set_device_hooks = SetDeviceHooks,
       .live_state = [](const char* key) { return live::State(key); },
       .live_acted = [](const char* key) { live::Acted(key); },
-      .real_op_calls = RealOpCalls,
-      .set_op_calls = SetOpCalls,
+      .real_op_calls = Calls().real_op_calls,
+      .set_op_calls = Calls().set_op_calls,
       .tensor_used = lifetimes::Used,
   };
   return Active() ? &api : nullptr;

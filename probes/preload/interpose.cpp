@@ -1,15 +1,10 @@
-// Functions of LibTorch and libstdc++ that are called through this library first: by mangled name, without a torch
+// Functions of LibTorch that are called through this library first: by mangled name, without a torch
 // header. Classes pass by address (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial
 // arguments are passed by address), so that their layout stays unknown here, but for the samplers' results.
-#include <pthread.h>
-
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "probes/capture/writer.h"
-#include "probes/preload/lifetimes.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/real_function.h"
 
@@ -148,36 +143,4 @@ void AutogradBackward(const void* roots, const void* gradients, std::uint64_t re
   loopscope::Closing closing([&](bool threw) { loopscope::loop::BackwardEnds(begin_ns, threw); });
   real(roots, gradients, retain_graph, create_graph, inputs);
   closing.Returned();
-}
-
-// c10::alloc_cpu and free_cpu: all memory of tensors on the CPU.
-#define LOOPSCOPE_ALLOC "_ZN3c109alloc_cpuEm"
-extern "C" LOOPSCOPE_EXPORT void* AllocCpu(std::size_t) asm(LOOPSCOPE_ALLOC);
-void* AllocCpu(std::size_t bytes) {
-  static auto* real = reinterpret_cast<void* (*)(std::size_t)>(loopscope::RealFunction(LOOPSCOPE_ALLOC));
-  void* data = real(bytes);
-  if (loopscope::loop::Tracing()) loopscope::lifetimes::Allocated(data, bytes);
-  return data;
-}
-#define LOOPSCOPE_FREE "_ZN3c108free_cpuEPv"
-extern "C" LOOPSCOPE_EXPORT void FreeCpu(void*) asm(LOOPSCOPE_FREE);
-void FreeCpu(void* data) {
-  static auto* real = reinterpret_cast<void (*)(void*)>(loopscope::RealFunction(LOOPSCOPE_FREE));
-  if (loopscope::loop::Tracing()) loopscope::lifetimes::Freed(data);
-  real(data);
-}
-
-// std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers.
-#define LOOPSCOPE_WAIT "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
-// Does what the C++ library's own does: that one cannot be found in every program that calls it.
-extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(std::condition_variable*,
-                                                       std::unique_lock<std::mutex>*) asm(LOOPSCOPE_WAIT);
-void ConditionVariableWait(std::condition_variable* self, std::unique_lock<std::mutex>* held) {
-  constexpr std::uint64_t kWorthTellingNs = 20'000;
-  const bool tracing = loopscope::loop::Tracing();
-  const std::uint64_t begin_ns = tracing ? loopscope::capture::NowNs() : 0;
-  pthread_cond_wait(self->native_handle(), held->mutex()->native_handle());
-  if (!tracing) return;
-  const std::uint64_t end_ns = loopscope::capture::NowNs();
-  if (end_ns - begin_ns >= kWorthTellingNs) loopscope::loop::Waited(begin_ns, end_ns);
 }

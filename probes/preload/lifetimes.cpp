@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "probes/capture/records.h"
+#include "probes/preload/calls.h"
 
 namespace loopscope::lifetimes {
 namespace {
@@ -164,12 +165,7 @@ std::uint64_t HeldNow() noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, held.load(std::memory_order_relaxed)));
 }
 
-}  // namespace
-
-void Follow() noexcept {
-  phase.store(Phase::kBefore, std::memory_order_relaxed);
-}
-
+// By any thread.
 void Allocated(const void* data, std::size_t bytes) noexcept {
   const Phase now = phase.load(std::memory_order_relaxed);
   if (data == nullptr || now == Phase::kOver) return;
@@ -202,6 +198,19 @@ void Freed(const void* data) noexcept {
   if (now == Phase::kBefore) unused[unused_count++] = static_cast<std::uint16_t>(tensor - tensors.data());
 }
 
+}  // namespace
+
+void Follow() noexcept {
+  static constexpr MemoryObserver observer{.allocated = Allocated, .frees = Freed};
+  phase.store(Phase::kBefore, std::memory_order_relaxed);
+  Calls().observe_memory(&observer);
+}
+
+void Forget() noexcept {
+  phase.store(Phase::kOver, std::memory_order_relaxed);
+  Calls().observe_memory(nullptr);
+}
+
 void Used(const void* storage, std::uint64_t time_ns) noexcept {
   if (storage == nullptr || phase.load(std::memory_order_relaxed) != Phase::kOpen) return;
   const TryLock lock;
@@ -224,8 +233,9 @@ void StepEnded(bool detail) noexcept {
   }
   peak = {HeldNow(), capture::NowNs()};
   if (before == Phase::kBefore) opened_ns = peak.time_ns;
-  phase.store(detail ? Phase::kOpen : Phase::kOver, std::memory_order_relaxed);
-  if (!detail) TellAll();
+  if (detail) return phase.store(Phase::kOpen, std::memory_order_relaxed);
+  Forget();
+  TellAll();
 }
 
 }  // namespace loopscope::lifetimes

@@ -13,12 +13,11 @@
 
 namespace loopscope::lifetimes {
 
-// Once, where there will be a detail window: nothing is followed before.
+// Once, where there will be a detail window: nothing is followed before, nor after it.
 void Follow() noexcept;
 
-// By any thread, while ranges are recorded.
-void Allocated(const void* data, std::size_t bytes) noexcept;
-void Freed(const void* data) noexcept;
+// In a forked child, which follows nothing.
+void Forget() noexcept;
 
 // An op that begins at `time_ns` has a tensor with this storage among its inputs.
 void Used(const void* storage, std::uint64_t time_ns) noexcept;

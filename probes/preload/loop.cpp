@@ -9,6 +9,7 @@
 
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
+#include "probes/preload/calls.h"
 #include "probes/preload/ending.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
@@ -218,10 +219,13 @@ void Start(const Settings& from) noexcept {
                  [] {
                    // Steps, window and end belong to the process that began them.
                    active.store(false);
+                   lifetimes::Forget();
                    pthread_mutex_unlock(&lock);
                  });
   if (settings.mode == Mode::kTrace) {
+    static constexpr WaitObserver waits{.now_ns = NowNs, .waited = Waited};
     gate.store(kGateOps);
+    Calls().observe_waits(&waits);
     if (settings.window.detail > 0) lifetimes::Follow();
   }
   active.store(true);

@@ -83,7 +83,7 @@ struct ProbeApi {
   void (*set_device_hooks)(const DeviceHooks* hooks);
   int (*live_state)(const char* key);   // preload/live.h, State
   void (*live_acted)(const char* key);  // …, Acted
-  const OpCalls* (*real_op_calls)();    // preload/op_calls.h
+  const OpCalls* (*real_op_calls)();    // calls/call_table.h
   void (*set_op_calls)(const OpCalls& calls);
   void (*tensor_used)(const void* storage, std::uint64_t time_ns);  // preload/lifetimes.h, Used
 };

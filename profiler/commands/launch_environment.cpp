@@ -155,12 +155,13 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
     std::string& list = environment[name];
     list = list.empty() ? path.native() : path.native() + ":" + list;
   };
+  const bool traced = spec.mode == LaunchMode::kTrace;
+  // What looks at every call of a kind in a timed trial would be timed with it; so would a collector.
+  if (traced && !probes.calls.empty()) put_first("LD_PRELOAD", probes.calls);
   put_first("LD_PRELOAD", probes.preload);
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
   if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
-  // A collector in a timed trial would be timed with it.
-  const bool traced = spec.mode == LaunchMode::kTrace;
   if (traced && !probes.cupti.empty()) environment.emplace("CUDA_INJECTION64_PATH", probes.cupti);
   const auto asked = environment.find(env::kNccl);
   if (traced && !probes.nccl.empty() && asked != environment.end() && asked->second == "1") {

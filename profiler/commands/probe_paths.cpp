@@ -8,10 +8,14 @@ Result<ProbePaths> FindProbes(const fs::path& executable_folder) {
   std::error_code error;
   for (const char* beside : {"probes", "../lib/loopscope"}) {
     const fs::path folder = fs::weakly_canonical(executable_folder / beside, error);
-    ProbePaths probes{folder / "libloopscope_preload.so", folder / "libloopscope_nvtx.so",
-                      folder / "libloopscope_cupti.so", folder / "python" / "site", folder / "libloopscope_nccl.so"};
+    ProbePaths probes{.preload = folder / "libloopscope_preload.so",
+                      .nvtx = folder / "libloopscope_nvtx.so",
+                      .cupti = folder / "libloopscope_cupti.so",
+                      .python = folder / "python" / "site",
+                      .nccl = folder / "libloopscope_nccl.so",
+                      .calls = folder / "libloopscope_calls.so"};
     if (!fs::exists(probes.preload, error)) continue;
-    for (fs::path* optional : {&probes.nvtx, &probes.cupti, &probes.nccl}) {
+    for (fs::path* optional : {&probes.nvtx, &probes.cupti, &probes.nccl, &probes.calls}) {
       if (!fs::exists(*optional, error)) optional->clear();
     }
     if (!fs::exists(probes.python / "sitecustomize.py", error)) probes.python.clear();

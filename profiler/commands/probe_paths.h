@@ -13,6 +13,8 @@ struct ProbePaths {
   std::filesystem::path cupti;      // libloopscope_cupti.so, for CUDA_INJECTION64_PATH; empty when there is none
   std::filesystem::path python;     // the folder for PYTHONPATH that holds the shim; empty when there is none
   std::filesystem::path nccl = {};  // libloopscope_nccl.so, for NCCL_PROFILER_PLUGIN; empty when there is none
+  // libloopscope_calls.so, for LD_PRELOAD of traced launches behind `preload`; empty when there is none.
+  std::filesystem::path calls = {};
 };
 
 // Looks in probes/ and ../lib/loopscope/ beside the executable. Error (exit 2): not there, or at a path that LD_PRELOAD

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from paired import CannotMeasure, interval, outcome
-from turns import Player, added, options, take_turns
+from turns import Player, added, options, preloaded, take_turns
 
 ARMS = ("plain", "probe", "kineto")
 MOST_OF_KINETO, MOST_BYTES = 1 / 3, 40
@@ -53,7 +53,7 @@ def start(build, arm, ops, folder):
     environment["OMP_NUM_THREADS"] = "1"
     if arm == "probe":
         environment.update(
-            LD_PRELOAD=str(build / "probes" / "libloopscope_preload.so"),
+            LD_PRELOAD=preloaded(build, "trace"),
             LOOPSCOPE_RUN_DIR=folder,
             LOOPSCOPE_MODE="trace",
             LOOPSCOPE_WARMUP="10",

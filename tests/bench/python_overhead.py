@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 from paired import CannotMeasure, interval, outcome
-from turns import Player, added, options, take_turns
+from turns import Player, added, options, preloaded, take_turns
 
 ARMS = ("plain", "all", "run", "clock", "profiler")
 # What the launcher asks of the probes: every step's operators; those of a default run, behind its first steps; none.
@@ -42,7 +42,7 @@ def start(build, arm, steps, batch, folder):
     if arm in ASKED:
         environment.update(
             ASKED[arm],
-            LD_PRELOAD=str(build / "probes" / "libloopscope_preload.so"),
+            LD_PRELOAD=preloaded(build, ASKED[arm]["LOOPSCOPE_MODE"]),
             PYTHONPATH=str(build / "probes" / "python" / "site"),
             LOOPSCOPE_RUN_DIR=str(folder / arm),
             LOOPSCOPE_WARMUP="10",

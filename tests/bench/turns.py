@@ -34,6 +34,12 @@ def options(description, amount, default_amount, default_clock, add_own=lambda p
     return chosen
 
 
+def preloaded(build, mode):
+    """What `loopscope` preloads into a launch of LOOPSCOPE_MODE `mode`."""
+    names = ("preload", "calls") if mode == "trace" else ("preload",)
+    return ":".join(str(build / "probes" / f"libloopscope_{name}.so") for name in names)
+
+
 class Player:
     """A program that takes turns."""
 

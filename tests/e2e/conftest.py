@@ -12,6 +12,13 @@ import hanging
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", ROOT / "build"))
+
+
+def preloaded(mode, probes=BUILD / "probes"):
+    """What `loopscope` preloads into a launch of LOOPSCOPE_MODE `mode`."""
+    names = ("preload", "calls") if mode == "trace" else ("preload",)
+    return ":".join(str(probes / f"libloopscope_{name}.so") for name in names)
+
 # What check launches may say of "same training?", by the treatment's class.
 SAME_TRAINING = {
     "exact": {"bit-identical"},

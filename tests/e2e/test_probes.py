@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, preloaded
 
 PROGRAM = BUILD / "tests" / "tiny_train"
 PRELOAD = BUILD / "probes" / "libloopscope_preload.so"
@@ -88,7 +88,7 @@ def probed(tmp_path):
     def run(*switches, mode="trace", warmup=5, steps=10, program=(PROGRAM,), **variables):
         folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         folder.mkdir(mode=0o700)
-        env = dict(os.environ, OMP_NUM_THREADS="1", LD_PRELOAD=str(PRELOAD), LOOPSCOPE_RUN_DIR=str(folder),
+        env = dict(os.environ, OMP_NUM_THREADS="1", LD_PRELOAD=preloaded(mode), LOOPSCOPE_RUN_DIR=str(folder),
                    LOOPSCOPE_MODE=mode, LOOPSCOPE_WARMUP=str(warmup), LOOPSCOPE_STEPS=str(steps))
         env.update({f"LOOPSCOPE_{key.upper()}": str(value) for key, value in variables.items() if key != "nvtx"})
         if variables.get("nvtx"):
@@ -246,10 +246,26 @@ def test_what_cpp_streams_hold_is_not_lost_at_the_end(probed):
 def test_no_program_gets_a_cpp_library_that_it_does_not_load_itself(probed):
     done, _ = probed("/proc/self/maps", program=("cat",))
     assert PRELOAD.name in done.stdout and "libstdc++" not in done.stdout
-    symbols = subprocess.run(["nm", "-D", "--defined-only", PRELOAD], capture_output=True, text=True, check=True).stdout
-    names = {line.split()[-1] for line in symbols.splitlines()}
-    assert [name for name in names if name.startswith(("_ZNSt", "_ZSt", "_ZNKSt", "_ZTISt"))] == [
+    assert "libloopscope_calls.so" in done.stdout and _cpp_library_symbols("calls") == [
         "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"]
+    assert _cpp_library_symbols("preload") == []
+
+
+def _cpp_library_symbols(probe):
+    """What it gives the program of the C++ library."""
+    library = BUILD / "probes" / f"libloopscope_{probe}.so"
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[-1] for line in symbols.splitlines()]
+    assert names
+    return [name for name in names if name.startswith(("_ZNSt", "_ZSt", "_ZNKSt", "_ZTISt"))]
+
+
+def test_a_timed_launch_takes_no_detour(probed):
+    """No function that every operator calls goes through a probe."""
+    done, _ = probed("/proc/self/maps", program=("cat",), mode="clock")
+    assert PRELOAD.name in done.stdout and "libloopscope_calls.so" not in done.stdout
+    symbols = subprocess.run(["nm", "-D", "--defined-only", PRELOAD], capture_output=True, text=True, check=True).stdout
+    assert "_ZN5torch" in symbols and "_ZN2at" not in symbols and "_ZN3c10" not in symbols
 
 
 def _mentions(environ, capture):

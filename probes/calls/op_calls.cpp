@@ -1,10 +1,10 @@
-#include "probes/preload/op_calls.h"
-
+// The functions of LibTorch that every op passes through: by mangled name and without a torch header, as in
+// probes/preload/interpose.cpp.
 #include <atomic>
 
+#include "probes/calls/calls.h"
 #include "probes/preload/real_function.h"
 
-#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
 #define LOOPSCOPE_CALLBACKS "_ZN2at16getStepCallbacksENS_11RecordScopeE"
 #define LOOPSCOPE_CALLBACKS_UNLESS_EMPTY "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
 #define LOOPSCOPE_RUN                                                                                            \

@@ -1,0 +1,32 @@
+// Functions that a program calls all the time, and that go through libloopscope_calls.so where that is preloaded: in a run
+// that is traced; a timed trial does without it, and its calls take no detour. They are forwarded to the program's own
+// functions until the preloaded library, which finds this one by its table, puts others in between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probes/preload/probe_api.h"
+
+namespace loopscope {
+
+// Called in the middle of what the program does: they return soon and throw nothing.
+struct MemoryObserver {
+  void (*allocated)(const void* data, std::size_t bytes);  // memory of a tensor on the CPU; null where there was none
+  void (*frees)(const void* data);                         // before it is given back
+};
+struct WaitObserver {
+  std::uint64_t (*now_ns)();
+  void (*waited)(std::uint64_t begin_ns, std::uint64_t end_ns);  // for a std::condition_variable, some time
+};
+
+struct CallTable {
+  const OpCalls* (*real_op_calls)();  // LibTorch's own; members are null where it has none of that name
+  void (*set_op_calls)(const OpCalls& calls);
+  void (*observe_memory)(const MemoryObserver* observer);  // from now on; null: nobody. Kept, not copied
+  void (*observe_waits)(const WaitObserver* observer);     // likewise
+};
+
+}  // namespace loopscope
+
+extern "C" const loopscope::CallTable* loopscope_calls_v1();
