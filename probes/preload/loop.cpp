@@ -61,13 +61,21 @@ std::uint64_t LoopNow() noexcept {
   return LoopTime(NowNs());
 }
 
+// A range that ends now.
+void RangeUntilNow(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t value) noexcept {
+  if (Tracing()) Range(category, name, begin_ns, NowNs(), value, true);
+}
+
 struct Guard {
   Guard() noexcept { pthread_mutex_lock(&lock); }
   ~Guard() { pthread_mutex_unlock(&lock); }
 };
 
 void Tell(Moment moment) noexcept {
-  if (const TorchHooks* known = hooks.load(std::memory_order_acquire)) known->moment(moment);
+  const TorchHooks* known = hooks.load(std::memory_order_acquire);
+  if (known == nullptr) return;
+  const std::uint32_t wanted = known->wanted->load(std::memory_order_relaxed);
+  if ((wanted >> static_cast<unsigned>(moment) & 1) != 0) known->moment(moment);
 }
 
 std::uint32_t StackFor(RangeCategory category) noexcept {
@@ -277,7 +285,7 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
       WriteMark(MarkKind::kSampleHash, {}, sample_hash);
     }
   }
-  Range(RangeCategory::kLoader, name, begin_ns, NowNs(), samples, true);
+  RangeUntilNow(RangeCategory::kLoader, name, begin_ns, samples);
   if (trains) Tell(Moment::kBatchBegin);
 }
 
@@ -290,7 +298,7 @@ void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view
     UpdateGate(begin_ns);
     in_flight = passes.in_flight();
   }
-  Range(RangeCategory::kLoader, name, begin_ns, NowNs(), 0, true);
+  RangeUntilNow(RangeCategory::kLoader, name, begin_ns, 0);
   Tell(in_flight ? Moment::kBatchBegin : Moment::kLoaderEnd);
 }
 
@@ -317,7 +325,7 @@ void BackwardBegins(const void* roots) noexcept {
 void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
   --backward_depth;
   if (!Active()) return;
-  Range(RangeCategory::kBackward, "backward", begin_ns, NowNs(), 0, true);
+  RangeUntilNow(RangeCategory::kBackward, "backward", begin_ns, 0);
   Tell(Moment::kBackwardEnd);
   if (!threw && backward_depth == 0) Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
 }
@@ -331,7 +339,7 @@ void ZeroGradBegins() noexcept {
 }
 
 void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept {
-  Range(RangeCategory::kZeroGrad, "zero_grad", begin_ns, NowNs(), set_to_none ? 1 : 0, true);
+  RangeUntilNow(RangeCategory::kZeroGrad, "zero_grad", begin_ns, set_to_none ? 1 : 0);
 }
 
 const std::atomic<std::uint32_t>& Gate() noexcept {
@@ -356,7 +364,7 @@ void OptimizerBegins() noexcept {
 void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,
                    bool threw) noexcept {
   if (--optimizer_depth > 0 || !Active()) return;
-  Range(RangeCategory::kOptimizer, name, begin_ns, NowNs(), parameters, true);
+  RangeUntilNow(RangeCategory::kOptimizer, name, begin_ns, parameters);
   if (!threw) Tick(StepClock::Kind::kOptimizer, optimizer, name, parameters, 0);
 }
 

@@ -30,6 +30,7 @@ enum class Moment : std::uint32_t {
 // Implemented by the LibTorch probe.
 struct TorchHooks {
   void (*moment)(Moment moment);
+  const std::atomic<std::uint32_t>* wanted;  // bits, by Moment: those that moment() is called for; may change at any time
   void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; when losses are kept
   std::uint64_t (*parameters)(const void* optimizer);  // how many numbers a torch::optim::Optimizer trains
   void (*finish)();                                    // read treatments back, write what is still held
@@ -42,7 +43,7 @@ struct DeviceHooks {
 
 // Implemented by the probe of torch's CUDA side, for the LibTorch probe.
 struct DeviceMemoryHooks {
-  void (*step_ended)();  // write what the devices hold
+  void (*step_ended)();  // while tracing: write what the devices hold
   void (*finish)();      // write peaks and counts
 };
 
@@ -60,7 +61,7 @@ struct OpCalls {
   Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 4;
+inline constexpr std::uint32_t kProbeApiVersion = 5;
 
 struct ProbeApi {
   std::uint32_t version;

@@ -45,7 +45,7 @@ void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names
 // What the shim knows of an optimizer, a tuple (number, name, parameters); null where it cannot be found out.
 void* Known(void* self, void* optimizer) noexcept {
   static void* const name = python.new_name("_loopscope_known");
-  if (void* const known = python.attribute(optimizer, name)) return known;
+  if (void* const known = python.own_attribute(optimizer, name)) return known;
   python.clear_error();
   void* const known = CallItem(self, kDescribe, &optimizer, 1);
   if (known == nullptr) python.clear_error();

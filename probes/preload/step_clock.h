@@ -125,8 +125,10 @@ class StepClock {
   bool Inherits(Candidate& one, const Held& step) {
     one.last_ns = step.time_ns;
     if (&one == chosen_) {
-      for (Candidate& other : candidates_) {
-        other.in_turn = other.in_turn || other.alone > 0;
+      for (std::size_t n = 0; n < candidate_count_; ++n) {
+        Candidate& other = candidates_[n];
+        if (other.alone == 0) continue;
+        other.in_turn = true;
         other.alone = 0;
       }
       return false;

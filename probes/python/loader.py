@@ -7,6 +7,7 @@ import weakref
 import zlib
 
 from . import frames, hooks, wrapping
+from .notes import note, noted, take
 from .probe import now_ns, text
 
 
@@ -44,7 +45,7 @@ class Loaders:
     def _init(self, original):
         def __init__(loader, *positional, **named):
             original(loader, *positional, **named)
-            loader.__dict__["_loopscope_place"] = frames.place()
+            note(loader, "_loopscope_place", frames.place())
 
         return __init__
 
@@ -57,7 +58,7 @@ class Loaders:
             self._stop()
             kept = getattr(loader, "_iterator", None)  # of persistent workers: it is asked for its first indices anew
             if isinstance(kept, self._own):
-                kept.__dict__.pop("_loopscope_pass", None)
+                take(kept, "_loopscope_pass")
                 for function in hooks.pass_resumes:
                     function(loader)
             iterator = original(loader)
@@ -72,11 +73,15 @@ class Loaders:
     def _next_index(self, original):
         def _next_index(iterator):
             index = original(iterator)
-            one_pass = iterator.__dict__.get("_loopscope_pass")
+            one_pass = noted(iterator, "_loopscope_pass")
             if one_pass is not None:
                 one_pass.drawn.append(index)
             else:  # workers are asked for batches before __iter__ returns
-                iterator.__dict__.setdefault("_loopscope_drawn", []).append(index)
+                drawn = noted(iterator, "_loopscope_drawn")
+                if drawn is None:
+                    note(iterator, "_loopscope_drawn", [index])
+                else:
+                    drawn.append(index)
             return index
 
         return _next_index
@@ -97,7 +102,7 @@ class Loaders:
         return __next__
 
     def _gave(self, iterator, begin_ns):
-        one_pass = iterator.__dict__.get("_loopscope_pass")
+        one_pass = noted(iterator, "_loopscope_pass")
         if one_pass is None:
             return
         index = one_pass.drawn.popleft() if one_pass.drawn else None
@@ -115,7 +120,7 @@ class Loaders:
             self._probe.pass_goes_on(iterator, *one_pass.handed_over())
         loader = one_pass.loader() if one_pass.given.value == 0 else None
         if loader is not None:
-            loader.__dict__.setdefault("_loopscope_first", index)
+            note(loader, "_loopscope_first", noted(loader, "_loopscope_first", index))
         for function in hooks.batch_given:
             function(one_pass.loader())
         one_pass.given.value += 1
@@ -136,7 +141,7 @@ class Loaders:
             self._ran_out(last, now_ns)
 
     def _iterator_ran_out(self, iterator, begin_ns):
-        one_pass = iterator.__dict__.get("_loopscope_pass")
+        one_pass = noted(iterator, "_loopscope_pass")
         if one_pass is not None:
             self._ran_out(one_pass, begin_ns)
 
@@ -185,11 +190,11 @@ class _Pass:
         # The name that torch's own profiler gives it; the reader knows by it that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
         # Indices of batches asked for and not given yet.
-        self.drawn = collections.deque(iterator.__dict__.pop("_loopscope_drawn", ()))
+        self.drawn = collections.deque(take(iterator, "_loopscope_drawn", ()))
         self.given = ctypes.c_uint64(0)
         self.batches = _batches(loader)
         self.ran_out = False
-        iterator.__dict__["_loopscope_pass"] = self
+        note(iterator, "_loopscope_pass", self)
 
     def handed_over(self):
         """What the builtins take of it (probes/preload/python_loader.h)."""
@@ -229,8 +234,8 @@ def _facts(loader):
         "sampler": type(_sampler(loader)).__qualname__,
         "samples": _length(loader.dataset),
         "pass": _length(_sampler(loader)),
-        "first": ",".join(str(_as_number(one)) for one in _indices(loader.__dict__.get("_loopscope_first")))[:500],
-        "where": loader.__dict__.get("_loopscope_place", ""),
+        "first": ",".join(str(_as_number(one)) for one in _indices(noted(loader, "_loopscope_first")))[:500],
+        "where": noted(loader, "_loopscope_place", ""),
     }
 
 

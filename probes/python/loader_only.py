@@ -1,6 +1,7 @@
 """The loader alone (LOOPSCOPE_TREATMENT loader.only=on): batches are loaded and not trained on. The first backward pass
 tells which loader is trained from; from there on it is iterated again and again in place of the loop."""
 
+from .notes import noted
 from .probe import EPOCH_END, EPOCH_START, NOT_APPLICABLE, text
 
 KEY = "loader.only"
@@ -19,7 +20,7 @@ class LoaderOnly:
         if loader is None:
             self._reason = "the first backward pass came before any batch of a DataLoader"
             return
-        self._where = loader.__dict__.get("_loopscope_place") or KEY
+        self._where = noted(loader, "_loopscope_place") or KEY
         self._reason = ""
         self._loaders.end_last_pass()  # its workers would load beside those that are measured
         while self._one_pass(loader):

@@ -6,6 +6,7 @@ import threading
 import weakref
 
 from . import frames, hooks, wrapping
+from .notes import note, noted
 from .probe import OPTIMIZER, now_ns, text
 
 
@@ -38,7 +39,7 @@ class Optimizers:
         def __init__(optimizer, *positional, **named):
             self._on_made()
             original(optimizer, *positional, **named)
-            optimizer.__dict__["_loopscope_place"] = frames.place()
+            note(optimizer, "_loopscope_place", frames.place())
             for function in hooks.optimizer_made:
                 function(optimizer)
 
@@ -97,12 +98,12 @@ class Optimizers:
 
     def _describe(self, optimizer):
         """Its number, its name and how many numbers it trains."""
-        known = optimizer.__dict__.get("_loopscope_known")
+        known = noted(optimizer, "_loopscope_known")
         if known is None:
             tensors = [one for group in optimizer.param_groups for one in group["params"]]
             kind = text(type(optimizer).__name__), sum(_numel(one) for one in tensors)
             known = self._numbers.of(optimizer, kind), *kind
-            optimizer.__dict__["_loopscope_known"] = known
+            note(optimizer, "_loopscope_known", known)
             self._described += 1
             prefix = "optimizer." if self._described == 1 else f"optimizer#{self._described}."
             for key, value in _facts(optimizer, len(tensors)).items():
@@ -173,7 +174,7 @@ class _Numbers:
         self._count = 0
 
     def of(self, optimizer, kind):
-        holders = self._holders.setdefault((kind, optimizer.__dict__.get("_loopscope_place")), {})
+        holders = self._holders.setdefault((kind, noted(optimizer, "_loopscope_place")), {})
         number = next((number for number, holder in holders.items() if holder() is None), None)
         if number is None:
             number = self._count = self._count + 1
@@ -194,5 +195,5 @@ def _facts(optimizer, parameters):
     for key in ("foreach", "fused", "capturable"):
         if key in group:
             facts[key] = {None: "default", True: "on", False: "off"}.get(group[key], group[key])
-    facts["where"] = optimizer.__dict__.get("_loopscope_place", "")
+    facts["where"] = noted(optimizer, "_loopscope_place", "")
     return facts

@@ -155,9 +155,10 @@ void AskFor(const char* variable, bool live) {
 
 }  // namespace
 
-void AskForTreatments() {
+bool AskForTreatments() {
   AskFor(env::kTreatment, false);
   AskFor(env::kLiveTreatment, true);
+  return Treatments().any;
 }
 
 void ApplyTreatments(Moment moment) {

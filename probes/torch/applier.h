@@ -29,7 +29,7 @@ struct Applier {
 void ApplyTreatments(Moment moment);
 // Reads back what was asked for and reports it, once.
 void ReportTreatments();
-// Reads LOOPSCOPE_TREATMENT and LOOPSCOPE_LIVE_TREATMENT.
-void AskForTreatments();
+// Reads LOOPSCOPE_TREATMENT and LOOPSCOPE_LIVE_TREATMENT. Returns whether any of them is applied here.
+bool AskForTreatments();
 
 }  // namespace loopscope

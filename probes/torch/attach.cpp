@@ -93,17 +93,27 @@ void Guarded(Body body) noexcept {
   }
 }
 
+// TorchHooks::wanted. A timed trial without treatments is left alone once its first steps are over.
+constexpr std::uint32_t kEachMoment = ~0u, kStepEnds = 1u << static_cast<unsigned>(Moment::kStepEnd);
+std::atomic<std::uint32_t> wanted{kEachMoment};
+
+void StepEnded() {
+  WriteFacts();
+  if (!NoteDeviceMemory() && wanted.load(std::memory_order_relaxed) == kStepEnds) {
+    wanted.store(0, std::memory_order_relaxed);
+  }
+}
+
 const TorchHooks kHooks{
     .moment =
         [](Moment moment) {
           Guarded([&] {
             if (api->tracing) ChooseCallbacks(moment);
             ApplyTreatments(moment);
-            if (moment != Moment::kStepEnd) return;
-            WriteFacts();
-            NoteDeviceMemory();
+            if (moment == Moment::kStepEnd) StepEnded();
           });
         },
+    .wanted = &wanted,
     .backward_roots = [](const void* roots) { Guarded([&] { KeepLoss(roots); }); },
     .parameters = ParametersOf,
     .finish =
@@ -144,8 +154,9 @@ extern "C" __attribute__((visibility("default"))) const char* loopscope_torch_at
     api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOn), "torch " TORCH_VERSION, 0);
     api->fact("torch.version", TORCH_VERSION);
     Seed();
-    AskForTreatments();
+    const bool treated = AskForTreatments();
     if (api->tracing) RecordOps();
+    if (!api->tracing && !treated) wanted.store(kStepEnds);
     api->set_torch_hooks(&kHooks);
   } catch (const std::exception& error) {
     reason = error.what();

@@ -46,7 +46,7 @@ const DeviceMemoryHooks* Load() noexcept {
 
 }  // namespace
 
-void NoteDeviceMemory() noexcept {
+bool NoteDeviceMemory() noexcept {
   static unsigned tries = 0;
   if (hooks == nullptr && tries < kMostTries) {
     ++tries;
@@ -55,7 +55,8 @@ void NoteDeviceMemory() noexcept {
       hooks = Load();
     }
   }
-  if (hooks != nullptr) hooks->step_ended();
+  if (hooks != nullptr && api->tracing) hooks->step_ended();
+  return tries < kMostTries || (hooks != nullptr && api->tracing);
 }
 
 void WriteDeviceMemoryTotals() noexcept {

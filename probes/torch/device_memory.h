@@ -3,8 +3,9 @@
 
 namespace loopscope {
 
-// On the training thread, at a step's end: loads libloopscope_torch_cuda.so once libc10_cuda.so is in the process.
-void NoteDeviceMemory() noexcept;
+// On the training thread, at a step's end: loads libloopscope_torch_cuda.so once libc10_cuda.so is in the process, and
+// writes what the devices hold while tracing. Returns whether it is to be called again.
+bool NoteDeviceMemory() noexcept;
 
 // At the end.
 void WriteDeviceMemoryTotals() noexcept;

@@ -73,10 +73,10 @@ void WatchMemoryRunOut() noexcept {
 }
 
 void StepEnded() noexcept {
-  if (api->tracing) WatchMemoryRunOut();
+  WatchMemoryRunOut();
   static std::atomic<std::uint64_t> due_ns{0};
   const std::uint64_t now_ns = api->now_ns();
-  if (!api->tracing || now_ns < due_ns.load(std::memory_order_relaxed)) return;
+  if (now_ns < due_ns.load(std::memory_order_relaxed)) return;
   due_ns.store(now_ns + kHeldEveryNs, std::memory_order_relaxed);
   ForEachUsed([](int device, const DeviceStats& stats) {
     Mark(wire::MarkKind::kDeviceBytes, device, static_cast<std::uint64_t>(stats.allocated_bytes[kAll].current));

@@ -27,8 +27,8 @@ def batches(loader):
 
 
 def another_heap():
-    """What the program allocates later lies at other places in each process. Where tensors lie against each other changes a
-    step by more than what is looked for, and without this would be the same in all processes of one kind."""
+    """What the program allocates later lies at other places in each turn. Where tensors lie against each other changes a
+    step by more than what is looked for, and without this would be the same in a whole process, or in all of one kind."""
     kept = [torch.empty(random.randrange(1, 1 << 16), dtype=torch.uint8) for _ in range(2000)]
     return random.sample(kept, len(kept) // 2)
 
@@ -56,14 +56,16 @@ def main():
     profiler = contextlib.nullcontext()
     if mode == "profiler":
         profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
-    training, turns = steps_of_training(batch), 0
+    turns = 0
     with profiler:
         for turns, _ in enumerate(sys.stdin, 1):
+            training = steps_of_training(batch)
             next(itertools.islice(training, TURN_WARMUP - 1, None))
             wall_ns, cpu_ns = time.perf_counter_ns(), time.thread_time_ns()
             next(itertools.islice(training, stretch - 1, None))
             wall_ns, cpu_ns = time.perf_counter_ns() - wall_ns, time.thread_time_ns() - cpu_ns
             print(json.dumps({"wall": wall_ns / 1e3 / stretch, "cpu": cpu_ns / 1e3 / stretch}), flush=True)
+            training.close()
     print(json.dumps({"steps": turns * (TURN_WARMUP + stretch)}))
 
 

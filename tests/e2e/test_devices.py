@@ -90,7 +90,8 @@ def test_without_a_driver_nothing_is_said_of_it(loopscope, tmp_path):
     assert done.code == 0 and "False" in done.out.split()
     said = done.err + " ".join(report["quality"]["warnings"])
     assert "CUPTI" not in said and "GPU" not in said, said
-    assert report["gpu"] is None and report["steps"]["measured"] > 20
+    steps = report["steps"]
+    assert report["gpu"] is None and steps["measured"] >= 15 and steps["measured"] + steps["without_operators"] > 20
 
 
 def test_another_tool_keeps_its_place(loopscope, tmp_path):
