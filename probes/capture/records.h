@@ -17,11 +17,17 @@ inline wire::RecordHead HeadOf(wire::RecordKind kind, std::uint8_t sub) noexcept
   return {kind, sub, sizeof(Record) / 8};
 }
 
+// `name` is a string id.
+inline bool WriteNamedMark(std::uint64_t time_ns, wire::MarkKind kind, std::uint32_t name,
+                           std::uint64_t value) noexcept {
+  const wire::MarkRecord record{HeadOf<wire::MarkRecord>(wire::RecordKind::kMark, static_cast<std::uint8_t>(kind)), name,
+                                time_ns, value};
+  return Append(&record, sizeof record);
+}
+
 inline bool WriteMarkAt(std::uint64_t time_ns, wire::MarkKind kind, std::string_view name = {},
                         std::uint64_t value = 0) noexcept {
-  const wire::MarkRecord record{HeadOf<wire::MarkRecord>(wire::RecordKind::kMark, static_cast<std::uint8_t>(kind)),
-                                StringId(name), time_ns, value};
-  return Append(&record, sizeof record);
+  return WriteNamedMark(time_ns, kind, StringId(name), value);
 }
 
 inline bool WriteMark(wire::MarkKind kind, std::string_view name = {}, std::uint64_t value = 0) noexcept {

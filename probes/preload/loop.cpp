@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -49,6 +50,7 @@ std::uint64_t sample_hash = 0;
 bool detail_marked = false, ops_marked = true;
 bool ended = false;
 std::array<std::atomic<int>, 16> stacks_taken{};
+std::atomic<bool> backward_ticks{true};  // the end of a backward pass may still turn out to be what ends a step
 
 constinit thread_local int backward_depth = 0;
 constinit thread_local int optimizer_depth = 0;
@@ -127,9 +129,21 @@ void CloseWindow(std::uint64_t time_ns) noexcept {
   ProcessorsWindowCloses();
 }
 
+// Under the lock. The clock's name is nearly always the one before.
+std::uint32_t ClockNameId(std::string_view name) noexcept {
+  static char known[64];
+  static std::size_t length = 0;
+  static std::uint32_t id = 0;
+  if (id != 0 && name == std::string_view(known, length)) return id;
+  id = capture::StringId(name);
+  length = std::min(name.size(), sizeof known);
+  std::memcpy(known, name.data(), length);
+  return id;
+}
+
 // Under the lock.
 WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
-  WriteMarkAt(time_ns, MarkKind::kStepEnd, name, samples);
+  capture::WriteNamedMark(time_ns, MarkKind::kStepEnd, ClockNameId(name), samples);
   passes.StepEnded(time_ns);
   op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops());
   if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));
@@ -192,6 +206,9 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
                         actions.finish = one.finish;
                       });
     if (stepped) UpdateGate(now_ns);
+    if (clock_choice.settled_on_other_than(StepClock::Kind::kBackward)) {
+      backward_ticks.store(false, std::memory_order_relaxed);
+    }
   }
   if (!stepped) return;
   NoteResidentBytes(now_ns);
@@ -327,7 +344,7 @@ void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
   if (!Active()) return;
   RangeUntilNow(RangeCategory::kBackward, "backward", begin_ns, 0);
   Tell(Moment::kBackwardEnd);
-  if (!threw && backward_depth == 0) Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
+  if (!threw && backward_depth == 0 && backward_ticks.load(std::memory_order_relaxed)) Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
 }
 
 bool InBackward() noexcept {

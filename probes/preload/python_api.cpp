@@ -43,6 +43,7 @@ bool FindAll() noexcept {
       Find(python.tuple_size, "PyTuple_Size") && Find(python.tuple_item, "PyTuple_GetItem") &&
       Find(python.new_tuple, "PyTuple_Pack") && Find(python.new_function, "PyCFunction_NewEx") &&
       Find(python.new_type, "PyType_FromSpec") && Find(python.new_bound, "PyMethod_New") &&
+      Find(python.new_reference, "PyWeakref_NewRef") && Find(python.referent, "PyWeakref_GetObject") &&
       Find(python.vectorcall, "PyVectorcall_Call") && Find(python.own_attribute, "PyObject_GenericGetAttr") &&
       Find(python.object_type, "PyBaseObject_Type") && FindCall() &&
       Find(python.new_name, "PyUnicode_InternFromString") && Find(python.attribute, "PyObject_GetAttr") &&

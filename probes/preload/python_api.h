@@ -24,6 +24,8 @@ struct PythonApi {
   void* (*new_name)(const char*);                          // PyUnicode_InternFromString
   void* (*attribute)(void*, void*);                        // PyObject_GetAttr
   void* (*own_attribute)(void*, void*);                    // PyObject_GenericGetAttr
+  void* (*new_reference)(void*, void*);                    // PyWeakref_NewRef
+  void* (*referent)(void*);                                // PyWeakref_GetObject, borrowed
   unsigned long long (*number)(void*);                     // PyLong_AsUnsignedLongLongMask
   void* (*new_number)(unsigned long long);                 // PyLong_FromUnsignedLongLong
   int (*is_true)(void*);                                   // PyObject_IsTrue, -1 on error

@@ -1,5 +1,6 @@
 #include "probes/preload/python_loader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 
 enum NextItem : ssize_t { kNextOriginal, kNext, kGave, kRanOut, kNextItems };
 enum IndexItem : ssize_t { kIndexOriginal, kIndex, kIndexItems };
-enum Argument : ssize_t { kIterator, kGiven, kLoader, kName, kAppend, kPopLeft, kArguments };
+enum Argument : ssize_t { kIterator, kGiven, kLoader, kName, kAppend, kPopLeft, kOfBatch, kOfPass, kArguments };
 
 // The pass that was handed over; under the interpreter's lock.
 struct Pass {
@@ -21,6 +22,8 @@ struct Pass {
   std::uint64_t* given = nullptr;
   std::uint64_t loader = 0;
   void *name = nullptr, *append = nullptr, *popleft = nullptr;  // kept
+  std::uint64_t of_batch = 0, of_pass = 0;                      // samples; 0: each index is to be asked
+  const char* text = nullptr;                                   // of the name
 };
 Pass pass;
 
@@ -40,8 +43,12 @@ std::size_t Samples(void* index) noexcept {
   return size < 0 ? 0 : static_cast<std::size_t>(size);
 }
 
-// Of the batch that was asked for first and not given yet.
+// Of the batch that is given now.
 std::size_t NextSamples() noexcept {
+  if (pass.of_batch != 0) {
+    const std::uint64_t given = *pass.given * pass.of_batch;
+    return given < pass.of_pass ? std::min(pass.of_batch, pass.of_pass - given) : pass.of_batch;
+  }
   void* const index = python.call(pass.popleft, nullptr, 0, nullptr);
   if (index == nullptr) {
     python.clear_error();
@@ -77,7 +84,7 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept
     python.give(batch);
     return nullptr;
   }
-  loopscope_script_loader_gave(pass.loader, begin_ns, python.bytes(pass.name), nullptr, NextSamples());
+  loopscope_script_loader_gave(pass.loader, begin_ns, pass.text, nullptr, NextSamples());
   ++*pass.given;
   return batch;
 }
@@ -85,7 +92,7 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept
 void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void*) noexcept {
   if (count != 1 || arguments[0] != pass.iterator) return CallItem(self, kIndex, arguments, count);
   void* const index = CallItem(self, kIndexOriginal, arguments, count);
-  if (index == nullptr || arguments[0] != pass.iterator) return index;
+  if (index == nullptr || arguments[0] != pass.iterator || pass.of_batch != 0) return index;
   if (void* const kept = python.call(pass.append, &index, 1, nullptr)) python.give(kept);
   python.clear_error();
   return index;
@@ -112,7 +119,10 @@ void* PassGoesOn(void*, PythonArguments a, ssize_t count) noexcept {
           python.number(a[kLoader]),
           a[kName],
           a[kAppend],
-          a[kPopLeft]};
+          a[kPopLeft],
+          python.number(a[kOfBatch]),
+          python.number(a[kOfPass]),
+          python.bytes(a[kName])};
   return NewNone();
 }
 

@@ -1,5 +1,6 @@
 #include "probes/preload/python_loop.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -42,25 +43,53 @@ void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names
   return result;
 }
 
-// What the shim knows of an optimizer, a tuple (number, name, parameters); null where it cannot be found out.
-void* Known(void* self, void* optimizer) noexcept {
-  static void* const name = python.new_name("_loopscope_known");
-  if (void* const known = python.own_attribute(optimizer, name)) return known;
-  python.clear_error();
-  void* const known = CallItem(self, kDescribe, &optimizer, 1);
-  if (known == nullptr) python.clear_error();
-  return known;
+// What the shim knows of an optimizer.
+struct Known {
+  std::uint64_t number = 0, parameters = 0;
+  const char* name = "";
+};
+
+// An optimizer that stepped before; under the interpreter's lock.
+struct Stepped {
+  void* optimizer = nullptr;  // a weak reference
+  void* tuple = nullptr;      // keeps the name
+  Known known;
+};
+std::array<Stepped, 4> stepped;
+std::size_t next_stepped = 0;
+
+// Asks the shim, whose answer is a tuple (number, name, parameters). Null where it does not know.
+const Known* Describe(void* self, void* optimizer) noexcept {
+  void* const tuple = CallItem(self, kDescribe, &optimizer, 1);
+  void* const reference = tuple != nullptr ? python.new_reference(optimizer, nullptr) : nullptr;
+  if (reference == nullptr) {
+    python.clear_error();
+    if (tuple != nullptr) python.give(tuple);
+    return nullptr;
+  }
+  const auto number = [&](ssize_t item) { return python.number(python.tuple_item(tuple, item)); };
+  Stepped& one = stepped[next_stepped++ % stepped.size()];
+  const Stepped old = one;
+  one = {reference, tuple, {number(0), number(2), python.bytes(python.tuple_item(tuple, 1))}};
+  for (void* const given : {old.optimizer, old.tuple}) {
+    if (given != nullptr) python.give(given);
+  }
+  return &one.known;
+}
+
+const Known* Find(void* self, void* optimizer) noexcept {
+  for (const Stepped& one : stepped) {
+    if (one.optimizer == nullptr) break;
+    if (python.referent(one.optimizer) == optimizer) return &one.known;
+  }
+  return Describe(self, optimizer);
 }
 
 void EndStep(void* self, bool raised) noexcept {
   const OpenStep step = open_step;
   open_step = {};
-  if (void* const known = Known(self, step.optimizer)) {
-    const std::uint64_t number = python.number(python.tuple_item(known, 0));
-    const char* const name = python.bytes(python.tuple_item(known, 1));
-    const std::uint64_t parameters = python.number(python.tuple_item(known, 2));
-    loopscope_script_optimizer_ends(number, name, parameters, step.begin_ns, raised ? 1 : 0);
-    python.give(known);
+  if (const Known* known = Find(self, step.optimizer)) {
+    loopscope_script_optimizer_ends(known->number, known->name, known->parameters, step.begin_ns, raised ? 1 : 0);
   } else {
     loopscope_script_optimizer_ends(0, "", 0, step.begin_ns, 1);
   }

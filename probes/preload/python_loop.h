@@ -19,7 +19,7 @@ void* AroundZeroGrad(void*, void* const* arguments, ssize_t count) noexcept;
 
 // step_hooks(begins, ends, describe): a tuple of hooks for what an optimizer does before and after its step. They do
 // what `begins` and `ends` do (probes/python/optimizer.py), and leave to these every call with a closure and every step
-// inside another's. `describe(optimizer)` sets its _loopscope_known.
+// inside another's. `describe(optimizer)` returns (number, name, parameters).
 void* StepHooks(void*, void* const* arguments, ssize_t count) noexcept;
 
 }  // namespace loopscope

@@ -75,6 +75,7 @@ class StepClock {
   }
 
   bool settled() const { return settled_; }
+  bool settled_on_other_than(Kind kind) const { return settled_ && chosen_->kind != kind; }
 
  private:
   struct Candidate;

@@ -22,25 +22,38 @@ class Loaders:
         self._trained = None  # the pass whose batch was trained on last
         self._described = weakref.WeakSet()
         self.on_pass = None  # called when a pass begins
+        self._first_indices = settings.mode == "trace"  # of a loader's first batch are told
         # Whether nothing is to be done with a batch of training but to record it: builtins do that.
         self._only_records = bool(probe.around_next) and not self._hashes and settings.treatment.get("loader.only") != "on"
 
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
         loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
-        self._own = iterator
+        self._own, self._plain_batches = iterator, getattr(dataloader, "BatchSampler", None)
         if hooks.loader_arguments:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
         wrapping.replace(loader, "__init__", self._init)
         wrapping.replace(loader, "__iter__", self._iter)
         self._only_records = self._only_records and not hooks.batch_given
         if self._only_records:
-            own, give = iterator._next_index, iterator.__next__
-            iterator._next_index = self._probe.around_next_index(own, self._next_index(own))
+            give = iterator.__next__
             iterator.__next__ = self._probe.around_next(give, self._next(give), self._gave, self._iterator_ran_out)
         else:
-            wrapping.replace(iterator, "_next_index", self._next_index)
             wrapping.replace(iterator, "__next__", self._next)
+        self._keeps_indices = False
+        if self._first_indices or not self._only_records:
+            self._keep_indices()
+
+    def _keep_indices(self):
+        """From now on what iterators ask for is kept, to know what a batch holds."""
+        if self._keeps_indices:
+            return
+        self._keeps_indices = True
+        if self._only_records:
+            own = self._own._next_index
+            self._own._next_index = self._probe.around_next_index(own, self._next_index(own))
+        else:
+            wrapping.replace(self._own, "_next_index", self._next_index)
 
     def _init(self, original):
         def __init__(loader, *positional, **named):
@@ -61,10 +74,13 @@ class Loaders:
                 take(kept, "_loopscope_pass")
                 for function in hooks.pass_resumes:
                     function(loader)
+            sizes = _sizes(loader, self._plain_batches)
+            if sizes is None:  # workers are asked for batches before there is an iterator
+                self._keep_indices()
             iterator = original(loader)
             if not isinstance(iterator, self._own):  # a subclass's own: what it iterates over within is seen
                 return iterator
-            one_pass = _Pass(loader, iterator, self._forget)
+            one_pass = _Pass(loader, iterator, sizes, self._forget)
             self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
             return iterator
 
@@ -106,7 +122,7 @@ class Loaders:
         if one_pass is None:
             return
         index = one_pass.drawn.popleft() if one_pass.drawn else None
-        samples = _samples(index)
+        samples = one_pass.samples(index)
         if self._hashes:
             array = _as_array(index)
             self._probe.loader_gave_indices(one_pass.loader_id, begin_ns, one_pass.name, array, samples)
@@ -178,10 +194,10 @@ class Loaders:
 class _Pass:
     """One pass over a loader, kept on its iterator."""
 
-    __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "given", "batches", "ran_out")
+    __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "sizes", "given", "batches", "ran_out")
 
-    def __init__(self, loader, iterator, forget):
-        """`forget(reference)` is called when the iterator goes."""
+    def __init__(self, loader, iterator, sizes, forget):
+        """`sizes`: of _sizes(); `forget(reference)` is called when the iterator goes."""
         # A loader made in the head of its loop is gone once it gave its iterator: this keeps it, as long as that. One whose
         # workers stay keeps its iterator itself.
         self.loader = weakref.ref(loader) if loader.persistent_workers else lambda: loader
@@ -191,14 +207,24 @@ class _Pass:
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
         # Indices of batches asked for and not given yet.
         self.drawn = collections.deque(take(iterator, "_loopscope_drawn", ()))
+        self.sizes = sizes
         self.given = ctypes.c_uint64(0)
         self.batches = _batches(loader)
         self.ran_out = False
         note(iterator, "_loopscope_pass", self)
 
+    def samples(self, index):
+        """In the batch that is given now."""
+        if self.sizes is None:
+            return _samples(index)
+        of_batch, of_pass = self.sizes
+        left = of_pass - self.given.value * of_batch
+        return min(of_batch, left) if left > 0 else of_batch
+
     def handed_over(self):
         """What the builtins take of it (probes/preload/python_loader.h)."""
-        return ctypes.addressof(self.given), self.loader_id, self.name, self.drawn.append, self.drawn.popleft
+        own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
+        return ctypes.addressof(self.given), self.loader_id, self.name, *own
 
 
 def _batches(loader):
@@ -207,6 +233,19 @@ def _batches(loader):
         return len(loader.batch_sampler if loader.batch_sampler is not None else loader.sampler)
     except Exception:
         return None
+
+
+def _sizes(loader, plain_batches):
+    """Samples of a batch and of a pass where all batches but the last one are alike; None: each index is to be asked.
+    `plain_batches`: torch's own class of which this is known."""
+    batches = loader.batch_sampler
+    if type(batches) is not plain_batches:
+        return None
+    try:
+        sizes = int(batches.batch_size), len(batches.sampler)
+    except Exception:
+        return None
+    return sizes if min(sizes) > 0 else None
 
 
 def _samples(index):
