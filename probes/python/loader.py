@@ -29,7 +29,7 @@ class Loaders:
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
         loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
-        self._own, self._plain_batches = iterator, getattr(dataloader, "BatchSampler", None)
+        self._own = iterator
         if hooks.loader_arguments:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
         wrapping.replace(loader, "__init__", self._init)
@@ -74,7 +74,7 @@ class Loaders:
                 take(kept, "_loopscope_pass")
                 for function in hooks.pass_resumes:
                     function(loader)
-            sizes = _sizes(loader, self._plain_batches)
+            sizes = _sizes(loader)
             if sizes is None:  # workers are asked for batches before there is an iterator
                 self._keep_indices()
             iterator = original(loader)
@@ -235,17 +235,21 @@ def _batches(loader):
         return None
 
 
-def _sizes(loader, plain_batches):
-    """Samples of a batch and of a pass where all batches but the last one are alike; None: each index is to be asked.
-    `plain_batches`: torch's own class of which this is known."""
+def _sizes(loader):
+    """Samples of a batch and of a pass where all batches but the last one are alike, as torch's own samplers give them;
+    None: each index is to be asked."""
     batches = loader.batch_sampler
-    if type(batches) is not plain_batches:
+    if type(batches).__name__ != "BatchSampler" or not all(map(_is_torchs, (batches, getattr(batches, "sampler", None)))):
         return None
     try:
         sizes = int(batches.batch_size), len(batches.sampler)
     except Exception:
         return None
     return sizes if min(sizes) > 0 else None
+
+
+def _is_torchs(sampler):
+    return type(sampler).__module__.startswith("torch.utils.data.")
 
 
 def _samples(index):

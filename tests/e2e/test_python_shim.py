@@ -154,6 +154,49 @@ def test_the_clock_records_no_ops(launch):
     assert not capture.ops and not capture.ranges and len(capture.of("step")) == 8
 
 
+LOADERS = """
+from torch.utils.data import BatchSampler, RandomSampler
+class Grows(BatchSampler):
+    def __iter__(self):
+        yield from ([at] * (1 + at % 3) for at in range(7))
+    def __len__(self):
+        return 7
+class Short(RandomSampler):  # says that it gives fewer than it does
+    def __len__(self):
+        return 16
+def train(loader):
+    model = build()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(2):
+        for images, labels in loader:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(images), labels).backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "loader, samples",
+    [
+        ("batch_size=8", [8] * 6 + [2]),
+        ("batch_size=8, num_workers=2", [8] * 6 + [2]),
+        ("batch_size=8, drop_last=True", [8] * 6),
+        ("batch_size=None", [1] * 50),
+        ("batch_sampler=Grows(range(50), 8, False)", [1 + at % 3 for at in range(7)]),
+        ("batch_size=8, sampler=Short(range(50))", [8] * 6 + [2]),
+    ],
+)
+@pytest.mark.parametrize("mode", ["clock", "trace"])
+def test_a_steps_samples_are_its_batchs(launch, mode, loader, samples):
+    body = LOADERS + f"data = Noise(50)\ntrain(DataLoader(data, {loader}))\n"
+    if "=None" in loader:
+        body = body.replace("in loader:", "in ((one[0][None], torch.tensor([one[1]])) for one in loader):")
+        body = body.replace("build()", "build().eval()")
+    done, [capture, *_] = launch(body, mode=mode, warmup=1, steps=0)
+    assert done.returncode == 0, done.stderr
+    assert [mark[2] for mark in capture.of("step")] == 2 * samples
+
+
 def test_same_seed_same_losses_and_samples(launch):
     first, second = (launch("main()", mode="check", seed=7, steps=10)[1][0] for _ in range(2))
     assert len(first.losses()) == 12 and first.losses() == second.losses()
