@@ -208,7 +208,7 @@ def table():
 
 @needs("PIL", "numpy")
 def test_the_fixes_of_the_image_classifier(loopscope, images):
-    report = prove(loopscope, [sys.executable, "image_classifier.py", *images], "--blocks", "6", budget="6m", folder=EXAMPLES)
+    report = prove(loopscope, [sys.executable, "image_classifier.py", *images], "--blocks", "6", budget="8m", folder=EXAMPLES)
     note("image_classifier.py", report)
     assert report["combined"]["ci95"][0] > 1
 
