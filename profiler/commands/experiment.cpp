@@ -97,11 +97,11 @@ class Experiment {
   }
 
   void RunAndJudge() {
-    // What the fresh blocks will take is kept back.
     // Where the pilots left no hope for the fewest blocks that tell something, the blocks themselves may be quicker.
     const BlockRun run{.blocks = std::max(plan_.blocks, std::min(kFewestBlocks, input_.options.blocks)),
                        .seed = input_.options.seed,
-                       .end_s = input_.options.budget_s - plan_.fresh_blocks * plan_.fresh_block_s,
+                       .end_s = input_.options.budget_s,
+                       .kept_back = plan_.fresh_blocks,
                        .same_work = SameWorkOf(candidates_)};
     const Observations observed = RunBlocks(input_, run, candidates_, plan_, series_);
     report_.trials = JudgeTrials(plan_, observed, candidates_, states_, input_.options.margin);

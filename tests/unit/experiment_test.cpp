@@ -200,6 +200,35 @@ TEST(Experiment, AMachineThatSlowsDownDoesNotCostTheRecommendedSet) {
   }
 }
 
+// Side by side, launches may take much longer than their pilots did alone. Where eight blocks were planned, four and four
+// fresh ones fit all the same.
+TEST(Experiment, BlocksMuchSlowerThanTheirPilotsLeaveTimeForTheRecommendedSet) {
+  int plans = 0;
+  for (double budget = 300; budget <= 800; budget += 10) {
+    ScriptedProgram program = TypicalProgram(6);
+    ExperimentInput input = Input(TypicalFixes(), 12);
+    input.options.budget_s = budget;
+    double spent = 0;
+    const Launcher slow_blocks = [&](const LaunchSpec& spec) {
+      LaunchResult launch = program(spec);
+      if (spec.label.find("pilot") == std::string::npos) launch.wall_s *= 1.7;
+      spent += launch.wall_s;
+      return launch;
+    };
+    Report report;
+    ASSERT_TRUE(RunExperiment(input, slow_blocks, {}, report).ok());
+    EXPECT_LE(spent, 1.1 * budget);
+    const auto planned = std::ranges::find_if(
+        report.plan, [](const std::string& line) { return line.find(" blocks, each in") != line.npos; });
+    if (planned == report.plan.end() || std::stoi(*planned) < 8) continue;
+    ++plans;
+    EXPECT_GE(Find(report, "debug", "with-others")->n, 4) << budget;
+    ASSERT_TRUE(report.combined) << budget;
+    EXPECT_GE(report.combined->n, 4) << budget << ": " << report.combined->reason;
+  }
+  EXPECT_GT(plans, 10);
+}
+
 TEST(Experiment, BudgetIsKept) {
   for (const double budget : {60.0, 120.0, 300.0, 900.0}) {
     ScriptedProgram program = TypicalProgram(6);
