@@ -2,8 +2,10 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analyzers/devices.h"
+#include "profiler/core/interval_set.h"
 #include "profiler/core/op_names.h"
 
 namespace loopscope {
@@ -18,7 +20,14 @@ class Finder {
       : timeline_(timeline),
         nodes_(timeline.trace(), ops::IsBackwardNode),
         products_(timeline.trace(),
-                  [](std::string_view name) { return ops::IsMatmul(name) || ops::IsConvolution(name); }) {}
+                  [](std::string_view name) { return ops::IsMatmul(name) || ops::IsConvolution(name); }) {
+    std::vector<Interval> passes;
+    timeline.ForEachSteady([&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      if (event.is_range(RangeCategory::kBackward)) passes.push_back({event.start_ns, event.end_ns});
+    });
+    backward_ = IntervalSet(std::move(passes));
+  }
 
   Recompute Find() {
     const OpCost cost(timeline_);
@@ -26,6 +35,7 @@ class Finder {
     std::uint64_t nodes = 0;
     std::set<std::pair<std::uint32_t, std::uint32_t>> recording;
     timeline_.ForEachSteady([&](EventRef ref) {
+      if (!InBackwardPass(timeline_.event(ref))) return;
       nodes += nodes_.Has(timeline_.event(ref)) ? 1 : 0;
       const EventRef node = NodeThatRuns(ref);
       if (!Exists(node)) return;
@@ -41,6 +51,12 @@ class Finder {
   }
 
  private:
+  // Nodes also run where gradients are taken for a penalty, with a graph of their own (`autograd.grad`): outside of the
+  // passes, where passes are known.
+  bool InBackwardPass(const Event& event) const {
+    return backward_.intervals().empty() || backward_.total_ns({event.start_ns, event.end_ns}) > 0;
+  }
+
   bool RecordsGraph(const Event& event) const {
     return event.kind == EventKind::kOp && (event.flags & wire::kOpGraph) != 0 && !nodes_.Has(event);
   }
@@ -68,6 +84,7 @@ class Finder {
 
   const Timeline& timeline_;
   NameSet nodes_, products_;
+  IntervalSet backward_;  // calls of backward
   std::set<StringId> again_;
 };
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -20,6 +22,13 @@ constexpr double kMinSharePct = 3;  // of the step's work
 
 bool IsMultiTensor(std::string_view name) {
   return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
+}
+
+// torch.optim's own that have no other implementation: LBFGS works on all parameters as one vector, the others on one
+// tensor by their nature.
+bool HasNoOtherForm(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kNames{"LBFGS", "SparseAdam", "Muon"};
+  return std::ranges::find(kNames, name) != kNames.end();
 }
 
 struct OptimizerCall {
@@ -152,25 +161,36 @@ std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(cons
   return optimizers;
 }
 
+// "Adam updates", "Adam and 2 SGD optimizers update", of each optimizer's name and how many have it.
+std::string WhatUpdates(const std::map<std::string_view, int>& names) {
+  std::vector<std::string> texts;
+  int all = 0;
+  for (const auto& [name, count] : names) {
+    texts.push_back(count == 1 ? std::string(name) : fmt::format("{} {} optimizers", count, name));
+    all += count;
+  }
+  return fmt::format("{} update{}", fmt::join(texts, " and "), all == 1 ? "s" : "");
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   const auto optimizers = ByOptimizer(timeline);
   if (optimizers.empty()) return {Finding::NotApplicable("no optimizer step was seen in the timed steps")};
   double cost_ms = 0, unknown_ms = 0;
-  std::string names;
+  std::map<std::string_view, int> names;
   std::vector<Evidence> evidence;
   for (const auto& [key, one] : optimizers) {
-    if (one.multi_tensor) continue;
+    if (one.multi_tensor || HasNoOtherForm(key.first)) continue;
     const double ms = PerStep(timeline, one.sites.ms());
     if (one.tensors == 0) unknown_ms += ms;
     if (one.ops_per_tensor() < kMinOpsPerTensor) continue;
     cost_ms += ms;
-    names += (names.empty() ? "" : " and ") + std::string(key.first);
+    ++names[key.first];
     evidence.push_back({fmt::format("{}: {} operators per call for {}, {} per step", key.first, one.ops / one.calls,
                                     Counted(one.tensors / one.calls, "parameter tensor"), MsText(ms)),
                         one.calls, one.sites.Ordered().front().where});
   }
-  Finding finding =
-      Costing(timeline, cost_ms, fmt::format("{} updates one tensor at a time: {} per step", names, MsText(cost_ms)));
+  Finding finding = Costing(
+      timeline, cost_ms, fmt::format("{} one tensor at a time: {} per step", WhatUpdates(names), MsText(cost_ms)));
   if (SharePct(timeline, cost_ms) >= kMinSharePct) {
     finding.evidence = std::move(evidence);
     return {finding};

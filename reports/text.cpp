@@ -76,7 +76,7 @@ void WriteBreakdown(const Report& report, Page& page) {
                {Bar(shares_pct[row] / 100, std::max(static_cast<int>(page.columns()) - 47, 0)), Style::kDim}});
   }
   if (!report.breakdown_ms[static_cast<int>(Part::kLoaderWait)]) {
-    page.Line({{"  loader wait             unknown: the loader could not be seen"}});
+    page.Line({{"  loader wait             no loader seen: data made in the loop is in \"other\""}});
   }
 }
 

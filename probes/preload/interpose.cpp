@@ -118,6 +118,15 @@ LOOPSCOPE_SAMPLER(DistributedSequentialSampler, IndicesResult,
                   "_ZN5torch4data8samplers28DistributedSequentialSampler4nextEm",
                   "_ZN5torch4data8samplers28DistributedSequentialSampler5resetESt8optionalImE")
 
+// Every constructor of an optimizer comes here.
+#define LOOPSCOPE_ADD_GROUP "_ZN5torch5optim9Optimizer15add_param_groupERKNS0_19OptimizerParamGroupE"
+extern "C" LOOPSCOPE_EXPORT void OptimizerAddGroup(void*, const void*) asm(LOOPSCOPE_ADD_GROUP);
+void OptimizerAddGroup(void* self, const void* group) {
+  static auto* real = reinterpret_cast<void (*)(void*, const void*)>(loopscope::RealFunction(LOOPSCOPE_ADD_GROUP));
+  loopscope::loop::OptimizerMade();
+  real(self, group);
+}
+
 #define LOOPSCOPE_ZERO_GRAD "_ZN5torch5optim9Optimizer9zero_gradEb"
 extern "C" LOOPSCOPE_EXPORT void OptimizerZeroGrad(void*, bool) asm(LOOPSCOPE_ZERO_GRAD);
 void OptimizerZeroGrad(void* self, bool set_to_none) {

@@ -344,7 +344,17 @@ void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
   if (!Active()) return;
   RangeUntilNow(RangeCategory::kBackward, "backward", begin_ns, 0);
   Tell(Moment::kBackwardEnd);
-  if (!threw && backward_depth == 0 && backward_ticks.load(std::memory_order_relaxed)) Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
+  if (threw || backward_depth > 0 || !backward_ticks.load(std::memory_order_relaxed)) return;
+  Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
+}
+
+void GradientTaken() noexcept {
+  if (!Active() || backward_depth > 0) return;
+  {
+    const Guard guard;
+    WriteEpoch(passes.Backward());
+  }
+  Tick(StepClock::Kind::kGradient, nullptr, "gradient", 0, 0);
 }
 
 bool InBackward() noexcept {
@@ -372,6 +382,11 @@ Mode RunMode() noexcept {
 std::uint64_t ParametersOf(const void* optimizer) noexcept {
   const TorchHooks* known = hooks.load(std::memory_order_acquire);
   return known != nullptr ? known->parameters(optimizer) : 0;
+}
+
+void OptimizerMade() noexcept {
+  const Guard guard;
+  clock_choice.ExpectOptimizer();
 }
 
 void OptimizerBegins() noexcept {

@@ -34,6 +34,8 @@ void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view
 void BackwardBegins(const void* roots) noexcept;
 void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept;
 bool InBackward() noexcept;
+// Gradients were taken outside of a backward pass, by a program that has shown neither one nor an optimizer.
+void GradientTaken() noexcept;
 
 void ZeroGradBegins() noexcept;
 void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept;
@@ -41,6 +43,8 @@ void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept;
 // How many numbers a torch::optim::Optimizer trains; 0 unknown.
 std::uint64_t ParametersOf(const void* optimizer) noexcept;
 
+// The program has built one: its steps will be told.
+void OptimizerMade() noexcept;
 // Brackets an optimizer's step; nested ones (a derived class calling its base) count as the outermost.
 void OptimizerBegins() noexcept;
 void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,

@@ -71,12 +71,20 @@ LOOPSCOPE_EXPORT void loopscope_script_backward_ends(std::uint64_t begin_ns, int
   loop::BackwardEnds(begin_ns, threw != 0);
 }
 
+LOOPSCOPE_EXPORT void loopscope_script_gradient_taken() {
+  loop::GradientTaken();
+}
+
 LOOPSCOPE_EXPORT void loopscope_script_zero_grad_begins() {
   loop::ZeroGradBegins();
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_zero_grad_ends(std::uint64_t begin_ns, int set_to_none) {
   loop::ZeroGradEnds(begin_ns, set_to_none != 0);
+}
+
+LOOPSCOPE_EXPORT void loopscope_script_optimizer_made() {
+  loop::OptimizerMade();
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_optimizer_begins() {

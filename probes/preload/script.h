@@ -27,8 +27,10 @@ void loopscope_script_loader_ran_out(std::uint64_t loader, std::uint64_t begin_n
 
 void loopscope_script_backward_begins();
 void loopscope_script_backward_ends(std::uint64_t begin_ns, int threw);
+void loopscope_script_gradient_taken();  // outside of a backward pass; only where there was none, and no optimizer
 void loopscope_script_zero_grad_begins();
 void loopscope_script_zero_grad_ends(std::uint64_t begin_ns, int set_to_none);
+void loopscope_script_optimizer_made();
 void loopscope_script_optimizer_begins();
 void loopscope_script_optimizer_ends(std::uint64_t optimizer, const char* name, std::uint64_t parameters,
                                      std::uint64_t begin_ns, int threw);

@@ -1,6 +1,6 @@
 // Chooses what ends a training step, once per run: marks of the program, an NVTX range named "step", the primary
-// optimizer's step, or bursts of backward, in this order. Until the choice has settled, steps are held back, so that
-// the capture carries the steps of one clock only.
+// optimizer's step, backward passes, or gradients that are taken without one, in this order. Until the choice has
+// settled, steps are held back, so that the capture carries the steps of one clock only.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,13 @@ namespace loopscope {
 
 class StepClock {
  public:
-  enum class Kind : std::uint8_t { kBackward, kOptimizer, kRange, kMark };  // the later, the stronger
+  enum class Kind : std::uint8_t { kGradient, kBackward, kOptimizer, kRange, kMark };  // the later, the stronger
 
   // Steps of the chosen clock after which no other is chosen any more: by then every optimizer of a usual loop stepped.
   static constexpr std::uint64_t kSettleAfter = 5;
-  // Backward passes without any optimizer step after which they are the clock themselves.
-  static constexpr std::uint64_t kBackwardsToTrust = 24;
+  // Backward passes, or gradients, without any optimizer step after which they are the clock themselves; and where the
+  // program has made an optimizer: it may accumulate over many passes, or attack its inputs many times, before a step.
+  static constexpr std::uint64_t kBackwardsToTrust = 24, kBackwardsBesideOptimizer = 1024;
   // Steps in a row of another optimizer of the chosen one's class and size, after which it is taken for the chosen one
   // built anew (per fold, per restart). Optimizers that step in turn, as of two critics, never are.
   static constexpr std::uint64_t kStepsToInherit = 2;
@@ -32,6 +33,9 @@ class StepClock {
     std::memcpy(wanted_, wanted.data(), length);
     wanted_[length] = '\0';
   }
+
+  // The program has made an optimizer, which has not stepped yet.
+  void ExpectOptimizer() { expects_optimizer_ = true; }
 
   // A candidate's step ended at time_ns, when `samples_total` samples had been trained on in all. `object` tells
   // optimizers apart; `parameters` is its size; `samples` is what the program says itself (0: unknown).
@@ -58,7 +62,8 @@ class StepClock {
       return;
     }
     if (wanted_[0] != '\0') return;
-    if (held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
+    const bool may_be_told = kind > Kind::kBackward || !expects_optimizer_;
+    if (may_be_told && held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
     Choose(candidate);
     const bool enough = chosen_ != nullptr && chosen_->count >= kSettleAfter;
     if (enough || held_count_ == held_.size()) Settle(emit);
@@ -172,6 +177,9 @@ class StepClock {
       case Kind::kBackward:
         std::strcpy(made.name, "backward");
         return;
+      case Kind::kGradient:
+        std::strcpy(made.name, "gradient");
+        return;
       case Kind::kOptimizer:
         break;
     }
@@ -190,13 +198,24 @@ class StepClock {
   void Choose(const Candidate* ticked) {
     // One optimizer may step before another of the same loop: nothing is chosen until one steps for the second time.
     if (ticked->kind == Kind::kOptimizer && ticked->count < 2 && chosen_ == nullptr) return;
-    if (ticked->kind == Kind::kBackward && (optimizers_ > 0 || ticked->count < kBackwardsToTrust)) return;
+    if (ticked->kind <= Kind::kBackward && !Trusted(*ticked)) return;
     for (std::size_t n = 0; n < candidate_count_; ++n) {
       Candidate& other = candidates_[n];
-      if (other.kind == Kind::kBackward && &other != ticked) continue;
+      if (other.kind <= Kind::kBackward && &other != ticked) continue;
       if (other.kind == Kind::kOptimizer && other.object == nullptr) continue;
       if (chosen_ == nullptr || Better(other, *chosen_)) chosen_ = &other;
     }
+  }
+
+  // Those of before an optimizer was made are let go of: there would be a gap behind them.
+  bool Trusted(const Candidate& ticked) {
+    const bool stronger = std::any_of(candidates_.begin(), candidates_.begin() + candidate_count_,
+                                      [&](const Candidate& other) { return other.kind > ticked.kind; });
+    if (stronger) return false;
+    if (!expects_optimizer_) return ticked.count >= kBackwardsToTrust;
+    if (ticked.count < kBackwardsBesideOptimizer) return false;
+    held_count_ = 0;
+    return true;
   }
 
   static bool Better(const Candidate& one, const Candidate& other) {
@@ -216,6 +235,7 @@ class StepClock {
   std::array<Candidate, 16> candidates_{};
   std::size_t candidate_count_ = 0;
   int optimizers_ = 0;
+  bool expects_optimizer_ = false;
   Candidate* chosen_ = nullptr;
   bool settled_ = false;
   std::array<Held, 256> held_{};

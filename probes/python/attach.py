@@ -57,7 +57,7 @@ class _Session:
         self._losses = _losses(torch, probe, settings)
         self._treatments = Treatments(torch, settings.treatment, settings.live)
         self._loaders = Loaders(probe, settings)
-        self._optimizers = Optimizers(probe, settings, self.start)
+        self._optimizers = Optimizers(probe, settings, self._optimizer_made)
         self._forward = None
         self._alone = LoaderOnly(probe, self._loaders) if settings.treatment.get(KEY) == "on" else None
 
@@ -76,7 +76,8 @@ class _Session:
         self._optimizers.install(self._torch)
         facts.install(self._torch, self._probe)
         keep_losses = self._losses.keep if self._losses else None
-        Backward(self._probe, self._backward_begins, keep_losses).install(self._torch)
+        self._backward = Backward(self._probe, self._backward_begins, self._gradient_taken, keep_losses)
+        self._backward.install(self._torch)
         if self._settings.seed is not None:
             self._torch.manual_seed(self._settings.seed)
 
@@ -95,6 +96,15 @@ class _Session:
         if self._settings.live:
             self._probe.set_switch(self._treatments.switch)
         atexit.register(self._program_ends)
+
+    def _optimizer_made(self):
+        self._backward.forget_gradients()
+        self.start()
+
+    def _gradient_taken(self):
+        self.start()
+        self._loaders.describe_training()
+        self._probe.gradient_taken()
 
     def _backward_begins(self):
         if not self._pid:

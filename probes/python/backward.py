@@ -1,4 +1,4 @@
-"""torch.autograd.backward, which Tensor.backward calls too."""
+"""torch.autograd.backward, which Tensor.backward calls too; and torch.autograd.grad, which torch.func.grad calls too."""
 
 from . import hooks, wrapping
 from .probe import now_ns
@@ -7,12 +7,15 @@ from .probe import now_ns
 class Backward:
     """Records each outermost backward; lets treatments and checks see its roots."""
 
-    def __init__(self, probe, on_begin, keep_losses=None):
+    def __init__(self, probe, on_begin, on_gradient, keep_losses=None):
         self._probe = probe
-        self._on_begin = on_begin  # before the first, and before those that follow backward_is_due()
+        self._begin = on_begin  # before the first, and before those that follow backward_is_due()
+        self._on_gradient = on_gradient  # after gradients were taken, until forget_gradients()
+        self._unwatched = None  # (torch.autograd, its function) while gradients are watched
         self._keep_losses = keep_losses  # f(losses): before it; may be None
 
     def install(self, torch):
+        self._watch_gradients(torch.autograd)
         if self._probe.around_backward:
             torch.autograd.backward = self._probe.around_backward(torch.autograd.backward, self._on_begin)
         else:
@@ -22,6 +25,33 @@ class Backward:
             # Where a gradient edge can be a root too; it is a tuple itself.
             self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
             wrapping.replace(torch.autograd, "backward", self._show_roots)
+
+    def _on_begin(self):
+        self.forget_gradients()
+        self._begin()
+
+    def _watch_gradients(self, autograd):
+        """Where both kinds of passes go through; a name of torch's own, so that it may be missing."""
+        name = "_engine_run_backward"
+        if hasattr(autograd, name):
+            self._unwatched = autograd, name, getattr(autograd, name)
+            wrapping.replace(autograd, name, self._see_gradients)
+
+    def forget_gradients(self):
+        """A backward pass or an optimizer has been seen: gradients taken beside them (penalties, attacks, forces) end no
+        step."""
+        if self._unwatched:
+            setattr(*self._unwatched)
+            self._unwatched = None
+
+    def _see_gradients(self, original):
+        def run(*positional, **named):
+            result = original(*positional, **named)
+            if not named.get("accumulate_grad", True) and self._unwatched:
+                self._on_gradient()
+            return result
+
+        return run
 
     def _wrap(self, original):
         on_begin, probe = self._on_begin, self._probe

@@ -38,6 +38,7 @@ class Optimizers:
     def _init(self, original):
         def __init__(optimizer, *positional, **named):
             self._on_made()
+            self._probe.optimizer_made()
             original(optimizer, *positional, **named)
             note(optimizer, "_loopscope_place", frames.place())
             for function in hooks.optimizer_made:

@@ -144,6 +144,24 @@ def test_word_language_model_without_an_optimizer(run):
     assert rules["input-starvation"]["verdict"] == "cannot-tell" and rules["input-starvation"]["reason"]
 
 
+def test_training_in_functional_style(run):
+    """torch.func takes the gradients: no backward pass and no optimizer ends a step."""
+    file = "private_sgd.py"
+    report = run(sys.executable, file)
+    is_sound(report, "gradient", batch=64)
+    assert report["steps"]["per_epoch_ms"] is not None and report["breakdown"]["backward"] > 0
+    only(found(report), {"input-starvation": {line_of(file, "in loader:")}})
+
+
+def test_a_gradient_penalty_over_a_long_accumulation(run):
+    """A step is the optimizer's, though 48 backward passes and as many penalties come before the first one."""
+    file = "long_accumulation.py"
+    report = run(sys.executable, file)
+    is_sound(report, "optimizer:AdamW#1")
+    assert report["steps"]["measured"] < 100
+    only(found(report), {"fp32-compute": {line_of(file, "outputs = model(inputs)")}})
+
+
 def test_minimal_gpt(run):
     file = "minimal_gpt.py"
     report = run(sys.executable, file, "eval_interval=1000")

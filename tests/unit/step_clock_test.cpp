@@ -35,6 +35,7 @@ class Clock {
     clock_.Tick(kind, object, name, parameters, time_ns_, time_ns_ * 10, samples, Collect());
   }
   void Settle() { clock_.Settle(Collect()); }
+  void ExpectOptimizer() { clock_.ExpectOptimizer(); }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
@@ -113,6 +114,43 @@ TEST(StepClock, BackwardAloneIsTrustedAfterAWhile) {
   clock.Tick(Kind::kBackward);
   EXPECT_EQ(clock.emitted().size(), StepClock::kBackwardsToTrust);
   EXPECT_THAT(clock.names(), ::testing::Each("backward"));
+}
+
+TEST(StepClock, GradientsAloneAreTrustedAfterAWhile) {
+  Clock clock;
+  for (std::uint64_t n = 0; n < StepClock::kBackwardsToTrust; ++n) clock.Tick(Kind::kGradient);
+  EXPECT_EQ(clock.emitted().size(), StepClock::kBackwardsToTrust);
+  EXPECT_THAT(clock.names(), ::testing::Each("gradient"));
+}
+
+TEST(StepClock, GradientsTakenBesideBackwardPassesAreNoClock) {
+  Clock clock;
+  for (std::uint64_t n = 0; n < 2 * StepClock::kBackwardsToTrust; ++n) {
+    clock.Tick(n % 2 == 0 ? Kind::kGradient : Kind::kBackward);
+  }
+  EXPECT_THAT(clock.names(), ::testing::Each("backward"));
+  EXPECT_EQ(clock.emitted().size(), StepClock::kBackwardsToTrust);
+}
+
+TEST(StepClock, ALongAccumulationIsOneStepOfAnOptimizerThatWasMade) {
+  Clock clock;
+  clock.ExpectOptimizer();
+  for (int n = 0; n < 10 * 200; ++n) {
+    clock.Tick(Kind::kBackward);
+    if (n % 200 == 199) clock.Tick(Kind::kOptimizer, &first, "AdamW", 1);
+  }
+  EXPECT_EQ(clock.emitted().size(), 10u);
+  EXPECT_THAT(clock.names(), ::testing::Each("optimizer:AdamW#1"));
+}
+
+TEST(StepClock, BesideAnOptimizerThatNeverStepsBackwardIsTrustedLate) {
+  Clock clock;
+  for (int n = 0; n < 3; ++n) clock.Tick(Kind::kBackward);
+  clock.ExpectOptimizer();
+  for (std::uint64_t n = 3; n < StepClock::kBackwardsBesideOptimizer + 10; ++n) clock.Tick(Kind::kBackward);
+  // Without those of before: a gap would be between them and the first that counts.
+  ASSERT_EQ(clock.emitted().size(), 10u);
+  EXPECT_EQ(clock.emitted().front().time_ns, StepClock::kBackwardsBesideOptimizer + 1);
 }
 
 TEST(StepClock, BackwardIsNoClockWhereAnOptimizerSteps) {
