@@ -133,6 +133,7 @@ void OptimizerZeroGrad(void* self, bool set_to_none) {
   static auto* real = reinterpret_cast<void (*)(void*, bool)>(loopscope::RealFunction(LOOPSCOPE_ZERO_GRAD));
   if (!loopscope::loop::Active()) return real(self, set_to_none);
   const std::uint64_t begin_ns = loopscope::capture::NowNs();
+  loopscope::loop::OptimizerZeroed();
   loopscope::loop::ZeroGradBegins();
   loopscope::Closing closing([&](bool) { loopscope::loop::ZeroGradEnds(begin_ns, set_to_none); });
   real(self, set_to_none);

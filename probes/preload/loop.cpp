@@ -64,7 +64,8 @@ std::uint64_t LoopNow() noexcept {
 }
 
 // A range that ends now.
-void RangeUntilNow(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t value) noexcept {
+void RangeUntilNow(RangeCategory category, std::string_view name, std::uint64_t begin_ns,
+                   std::uint64_t value) noexcept {
   if (Tracing()) Range(category, name, begin_ns, NowNs(), value, true);
 }
 
@@ -142,12 +143,12 @@ std::uint32_t ClockNameId(std::string_view name) noexcept {
 }
 
 // Under the lock.
-WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples) noexcept {
+WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples, bool now) noexcept {
   capture::WriteNamedMark(time_ns, MarkKind::kStepEnd, ClockNameId(name), samples);
   passes.StepEnded(time_ns);
   op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops());
   if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));
-  const WindowActions actions = window.StepEnded(time_ns);
+  const WindowActions actions = window.StepEnded(time_ns, now);
   if (actions.measure_begin) OpenWindow(time_ns);
   if (actions.measure_end) CloseWindow(time_ns);
   if (actions.propose_end != 0) window.EndAt(ProposeEnd(settings, actions.propose_end));
@@ -200,7 +201,8 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
                       [&](std::string_view clock, std::uint64_t time_ns, std::uint64_t count) {
                         if (actions.finish) return;  // held back, and beyond the end
                         stepped = true;
-                        const WindowActions one = OneStep(clock, time_ns, count);
+                        const WindowActions one =
+                            OneStep(clock, time_ns, count, kind > StepClock::Kind::kBackward || time_ns == now_ns);
                         actions.measure_begin |= one.measure_begin;
                         actions.measure_end |= one.measure_end;
                         actions.finish = one.finish;
@@ -260,8 +262,9 @@ void ProgramEnds(int status) noexcept {
   if (!Active() || !TakeEnd()) return;
   {
     const Guard guard;
-    clock_choice.Settle(
-        [](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) { OneStep(clock, time_ns, samples); });
+    clock_choice.Settle([](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) {
+      OneStep(clock, time_ns, samples, true);
+    });
     if (window.measuring()) CloseWindow(LoopNow());
   }
   WriteTotals(status);
@@ -387,6 +390,11 @@ std::uint64_t ParametersOf(const void* optimizer) noexcept {
 void OptimizerMade() noexcept {
   const Guard guard;
   clock_choice.ExpectOptimizer();
+}
+
+void OptimizerZeroed() noexcept {
+  const Guard guard;
+  clock_choice.OptimizerZeroed();
 }
 
 void OptimizerBegins() noexcept {

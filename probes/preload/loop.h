@@ -45,6 +45,8 @@ std::uint64_t ParametersOf(const void* optimizer) noexcept;
 
 // The program has built one: its steps will be told.
 void OptimizerMade() noexcept;
+// Its own zero_grad is called; told where a class's step may be out of sight.
+void OptimizerZeroed() noexcept;
 // Brackets an optimizer's step; nested ones (a derived class calling its base) count as the outermost.
 void OptimizerBegins() noexcept;
 void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,

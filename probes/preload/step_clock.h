@@ -20,8 +20,9 @@ class StepClock {
   // Steps of the chosen clock after which no other is chosen any more: by then every optimizer of a usual loop stepped.
   static constexpr std::uint64_t kSettleAfter = 5;
   // Backward passes, or gradients, without any optimizer step after which they are the clock themselves; and where the
-  // program has made an optimizer: it may accumulate over many passes, or attack its inputs many times, before a step.
-  static constexpr std::uint64_t kBackwardsToTrust = 24, kBackwardsBesideOptimizer = 1024;
+  // program has made an optimizer that it does not ask to zero its gradients between them: it may accumulate over many
+  // passes, or attack its inputs many times, before a step.
+  static constexpr std::uint64_t kBackwardsToTrust = 24, kBackwardsBesideOptimizer = 256;
   // Steps in a row of another optimizer of the chosen one's class and size, after which it is taken for the chosen one
   // built anew (per fold, per restart). Optimizers that step in turn, as of two critics, never are.
   static constexpr std::uint64_t kStepsToInherit = 2;
@@ -36,6 +37,11 @@ class StepClock {
 
   // The program has made an optimizer, which has not stepped yet.
   void ExpectOptimizer() { expects_optimizer_ = true; }
+  // It was asked to zero its gradients: where its steps cannot be seen, each pass in between is one.
+  void OptimizerZeroed() {
+    zeroed_ += passes_since_zeroed_ > 0 ? 1 : 0;
+    passes_since_zeroed_ = 0;
+  }
 
   // A candidate's step ended at time_ns, when `samples_total` samples had been trained on in all. `object` tells
   // optimizers apart; `parameters` is its size; `samples` is what the program says itself (0: unknown).
@@ -46,6 +52,7 @@ class StepClock {
     Candidate* candidate = Find(kind, object, class_name, parameters);
     if (candidate == nullptr) return;
     ++candidate->count;
+    passes_since_zeroed_ += kind <= Kind::kBackward ? 1 : 0;
     const Held step{candidate, time_ns, samples_total, samples};
     if (wanted_[0] != '\0' && !settled_ && Wanted(*candidate)) {
       chosen_ = candidate;
@@ -65,6 +72,7 @@ class StepClock {
     const bool may_be_told = kind > Kind::kBackward || !expects_optimizer_;
     if (may_be_told && held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
     Choose(candidate);
+    if (chosen_ != nullptr && held_count_ == 0) samples_emitted_ = samples_total;  // of what is not told
     const bool enough = chosen_ != nullptr && chosen_->count >= kSettleAfter;
     if (enough || held_count_ == held_.size()) Settle(emit);
   }
@@ -213,7 +221,7 @@ class StepClock {
                                       [&](const Candidate& other) { return other.kind > ticked.kind; });
     if (stronger) return false;
     if (!expects_optimizer_) return ticked.count >= kBackwardsToTrust;
-    if (ticked.count < kBackwardsBesideOptimizer) return false;
+    if (ticked.count < kBackwardsBesideOptimizer && zeroed_ < kBackwardsToTrust) return false;
     held_count_ = 0;
     return true;
   }
@@ -236,6 +244,7 @@ class StepClock {
   std::size_t candidate_count_ = 0;
   int optimizers_ = 0;
   bool expects_optimizer_ = false;
+  std::uint64_t zeroed_ = 0, passes_since_zeroed_ = 0;
   Candidate* chosen_ = nullptr;
   bool settled_ = false;
   std::array<Held, 256> held_{};

@@ -45,14 +45,15 @@ class Window {
 
   void Thin(Thinning thinning) { thinning_ = thinning; }
 
-  // A step of the chosen clock ended.
-  WindowActions StepEnded(std::uint64_t time_ns) {
+  // A step of the chosen clock ended; not `now`: some time ago, and the window opens at none of those, or its details
+  // would be asked for when they are over.
+  WindowActions StepEnded(std::uint64_t time_ns, bool now = true) {
     WindowActions actions;
     if (phase_ == Phase::kDone) return actions;
     with_ops_ += phase_ == Phase::kMeasuring && record_ops() ? 1 : 0;
     ++total_;
     if (boundary_ == Boundary::kTraining && ++steps_after_boundary_ >= 2) boundary_ = Boundary::kSeen;
-    if (phase_ == Phase::kWarmup && total_ >= settings_.warmup) {
+    if (phase_ == Phase::kWarmup && total_ >= settings_.warmup && now) {
       phase_ = Phase::kMeasuring;
       actions.measure_begin = true;
       return actions;

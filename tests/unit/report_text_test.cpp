@@ -145,7 +145,7 @@ TEST(TextReport, OnePairOfCommandsIsTheHeadline) {
 TEST(TextReport, AnUnknownLoaderIsSaid) {
   Report report = test::SampleReport();
   report.breakdown_ms[static_cast<int>(Part::kLoaderWait)].reset();
-  EXPECT_THAT(Text(report), HasSubstr("loader wait             unknown"));
+  EXPECT_THAT(Text(report), HasSubstr("loader wait             no loader seen"));
 }
 
 TEST(TextReport, MakesHostileTextInertAndKeepsItsWidth) {

@@ -36,6 +36,7 @@ class Clock {
   }
   void Settle() { clock_.Settle(Collect()); }
   void ExpectOptimizer() { clock_.ExpectOptimizer(); }
+  void OptimizerZeroed() { clock_.OptimizerZeroed(); }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
@@ -151,6 +152,18 @@ TEST(StepClock, BesideAnOptimizerThatNeverStepsBackwardIsTrustedLate) {
   // Without those of before: a gap would be between them and the first that counts.
   ASSERT_EQ(clock.emitted().size(), 10u);
   EXPECT_EQ(clock.emitted().front().time_ns, StepClock::kBackwardsBesideOptimizer + 1);
+  EXPECT_EQ(clock.emitted().front().samples, 10u);
+}
+
+TEST(StepClock, AnOptimizerThatIsZeroedAfterEachPassStepsOutOfSight) {
+  Clock clock;
+  clock.ExpectOptimizer();
+  for (std::uint64_t n = 0; n < StepClock::kBackwardsToTrust + 10; ++n) {
+    clock.OptimizerZeroed();
+    clock.Tick(Kind::kBackward);
+  }
+  EXPECT_EQ(clock.emitted().size(), 9u);
+  EXPECT_THAT(clock.names(), ::testing::Each("backward"));
 }
 
 TEST(StepClock, BackwardIsNoClockWhereAnOptimizerSteps) {

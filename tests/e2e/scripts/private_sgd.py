@@ -18,15 +18,21 @@ def loss_of_one(parameters, image, label):
 
 
 gradients_of_each = vmap(grad(loss_of_one), in_dims=(None, 0, 0))
+
+
+def step(image, label):
+    gradients = gradients_of_each(parameters, image, label)
+    norms = torch.sqrt(sum(each.flatten(1).pow(2).sum(1) for each in gradients.values()))
+    scale = (1 / norms).clamp(max=1)
+    for name in parameters:
+        mean = torch.einsum("b,b...->...", scale, gradients.pop(name)) / len(image)
+        parameters[name] -= 0.5 * (mean + 0.01 * torch.randn_like(mean) / len(image))
+
+
 loader = DataLoader(TensorDataset(images, labels), batch_size=64, shuffle=True)
 for epoch in range(50):
     for image, label in loader:
-        gradients = gradients_of_each(parameters, image, label)
-        norms = torch.sqrt(sum(each.flatten(1).pow(2).sum(1) for each in gradients.values()))
-        scale = (1 / norms).clamp(max=1)
-        for name, each in gradients.items():
-            mean = torch.einsum("b,b...->...", scale, each) / len(image)
-            parameters[name] -= 0.5 * (mean + 0.01 * torch.randn_like(mean) / len(image))
+        step(image, label)
     with torch.no_grad():
         loss = F.cross_entropy(functional_call(net, parameters, (images[:512],)), labels[:512])
     print(f"epoch {epoch} loss {loss:.4f}", flush=True)
