@@ -42,7 +42,8 @@ class Finder {
       recording.insert({node.thread, node.index});
       found.ms += cost.Ms(ref);
       ++found.ops;
-      if (timeline_.event(ref).shape_hash != 0) again_.insert(timeline_.event(ref).name);
+      const Event& event = timeline_.event(ref);
+      if (event.shape_hash != 0) again_.insert({event.name, event.shape_hash});
     });
     found.ms = PerStep(timeline_, found.ms);
     found.graph_of_backward = static_cast<double>(recording.size()) > kMostNodes * static_cast<double>(nodes);
@@ -69,12 +70,14 @@ class Finder {
     return Exists(above) && nodes_.Has(timeline_.event(above)) ? above : EventRef{kNone, kNone};
   }
 
-  // The same operators outside of backward. A block that keeps nothing runs without recording, where there is one.
+  // The same operators, of the same shapes, outside of backward. A block that keeps nothing runs without recording,
+  // where there is one.
   void Locate(Recompute& found) const {
     CallSites keeping;
     timeline_.ForEachDetailed([&](EventRef ref) {
       const Event& event = timeline_.event(ref);
-      if (!again_.contains(event.name) || !products_.Has(event) || !timeline_.outermost_op(ref)) return;
+      if (!again_.contains({event.name, event.shape_hash}) || !products_.Has(event) || !timeline_.outermost_op(ref))
+        return;
       if (timeline_.inside(ref, RangeCategory::kBackward)) return;
       const bool keeps = (event.flags & wire::kOpGraph) != 0;
       (keeps ? keeping : found.forward).Add(timeline_.where(ref), 0, ModuleOf(timeline_, ref));
@@ -84,8 +87,8 @@ class Finder {
 
   const Timeline& timeline_;
   NameSet nodes_, products_;
-  IntervalSet backward_;  // calls of backward
-  std::set<StringId> again_;
+  IntervalSet backward_;                                              // calls of backward
+  std::set<std::pair<StringId, decltype(Event::shape_hash)>> again_;  // names and shapes of what runs again
 };
 
 }  // namespace

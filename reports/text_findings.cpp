@@ -46,7 +46,8 @@ void WriteFirstPlace(const Finding& finding, const std::string& directory, Page&
   }
 }
 
-void WriteFinding(const Finding& finding, bool in_full, const std::string& directory, Page& page) {
+void WriteFinding(const Report& report, const Finding& finding, bool in_full, Page& page) {
+  const std::string& directory = report.run.working_directory;
   const std::string head = fmt::format("  {:<7} {}", SeverityName(finding.severity), CostText(finding));
   const std::string title =
       finding.per_epoch ? Printable(finding.title, 400) + " (falls at epoch boundaries)" : finding.title;
@@ -58,7 +59,9 @@ void WriteFinding(const Finding& finding, bool in_full, const std::string& direc
   }
   if (in_full && !finding.advice.empty()) page.Entry(kTextColumn, {""}, {"Fix: " + Printable(finding.advice, 500)});
   std::string rule = Printable(finding.rule, 40);
-  if (!finding.treatment_id.empty()) {
+  if (const std::string tried = TriedText(report, finding); !tried.empty()) {
+    rule += "; " + tried;
+  } else if (!finding.treatment_id.empty()) {
     rule += "; try " + Printable(TreatmentText(finding.treatment_id, finding.treatment), 80);
   }
   page.Entry(kTextColumn, {""}, {rule, Style::kDim});
@@ -75,7 +78,7 @@ void WriteFindings(const Report& report, Page& page) {
       page.Entry(2, {""}, {fmt::format("… and {} more; all are in the JSON", report.findings.size() - shown)});
       return;
     }
-    WriteFinding(finding, shown < kWithAdvice, report.run.working_directory, page);
+    WriteFinding(report, finding, shown < kWithAdvice, page);
     ++shown;
   }
 }

@@ -224,7 +224,8 @@ std::string DataText(const Quality& quality) {
   if (quality.stalls_over_1ms > 0) text += fmt::format(", {} probe stalls over 1 ms", quality.stalls_over_1ms);
   if (quality.torn_bytes > 0) text += fmt::format(", {} torn", HumanBytes(static_cast<double>(quality.torn_bytes)));
   text += quality.clean_end ? ", ended in order" : ", did not end in order";
-  if (quality.probe_cost_pct >= 0) text += fmt::format("; probes took at most {} of a step", HumanPct(quality.probe_cost_pct));
+  if (quality.probe_cost_pct >= 0)
+    text += fmt::format("; probes took at most {} of a step", HumanPct(quality.probe_cost_pct));
   return text;
 }
 
@@ -250,6 +251,19 @@ NextStep NextOf(const Report& report) {
   if (report.sweep || report.target) return {};
   if (own && !report.steps.mean_ms) return Loopscope("says what works on this machine", {"doctor"});
   return {};
+}
+
+std::string TriedText(const Report& report, const Finding& finding) {
+  if (finding.treatment_id.empty()) return "";
+  // Beside the other fixes before alone, as recommended sets are chosen.
+  const TrialRow* tried = nullptr;
+  for (const TrialRow& row : report.trials) {
+    if (row.treatment == finding.treatment_id && (!tried || row.context == "with-others")) tried = &row;
+  }
+  if (!tried) return "";
+  const std::string speedup =
+      tried->speedup && std::isfinite(*tried->speedup) ? fmt::format(" ({:.2f}x)", *tried->speedup) : "";
+  return Printable(fmt::format("{}: {}{}", TreatmentText(tried->treatment, tried->value), tried->verdict, speedup), 80);
 }
 
 std::string TreatmentText(std::string_view key, std::string_view value) {

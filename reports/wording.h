@@ -25,6 +25,8 @@ std::string DataText(const Quality& quality);      // "1.20 M events, 3 dropped,
 std::string PlaceText(const Where& where, const std::string& directory);
 // "loader.workers=2", or only the key when no value is known.
 std::string TreatmentText(std::string_view key, std::string_view value);
+// What became of a finding's treatment where the report has trials of it: "amp: slower (0.79x)"; else empty.
+std::string TriedText(const Report& report, const Finding& finding);
 
 std::string SpeedupText(const TrialRow& trial);                           // with interval, n and p; or "not measured"
 std::string VerdictText(const TrialRow& trial, const NoiseFacts& noise);  // "equivalent within ±2 %, alone"

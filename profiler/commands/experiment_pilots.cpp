@@ -12,6 +12,8 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMostValues = 4;  // screened per treatment
+// Launches differ by some percent, on a busy machine by some tens: hardly by so much.
+constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
 
 // Of any arm's loader. Where only the batches of the untreated one are known, its prefetch is taken for the usual one.
 int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates) {
@@ -39,7 +41,8 @@ class PilotPhase {
     baseline_ = series_.Insist(SpecOf(input_.options, input_.clock, window_, "pilot, baseline"));
     // A diagnosis that saw no epoch end does not tell how long they are.
     const bool told = baseline_.ok() && !epoch_ && ChangesRunAhead(candidates_) && SetEpoch(baseline_.steps_per_epoch);
-    if (told) baseline_ = series_.Insist(SpecOf(input_.options, input_.clock, window_, "pilot, baseline, whole epochs"));
+    if (told)
+      baseline_ = series_.Insist(SpecOf(input_.options, input_.clock, window_, "pilot, baseline, whole epochs"));
     if (series_.stopped()) return Interrupted();
     if (!baseline_.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), baseline_);
     LaunchResult all = LaunchTogether();
@@ -49,6 +52,7 @@ class PilotPhase {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (Together(i) && candidates_[i].values.size() > 1) Screen(i, all);
     }
+    DropHopeless(all);
     if (series_.stopped()) return Interrupted();
     return Pilots{baseline_, all, window_, epoch_};
   }
@@ -146,22 +150,22 @@ class PilotPhase {
     return why.empty();
   }
 
-  // One launch of ALL per value; the fastest goes into the blocks.
-  void Screen(int i, const LaunchResult& all) {
+  // One launch of ALL per value; the fastest goes into the blocks, and its launch is `all` from then on.
+  void Screen(int i, LaunchResult& all) {
     std::vector<std::string> values = std::move(candidates_[i].values);
     values.resize(std::min(values.size(), kMostValues));
     const std::string key(candidates_[i].treatment->id);
     std::string best, why_not = WhyNotApplied(key, all.applied);
     std::vector<std::string> tried;
-    double best_ms = 0;
+    LaunchResult fastest;
     for (std::size_t v = 0; v < values.size() && !series_.stopped(); ++v) {
       candidates_[i].values = {values[v]};
       const LaunchResult result = v == 0 ? all : Launch(Members(), fmt::format("ALL, {}={}", key, values[v]));
       if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) continue;
       tried.push_back(fmt::format("{}: {:.4g} ms", values[v], result.ms_per_step));
-      if (!best.empty() && result.ms_per_step >= best_ms) continue;
+      if (!best.empty() && result.ms_per_step >= fastest.ms_per_step) continue;
       best = values[v];
-      best_ms = result.ms_per_step;
+      fastest = result;
       Judge(i, result);
     }
     candidates_[i].values = {best.empty() ? values.front() : best};
@@ -170,6 +174,29 @@ class PilotPhase {
       states_[i].reason = why_not;
     } else if (tried.size() > 1) {
       states_[i].note = fmt::format("the fastest of one launch each ({})", fmt::join(tried, ", "));
+    }
+    if (!best.empty()) all = fastest;
+  }
+
+  double Ms(const LaunchResult& result) const {
+    return StepMetric(candidates_) == Metric::kSampleTime ? result.ms_per_sample : result.ms_per_step;
+  }
+
+  // Where all together are slower than none, one that slows the others down so much would cost every further launch.
+  void DropHopeless(LaunchResult& all) {
+    for (int i = 0; i < size() && !series_.stopped(); ++i) {
+      if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_)) return;
+      const Metric own = candidates_[i].treatment->metric;
+      if (!Together(i) || (own != Metric::kStepTime && own != Metric::kSampleTime)) continue;
+      std::vector<int> others = Members();
+      std::erase(others, i);
+      if (others.empty()) return;
+      const LaunchResult without = Launch(others, fmt::format("ALL without {}", candidates_[i].treatment->id));
+      if (!without.ok() || Ms(all) < kHopeless * Ms(without)) continue;
+      states_[i].verdict = "dropped";
+      states_[i].reason =
+          fmt::format("the other fixes take {:.3g} times as long with it, in one launch each", Ms(all) / Ms(without));
+      all = without;
     }
   }
 
@@ -187,6 +214,19 @@ void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.wall_s = pilot.wall_s;
   arm.settled_after = pilot.settled_after;
   arm.to_pilot = false;
+}
+
+void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
+  for (PlannedTrial& trial : plan.trials) {
+    if (trial.arm != arm || !trial.verdict.empty()) continue;
+    trial.verdict = "inconclusive";
+    trial.reason = why;
+    const bool measured = std::ranges::any_of(plan.trials, [&](const PlannedTrial& other) {
+      return other.candidate == trial.candidate && other.verdict.empty();
+    });
+    plan.left_out += measured ? 0 : 1;
+  }
+  plan.arms[arm].repeats = 0;
 }
 
 // The reference of a trial that failed is out too, unless others need it.
@@ -239,6 +279,10 @@ Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidat
                           ExperimentPlan& plan, LaunchSeries& series) {
   for (int a = 0; a < static_cast<int>(plan.arms.size()); ++a) {
     if (plan.arms[a].repeats == 0 || !plan.arms[a].to_pilot) continue;
+    if (a > kAllArm && series.spent_s() + plan.arms[a].wall_s > input.options.budget_s) {
+      LeaveOut(plan, a, "the budget left no time for it (--budget)");
+      continue;
+    }
     LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
     spec.treatment = SettingsOf(plan.arms[a], candidates);
     const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), SameWorkOf(candidates));

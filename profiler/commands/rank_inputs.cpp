@@ -122,6 +122,24 @@ void DropForeign(std::vector<RankSummary>& all, std::vector<std::string>& warnin
   });
 }
 
+// Processes of one run that say nothing of ranks and train one after another (a fold each, a trial of a search each)
+// are no ranks: the first of them is left, and those beside it. Captures of one machine share its clock.
+void DropLater(std::vector<RankSummary>& all, std::vector<std::string>& warnings) {
+  const auto is_rank = [](const RankSummary& one) {
+    return one.run.source != "capture" || one.run.ranks > 1 || one.trained.length() <= 0;
+  };
+  if (all.size() < 2 || std::ranges::any_of(all, is_rank)) return;
+  const auto first = std::ranges::min_element(all, {}, [](const RankSummary& one) { return one.trained.start_ns; });
+  const std::int64_t end_ns = first->trained.end_ns;
+  const auto later = std::erase_if(all, [&](const RankSummary& one) { return one.trained.start_ns >= end_ns; });
+  if (later == 0) return;
+  warnings.push_back(
+      fmt::format("{} more process{} trained after this one: each was recorded, and ended when it had its steps "
+                  "(--steps 0 lets them "
+                  "come to their own ends)",
+                  later, later == 1 ? "" : "es"));
+}
+
 // "…rank3…", "…rank_3…" in the name of the file or its folder.
 std::optional<int> RankInName(const std::string& input) {
   const fs::path path = input;
@@ -233,6 +251,7 @@ RankSelection SelectRanks(std::vector<RankSummary> all) {
     std::erase_if(all, [](const RankSummary& one) { return one.steps == 0 && one.devices.empty(); });
   }
   DropForeign(all, selection.warnings);
+  DropLater(all, selection.warnings);
   Number(all, selection.warnings);
   NameMissing(all, selection.warnings);
   CompareSteps(all, selection.warnings);

@@ -139,6 +139,8 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
     if (rank.input == shown) report.run.rank = rank.run.rank;
     report.run.ranks = std::max(report.run.ranks, rank.run.rank + 1);
   }
+  // A process that was not started as one of several is no rank.
+  if (selection.ranks.size() == 1 && report.run.source == "capture" && report.run.ranks <= 1) report.per_rank.clear();
   std::erase_if(report.quality.warnings,
                 [](const std::string& one) { return one.find(" of this export trained; pid ") != one.npos; });
   for (std::string& warning : selection.warnings) report.quality.warnings.push_back(std::move(warning));

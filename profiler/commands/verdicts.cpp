@@ -112,10 +112,10 @@ void FillEffect(const PlannedTrial& trial, const Judgement& judgement, TrialRow&
 void SayByTime(const Judgement& judgement, const Observations& observed, TrialRow& row) {
   if (judgement.effect.method == Method::kTooFew) {
     row.verdict = "inconclusive";
-    if (judgement.effect.n < observed.blocks) {
+    if (judgement.effect.n < observed.blocks && row.metric == "epoch-boundary") {
       AddReason(row, "no epoch boundary in the window: a longer one is needed (--steps)");
     } else {
-      AddReason(row, fmt::format("under {} blocks nothing is called ({} were run)", kFewestBlocks, observed.blocks));
+      AddReason(row, fmt::format("under {} blocks nothing is called ({} were run)", kFewestBlocks, judgement.effect.n));
     }
     return;
   }

@@ -201,6 +201,9 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   for (const DeviceTimeline& device : timeline.devices()) summary.devices.push_back(DeviceOf(timeline, device));
   AddCollectives(timeline, summary);
   summary.all_steps = static_cast<int>(timeline.steps().size());
+  if (!timeline.steps().empty()) {
+    summary.trained = {timeline.steps().front().time.start_ns, timeline.steps().back().time.end_ns};
+  }
   summary.facts = timeline.trace().facts;
   summary.first_losses = FirstLosses(timeline.trace());
   if (summary.steps == 0) return summary;

@@ -18,7 +18,7 @@ struct RankCollective {
   std::uint64_t sequence = 0;  // in its group; 0 unknown
   std::int64_t length_ns = 0;
   std::int64_t added_ns = 0;  // of its length, what none that began before it covers: several may wait at a time
-  bool steady = false;  // in a step that rules look at
+  bool steady = false;        // in a step that rules look at
 };
 
 // Times are means over the steady steps, ms; without steps over the whole trace, in total.
@@ -58,6 +58,7 @@ struct RankSummary {
   std::vector<RankCollective> collectives;  // by start
   std::uint64_t events = 0;
   int all_steps = 0;                         // with warm-up and epoch boundaries
+  Interval trained;                          // from the first of them to the last, by the trace's own clock
   std::map<std::string, std::string> facts;  // as in Trace
   std::vector<double> first_losses;          // of the run's first backward passes, where a probe kept them
   double gradient_exchanges = 0;             // collectives inside backward passes, per step

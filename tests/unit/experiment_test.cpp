@@ -176,7 +176,8 @@ TEST(Experiment, LosersAreDroppedOrSlower) {
   EXPECT_EQ(Find(Prove(Input(TypicalFixes(), 12), mild).report, "cudnn.benchmark", "with-others")->verdict, "slower");
 }
 
-// Launches of blocks take longer than their pilots: the budget may be exceeded by a tenth, what was planned is measured.
+// Launches of blocks take longer than their pilots: the budget may be exceeded by a tenth, what was planned is
+// measured.
 TEST(Experiment, AMachineThatSlowsDownDoesNotCostTheRecommendedSet) {
   for (double budget = 200; budget <= 400; budget += 10) {
     for (const double slower : {1.0, 1.03, 1.06}) {
@@ -200,8 +201,8 @@ TEST(Experiment, AMachineThatSlowsDownDoesNotCostTheRecommendedSet) {
   }
 }
 
-// Side by side, launches may take much longer than their pilots did alone. Where eight blocks were planned, four and four
-// fresh ones fit all the same.
+// Side by side, launches may take much longer than their pilots did alone. Where eight blocks were planned, four and
+// four fresh ones fit all the same.
 TEST(Experiment, BlocksMuchSlowerThanTheirPilotsLeaveTimeForTheRecommendedSet) {
   int plans = 0;
   for (double budget = 300; budget <= 800; budget += 10) {
@@ -343,6 +344,48 @@ TEST(Experiment, LoadersAreMeasuredOverWholeEpochs) {
   input.steps_per_epoch = 24;
   Prove(input, program);
   EXPECT_FALSE(program.log.back().whole_epochs) << "both arms' loaders are alike";
+}
+
+// Processes that are started for batches of microseconds: no launch is to be spent on what is forty times as slow.
+TEST(Experiment, AHopelessFixLeavesBeforeTheBlocks) {
+  ScriptedProgram program = TypicalProgram(8);
+  program.treatments["loader.workers"] = {.factor = 40, .values = {{"2", 60}}};
+  ExperimentInput input = Input(TypicalFixes(), 6);
+  input.candidates.push_back({FindTreatment("loader.workers"), {"1", "2"}, {"input-starvation"}, 60});
+  const Report report = Prove(input, program).report;
+  const TrialRow* workers = Find(report, "loader.workers");
+  ASSERT_TRUE(workers);
+  EXPECT_EQ(workers->verdict, "dropped");
+  EXPECT_THAT(workers->reason, HasSubstr("times as long"));
+  ASSERT_TRUE(report.combined && report.combined->speedup);
+  EXPECT_GT(*report.combined->speedup, 4);
+  for (const LaunchSpec& spec : program.log) {
+    const bool timed = spec.label.starts_with("block") || spec.label.starts_with("fresh");
+    EXPECT_FALSE(timed &&
+                 std::ranges::any_of(spec.treatment, [](const auto& one) { return one.first == "loader.workers"; }));
+  }
+}
+
+// Each value of a later fix is tried beside the value that an earlier one was given.
+TEST(Experiment, ValuesAreScreenedBesideEachOther) {
+  ScriptedProgram program(9);
+  program.noise = 0.001;
+  program.treatments["loader.workers"] = {.values = {{"2", 1.0}, {"1", 0.6}}};
+  program.treatments["optimizer.impl"] = {.values = {{"fused", 0.8}, {"foreach", 0.9}}};
+  ExperimentInput input = Input({}, 4);
+  input.candidates.push_back({FindTreatment("loader.workers"), {"2", "1"}, {"a"}, 60});
+  input.candidates.push_back({FindTreatment("optimizer.impl"), {"fused", "foreach"}, {"b"}, 6});
+  const Report report = Prove(input, program).report;
+  EXPECT_EQ(Find(report, "loader.workers")->value, "1");
+  EXPECT_EQ(Find(report, "optimizer.impl")->value, "fused");
+}
+
+// One that is slow by itself says so in blocks: it was asked for.
+TEST(Experiment, TheOnlyFixIsMeasuredHoweverSlow) {
+  ScriptedProgram program(8);
+  program.treatments["amp"] = {.factor = 5, .loss = ScriptedLoss::kRounding};
+  const Report report = Prove(Input({Fix("amp", "bf16")}, 6), program).report;
+  EXPECT_THAT(Find(report, "amp")->reason, HasSubstr("clearly slower after 4 blocks"));
 }
 
 TEST(Experiment, OneFixNeedsTwoArms) {

@@ -54,6 +54,22 @@ TEST(SelectRanks, NumbersComeFromTheTracesFirst) {
   EXPECT_THAT(selection.warnings, IsEmpty());
 }
 
+TEST(SelectRanks, ProcessesThatTrainOneAfterAnotherAreNone) {
+  std::vector<RankSummary> folds;
+  for (const std::int64_t start : {50, 10, 90, 15}) {
+    RankSummary fold = Summary(std::to_string(start) + ".cap");
+    fold.run.source = "capture";
+    fold.trained = {start, start + 30};
+    folds.push_back(fold);
+  }
+  const RankSelection beside = SelectRanks(folds);
+  EXPECT_THAT(Inputs(beside), ElementsAre("10.cap", "15.cap"));
+  EXPECT_THAT(beside.warnings, Contains(HasSubstr("2 more processes trained after this one")));
+  for (RankSummary& fold : folds) fold.run.ranks = 4;
+  for (int n = 0; n < 4; ++n) folds[n].run.rank = n;
+  EXPECT_THAT(Numbers(SelectRanks(folds)), ElementsAre(0, 1, 2, 3));
+}
+
 TEST(SelectRanks, ThenFromNames) {
   const RankSelection selection =
       SelectRanks({Summary("d/a_rank1of3.json"), Summary("d/a_rank-0of3.json"), Summary("d/rank_2/trace.json")});

@@ -86,6 +86,8 @@ def _drop(torch, pairs, optimizers, report):
     modules = [one for one in gc.get_objects() if _is_module(torch, one)]
     if any(type(one).__name__ in ("DistributedDataParallel", "FullyShardedDataParallel") for one in modules):
         return report.not_applicable("the model is wrapped for several ranks already, which count on every parameter")
+    if _has_a_copy(modules, {id(bias) for bias, _ in pairs}):
+        return report.not_applicable("another model has the same layers (an average of the weights, a target network)")
     if any(optimizer.state for optimizer in optimizers):
         return report.not_applicable("the optimizer holds the state of earlier training")
     owners, counts = _owners(modules), {}
@@ -102,6 +104,24 @@ def _drop(torch, pairs, optimizers, report):
         counts[where] = counts.get(where, 0) + 1
         numbered = where if counts[where] == 1 else f"{where} ({counts[where]})"
         report.applied("bias", "none", where=numbered, read_back=_stands(layer))
+
+
+def _has_a_copy(modules, biases):
+    """Whether another model of the same class and shapes goes through its parameters beside those of the model that has
+    these biases."""
+    inner = {id(child) for one in modules for child in one.__dict__.get("_modules", {}).values()}
+    for root in (one for one in modules if id(one) not in inner):
+        parameters = list(root.parameters())
+        if biases.isdisjoint(id(one) for one in parameters):
+            continue
+        shapes = [one.shape for one in parameters]
+        own = {id(one) for one in root.modules()}
+        if any(
+            type(one) is type(root) and id(one) not in own and [p.shape for p in one.parameters()] == shapes
+            for one in modules
+        ):
+            return True
+    return False
 
 
 def _is_module(torch, one):
