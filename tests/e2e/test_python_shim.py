@@ -341,6 +341,23 @@ print(len(list(model.parameters())), float((model(images) - reference(images)).a
     assert done.stdout.split() == ["5", "True"] and capture.applied[0][4] == 0, done.stderr
 
 
+def test_a_bias_stays_where_an_average_of_the_model_counts_on_it(launch):
+    body = """
+model = build()
+average = torch.optim.swa_utils.AveragedModel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(3):
+    model(torch.randn(8, 3, 8, 8)).pow(2).mean().backward()
+    optimizer.step()
+    average.update_parameters(model)
+print(len(list(model.parameters())))
+"""
+    done, [capture] = launch(body, steps=0, treatment="bias.before_norm=off")
+    assert done.returncode == 0 and done.stdout.split() == ["6"], done.stderr
+    assert [(one[0], one[4]) for one in capture.applied] == [("bias.before_norm", 1)]
+    assert "average of the weights" in capture.applied[0][3]
+
+
 @pytest.mark.parametrize(
     "ending, code", [("raise ValueError('planted')", 1), ("sys.exit(3)", 3), ("import os; os._exit(5)", 5)]
 )
