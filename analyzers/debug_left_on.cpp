@@ -5,6 +5,7 @@
 
 #include "analyzers/anomaly_cost.h"
 #include "analyzers/evidence.h"
+#include "analyzers/facts.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {
@@ -17,12 +18,13 @@ constexpr double kMinShareOfSteps = 0.1;
 struct Switch {
   wire::OpFlag flag;
   std::string_view name;
-  Severity severity;  // at least
+  Severity severity;       // at least
+  std::string_view place;  // the fact that tells where the program turns it on
 };
 constexpr Switch kSwitches[] = {
-    {wire::kOpAnomaly, "anomaly mode", Severity::kMedium},
-    {wire::kOpProfiler, "a torch profiler", Severity::kLow},
-    {wire::kOpEmitNvtx, "emit_nvtx", Severity::kLow},
+    {wire::kOpAnomaly, "anomaly mode", Severity::kMedium, "debug.anomaly.where"},
+    {wire::kOpProfiler, "a torch profiler", Severity::kLow, "debug.profiler.where"},
+    {wire::kOpEmitNvtx, "emit_nvtx", Severity::kLow, "debug.emit_nvtx.where"},
 };
 
 struct SwitchUse {
@@ -104,6 +106,11 @@ std::vector<Setting> CostlySettings(const RunInfo& run) {
   return settings;
 }
 
+void AddPlace(const Trace& trace, const Switch& one, std::vector<Evidence>& evidence) {
+  const std::string_view told = FactOf(trace, one.place);
+  if (!told.empty()) evidence.push_back({fmt::format("{} is turned on here", one.name), 1, PlaceOf(told)});
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.steady().empty()) return RunWithoutSteps(timeline);
   const auto uses = Uses(timeline);
@@ -119,7 +126,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
     severity = std::max(severity, kSwitches[i].severity);
     evidence.push_back(
         {fmt::format("{} is on in {} of {}", kSwitches[i].name, on, Counted(steps, "timed step")), on, {}});
-    if (kSwitches[i].flag != wire::kOpAnomaly) continue;
+    if (kSwitches[i].flag != wire::kOpAnomaly) {
+      AddPlace(timeline.trace(), kSwitches[i], evidence);
+      continue;
+    }
     const AnomalyCost anomaly = MeasureAnomaly(timeline);
     cost_ms += anomaly.upper_ms();
     evidence.back().where = anomaly.backward;
@@ -129,6 +139,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
       evidence.back().text += fmt::format(", and at most {} to note down where {:.0f} nodes are made",
                                           MsText(anomaly.recording_ms), anomaly.nodes);
     }
+    AddPlace(timeline.trace(), kSwitches[i], evidence);
   }
   for (const Setting& setting : CostlySettings(timeline.trace().run)) {
     names += (names.empty() ? "" : " and ") + setting.text.substr(0, setting.text.find(':'));

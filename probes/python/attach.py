@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 
-from . import check, facts, frames, hooks, output, torch_probe
+from . import check, frames, hooks, output, torch_probe
 from .appliers import Treatments
 from .backward import Backward
+from .facts import Facts
 from .forward import Forward
 from .loader import Loaders
 from .loader_only import KEY, LoaderOnly
@@ -58,6 +59,7 @@ class _Session:
         self._treatments = Treatments(torch, settings.treatment, settings.live)
         self._loaders = Loaders(probe, settings)
         self._optimizers = Optimizers(probe, settings, self._optimizer_made)
+        self._facts = Facts(probe)
         self._forward = None
         self._alone = LoaderOnly(probe, self._loaders) if settings.treatment.get(KEY) == "on" else None
 
@@ -74,7 +76,7 @@ class _Session:
 
         self._loaders.install(dataloader)
         self._optimizers.install(self._torch)
-        facts.install(self._torch, self._probe)
+        self._facts.install(self._torch, self._settings.mode == "trace")
         keep_losses = self._losses.keep if self._losses else None
         self._backward = Backward(self._probe, self._backward_begins, self._gradient_taken, keep_losses)
         self._backward.install(self._torch)
@@ -88,6 +90,7 @@ class _Session:
         reason = self._probe.start()
         if reason:
             return  # the preloaded library has said why
+        self._facts.start()
         self._probe.foreign_code(text("\n".join(frames.foreign_folders())))
         for key in self._treatments.keys():
             self._probe.claim(text(key))

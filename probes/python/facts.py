@@ -1,30 +1,81 @@
-"""Facts that only Python knows, beside those of loaders and optimizers: how a model is spread, which checks run."""
+"""Facts that only Python knows, beside those of loaders and optimizers: how a model is spread, which checks run, where
+debugging switches are turned on."""
 
 from . import frames, wrapping
 from .probe import text
 
 
-def install(torch, probe):
-    def spread(prefix, names):
+class Facts:
+    """Facts of before the first step are kept until the probe has started."""
+
+    def __init__(self, probe):
+        self._probe = probe
+        self._kept = {}  # None once the probe has started
+
+    def start(self):
+        kept, self._kept = self._kept, None
+        for key, value in (kept or {}).items():
+            self._probe.fact(text(key), text(value))
+
+    def tell(self, key, value):
+        if self._kept is None:
+            self._probe.fact(text(key), text(value))
+        else:
+            self._kept[key] = value
+
+    def install(self, torch, traces):
+        parallel = torch.nn.parallel
+        ddp = ("find_unused_parameters", "bucket_cap_mb", "gradient_as_bucket_view", "static_graph", "broadcast_buffers")
+        wrapping.with_arguments(parallel.DistributedDataParallel, "__init__", [self._spread("ddp", ddp)])
+        wrapping.with_arguments(parallel.DataParallel, "__init__", [self._spread("data_parallel", ("device_ids",))])
+        for name in ("gradcheck", "gradgradcheck"):
+            wrapping.replace(torch.autograd, name, self._told)
+        if traces:
+            self._watch_switches(torch)
+
+    def _spread(self, prefix, names):
         def tell(arguments):
             for name in names:
                 if name in arguments:
-                    probe.fact(text(f"{prefix}.{name}"), text(arguments[name]))
-            probe.fact(text(f"{prefix}.where"), text(frames.place()))
+                    self.tell(f"{prefix}.{name}", arguments[name])
+            self.tell(f"{prefix}.where", frames.place())
 
         return tell
 
-    parallel = torch.nn.parallel
-    ddp = ("find_unused_parameters", "bucket_cap_mb", "gradient_as_bucket_view", "static_graph", "broadcast_buffers")
-    wrapping.with_arguments(parallel.DistributedDataParallel, "__init__", [spread("ddp", ddp)])
-    wrapping.with_arguments(parallel.DataParallel, "__init__", [spread("data_parallel", ("device_ids",))])
-    for name in ("gradcheck", "gradgradcheck"):
-        wrapping.replace(torch.autograd, name, lambda original: _told(original, probe))
+    def _told(self, original):
+        def check(*positional, **named):
+            self.tell(original.__name__, frames.place())
+            return original(*positional, **named)
 
+        return check
 
-def _told(original, probe):
-    def check(*positional, **named):
-        probe.fact(text(original.__name__), text(frames.place()))
-        return original(*positional, **named)
+    def _watch_switches(self, torch):
+        """Where each was turned on first."""
+        places = set()
 
-    return check
+        def note(key):
+            if key not in places:
+                places.add(key)
+                self.tell(f"debug.{key}.where", frames.place())
+
+        def anomaly(original):
+            def set_anomaly_enabled(enabled, *positional, **named):
+                if enabled:
+                    note("anomaly")
+                return original(enabled, *positional, **named)
+
+            return set_anomaly_enabled
+
+        def made(key):
+            def make(original):
+                def __init__(owner, *positional, **named):
+                    note(key)
+                    return original(owner, *positional, **named)
+
+                return __init__
+
+            return make
+
+        wrapping.replace(torch, "set_anomaly_enabled", anomaly)
+        wrapping.replace(torch.profiler.profile, "__init__", made("profiler"))
+        wrapping.replace(torch.autograd.profiler.emit_nvtx, "__init__", made("emit_nvtx"))

@@ -12,7 +12,7 @@ namespace loopscope {
 namespace {
 
 constexpr int kAloneArms = 3;     // measured alone unless asked otherwise
-constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves
+constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves; a shorter one leaves one
 constexpr int kWantedBlocks = 6;  // fewer blocks see little: alone arms and repeats are given up first
 constexpr double kTurnMs = 40;
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
@@ -67,9 +67,9 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
 }
 
 // The least costly fix that still has an arm of its own.
-bool LeaveOutOne(ExperimentPlan& plan) {
+bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
   const auto measured = [](const PlannedTrial& trial) { return trial.verdict.empty(); };
-  if (std::ranges::count_if(plan.trials, measured) <= kFewestFixes) return false;
+  if (std::ranges::count_if(plan.trials, measured) <= fewest) return false;
   for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
     if (!measured(*trial) || trial->arm <= kAllArm) continue;
     trial->verdict = "inconclusive";
@@ -82,10 +82,12 @@ bool LeaveOutOne(ExperimentPlan& plan) {
   return false;
 }
 
-bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left, bool with_fresh) {
+// Down to `fewest`; false, and nothing is changed, where the fewest blocks do not fit even so.
+bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left, int fewest,
+              bool with_fresh) {
   ExperimentPlan fewer = plan;
   while (BlocksThatFit(fewer, options, seconds_left, with_fresh) < kFewestBlocks) {
-    if (!LeaveOutOne(fewer)) return false;
+    if (!LeaveOutOne(fewer, fewest)) return false;
   }
   plan = std::move(fewer);
   return true;
@@ -223,8 +225,11 @@ void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double se
       break;
     }
   }
-  if (options.blocks >= kFewestBlocks && !LeaveOut(plan, options, seconds_left, true)) {
-    LeaveOut(plan, options, seconds_left, false);
+  if (options.blocks >= kFewestBlocks) {
+    const auto fits = [&](int fewest, bool with_fresh) {
+      return LeaveOut(plan, options, seconds_left, fewest, with_fresh);
+    };
+    fits(kFewestFixes, true) || fits(kFewestFixes, false) || fits(1, true) || fits(1, false);
   }
   plan.blocks = BlocksThatFit(plan, options, seconds_left);
   plan.shortage.clear();

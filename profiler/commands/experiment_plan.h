@@ -68,7 +68,8 @@ std::string DescribeTurns(const ExperimentPlan& plan);
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings, or
 // guesses; then their pilots are to fit too, and it is called again after them. Where four blocks of all fixes do not
-// fit, the last ones (the least costly) are left out, down to three: four blocks of some tell more than three of all.
+// fit, the last ones (the least costly) are left out, down to three, and to one where four blocks of three do not fit
+// either: four blocks of some tell more than three of all.
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left);
 
 // "key=value" pairs of an arm, as a launch takes them.

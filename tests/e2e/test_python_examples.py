@@ -80,6 +80,9 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
     file = "image_classifier.py"
     report = run(loopscope, sys.executable, file, *images)
     places = found(report)
+    anomaly = next(one for one in report["findings"] if one["rule"] == "debug-left-on")
+    switch = anomaly["evidence"][1]["where"]
+    assert f"{pathlib.Path(switch['path']).name}:{switch['line']}" == line(file, "set_detect_anomaly(True)")
     layers = {line(file, text) for text in ("F.relu(self.bn1(self", "self.bn2(self", "self.bn(self.stem", "self.shortcut(x))")}
     assert places.pop("bias-before-norm") in layers and places.pop("grad-in-eval") in layers | {line(file, "self.head(x)")}
     if can_fire(report, "fp32-compute"):

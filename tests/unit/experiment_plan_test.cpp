@@ -162,10 +162,16 @@ TEST(ShapePlan, VerdictsComeBeforeTheRecommendedSet) {
   EXPECT_EQ(plan.fresh_blocks, 0);
   EXPECT_THAT(plan.shortage, HasSubstr("no fresh blocks"));
 
+  ExperimentPlan one = TimedPlan(10, 2);
+  ShapePlan(one, {}, 30);  // 4 x 6 s for the blocks of the costliest fix
+  EXPECT_EQ(one.blocks, 4);
+  EXPECT_EQ(one.left_out, 9);
+  EXPECT_EQ(one.arms[one.trials.front().arm].repeats, 1) << "the costliest is kept";
+
   ExperimentPlan none = TimedPlan(10, 2);
-  ShapePlan(none, {}, 30);
+  ShapePlan(none, {}, 20);
   EXPECT_LT(none.blocks, 4);
-  EXPECT_THAT(none.shortage, HasSubstr("nothing can be called faster or slower: 86 s more are needed"));
+  EXPECT_THAT(none.shortage, HasSubstr("nothing can be called faster or slower: 96 s more are needed"));
 }
 
 TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
