@@ -114,6 +114,10 @@ Metric StepMetric(std::span<const Candidate> candidates) {
   return other_samples ? Metric::kSampleTime : Metric::kStepTime;
 }
 
+bool JudgedByBoundary(const Candidate& candidate) {
+  return candidate.treatment->metric == Metric::kEpochBoundary;
+}
+
 SameWork SameWorkOf(std::span<const Candidate> candidates) {
   const bool other_training = std::ranges::any_of(
       candidates, [](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; });

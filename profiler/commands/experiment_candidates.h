@@ -41,6 +41,8 @@ struct SameWork {
   bool epochs = true;                      // as many steps in each epoch
 };
 
+bool JudgedByBoundary(const Candidate& candidate);  // by what happens once per epoch
+
 // Epochs may differ as soon as one of the candidates changes training: ranks that share the samples see fewer each.
 SameWork SameWorkOf(std::span<const Candidate> candidates);
 

@@ -15,18 +15,6 @@ constexpr std::size_t kMostValues = 4;  // screened per treatment
 // Launches differ by some percent, on a busy machine by some tens: hardly by so much.
 constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
 
-// Of any arm's loader. Where only the batches of the untreated one are known, its prefetch is taken for the usual one.
-int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates) {
-  LoaderDepth untreated = input.loader;
-  const int prefetch = std::max(1, untreated.prefetch);
-  if (untreated.workers == 0) untreated.workers = (input.run_ahead + prefetch - 1) / prefetch;
-  return std::max(input.run_ahead, RunAhead(candidates, untreated));
-}
-
-bool JudgedByBoundary(const Candidate& candidate) {
-  return candidate.treatment->metric == Metric::kEpochBoundary;
-}
-
 class PilotPhase {
  public:
   PilotPhase(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
@@ -209,36 +197,6 @@ class PilotPhase {
   LaunchResult baseline_;
 };
 
-void Estimate(Arm& arm, const LaunchResult& pilot) {
-  arm.ms_per_step = pilot.ms_per_step;
-  arm.wall_s = pilot.wall_s;
-  arm.settled_after = pilot.settled_after;
-  arm.to_pilot = false;
-}
-
-void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
-  for (PlannedTrial& trial : plan.trials) {
-    if (trial.arm != arm || !trial.verdict.empty()) continue;
-    trial.verdict = "inconclusive";
-    trial.reason = why;
-    const bool measured = std::ranges::any_of(plan.trials, [&](const PlannedTrial& other) {
-      return other.candidate == trial.candidate && other.verdict.empty();
-    });
-    plan.left_out += measured ? 0 : 1;
-  }
-  plan.arms[arm].repeats = 0;
-}
-
-// The reference of a trial that failed is out too, unless others need it.
-void Fail(ExperimentPlan& plan, int arm, const std::string& why) {
-  for (PlannedTrial& trial : plan.trials) {
-    if (trial.arm != arm && trial.reference != arm) continue;
-    trial.verdict = "failed";
-    trial.reason = trial.with_others && trial.arm == arm ? "without it the others fail: " + why : why;
-  }
-  plan.arms[arm].repeats = 0;
-}
-
 }  // namespace
 
 std::string WhyNotApplied(std::string_view key, const std::vector<Applied>& applied) {
@@ -258,54 +216,16 @@ std::string WhyNotApplied(std::string_view key, const std::vector<Applied>& appl
   return why;
 }
 
+int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates) {
+  LoaderDepth untreated = input.loader;
+  const int prefetch = std::max(1, untreated.prefetch);
+  if (untreated.workers == 0) untreated.workers = (input.run_ahead + prefetch - 1) / prefetch;
+  return std::max(input.run_ahead, RunAhead(candidates, untreated));
+}
+
 Result<Pilots> RunPilots(const ExperimentInput& input, std::vector<Candidate>& candidates,
                          std::vector<CandidateState>& states, LaunchSeries& series) {
   return PilotPhase(input, candidates, states, series).Run();
-}
-
-void GuessArms(const Pilots& pilots, bool all_changed, ExperimentPlan& plan) {
-  Estimate(plan.arms[kBaselineArm], pilots.baseline);
-  Estimate(plan.arms[kAllArm], pilots.all);
-  plan.arms[kAllArm].to_pilot = all_changed;
-  for (const PlannedTrial& trial : plan.trials) {
-    Arm& arm = plan.arms[trial.arm];
-    if (trial.arm <= kAllArm) continue;
-    arm.wall_s = plan.arms[trial.reference].wall_s;
-    arm.to_pilot = true;
-  }
-}
-
-Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidate> candidates, const Pilots& pilots,
-                          ExperimentPlan& plan, LaunchSeries& series) {
-  for (int a = 0; a < static_cast<int>(plan.arms.size()); ++a) {
-    if (plan.arms[a].repeats == 0 || !plan.arms[a].to_pilot) continue;
-    if (a > kAllArm && series.spent_s() + plan.arms[a].wall_s > input.options.budget_s) {
-      LeaveOut(plan, a, "the budget left no time for it (--budget)");
-      continue;
-    }
-    LaunchSpec spec = SpecOf(input.options, input.clock, pilots.window, "arm pilot, " + plan.arms[a].name);
-    spec.treatment = SettingsOf(plan.arms[a], candidates);
-    const LaunchResult result = HeldTo(pilots.baseline, series.Insist(spec), SameWorkOf(candidates));
-    if (series.stopped()) return Interrupted();
-    if (result.ok()) {
-      Estimate(plan.arms[a], result);
-    } else {
-      Fail(plan, a, FailureOf(result));
-    }
-  }
-  double fastest_ms = pilots.baseline.ms_per_step;
-  for (const Arm& arm : plan.arms) {
-    if (arm.ms_per_step > 0) fastest_ms = std::min(fastest_ms, arm.ms_per_step);
-  }
-  const bool boundary =
-      std::ranges::any_of(plan.trials, [&](const auto& one) { return JudgedByBoundary(candidates[one.candidate]); });
-  const ExperimentOptions options = WithWarmup(input.options, plan.arms);
-  plan.window = FinalWindow(options, Ahead(input, candidates), boundary ? input.steps_per_epoch : 0, fastest_ms);
-  const int least = FinalWindow(options, 0, 0, fastest_ms).steps;
-  plan.window = WholeEpochs(plan.window, least, options, pilots.steps_per_epoch);
-  const int more = plan.window.warmup + plan.window.steps - pilots.window.warmup - pilots.window.steps;
-  for (Arm& arm : plan.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
-  return {};
 }
 
 Error CommandFailed(const std::string& command, const LaunchResult& result) {

@@ -28,6 +28,10 @@ struct Pilots {
   int steps_per_epoch = 0;  // where the blocks' window is to hold whole epochs; else 0
 };
 
+// The batches that any arm's loader prepares ahead, at most. Where only the number of an untreated loader's batches is
+// known, its prefetch is taken for the usual one.
+int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates);
+
 // Why a treatment that was asked for changed nothing, from what the launch reports under its key; empty: it did.
 std::string WhyNotApplied(std::string_view key, const std::vector<Applied>& applied);
 
