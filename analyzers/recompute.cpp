@@ -42,8 +42,7 @@ class Finder {
       recording.insert({node.thread, node.index});
       found.ms += cost.Ms(ref);
       ++found.ops;
-      const Event& event = timeline_.event(ref);
-      if (event.shape_hash != 0) again_.insert({event.name, event.shape_hash});
+      names_.insert(timeline_.event(ref).name);
     });
     found.ms = PerStep(timeline_, found.ms);
     found.graph_of_backward = static_cast<double>(recording.size()) > kMostNodes * static_cast<double>(nodes);
@@ -72,12 +71,20 @@ class Finder {
 
   // The same operators, of the same shapes, outside of backward. A block that keeps nothing runs without recording,
   // where there is one.
+  // Steps may differ in their shapes: both are taken from the detailed ones. Where nothing runs again in these, names
+  // have to do.
   void Locate(Recompute& found) const {
+    std::set<std::pair<StringId, std::uint32_t>> again;
+    timeline_.ForEachDetailed([&](EventRef ref) {
+      const Event& event = timeline_.event(ref);
+      if (event.shape_hash != 0 && Exists(NodeThatRuns(ref))) again.insert({event.name, event.shape_hash});
+    });
     CallSites keeping;
     timeline_.ForEachDetailed([&](EventRef ref) {
       const Event& event = timeline_.event(ref);
-      if (!again_.contains({event.name, event.shape_hash}) || !products_.Has(event) || !timeline_.outermost_op(ref))
-        return;
+      const bool runs_again =
+          again.empty() ? names_.contains(event.name) : again.contains({event.name, event.shape_hash});
+      if (!runs_again || !products_.Has(event) || !timeline_.outermost_op(ref)) return;
       if (timeline_.inside(ref, RangeCategory::kBackward)) return;
       const bool keeps = (event.flags & wire::kOpGraph) != 0;
       (keeps ? keeping : found.forward).Add(timeline_.where(ref), 0, ModuleOf(timeline_, ref));
@@ -87,8 +94,8 @@ class Finder {
 
   const Timeline& timeline_;
   NameSet nodes_, products_;
-  IntervalSet backward_;                                              // calls of backward
-  std::set<std::pair<StringId, decltype(Event::shape_hash)>> again_;  // names and shapes of what runs again
+  IntervalSet backward_;      // calls of backward
+  std::set<StringId> names_;  // of what runs again
 };
 
 }  // namespace

@@ -61,11 +61,9 @@ std::string WhyNoCapture(const std::vector<std::string>& command) {
 
 std::string WhatEndsAStep(const std::vector<std::string>& command) {
   if (InspectProgram(command.front()).kind == ProgramKind::kPython) {
-    return "A step ends with an optimizer's step; without an optimizer with a backward pass, or with gradients taken "
-           "by "
-           "`torch.autograd.grad`. A script that does none of these does not train, and one that trains for a few "
-           "steps "
-           "only is too short.";
+    return "A step ends with an optimizer's step, or, where there is no optimizer, with a backward pass or with "
+           "gradients that `torch.autograd.grad` takes: a script that does neither does not train, and one that trains "
+           "less than a few steps is too short.";
   }
   return "A step ends with an optimizer's step. A loop that has none marks its steps with loopscope::StepEnd() "
          "(probes/loopscope.h) or with an NVTX range named `step`.";
