@@ -35,14 +35,16 @@ class Finder {
     std::uint64_t nodes = 0;
     std::set<std::pair<std::uint32_t, std::uint32_t>> recording;
     timeline_.ForEachSteady([&](EventRef ref) {
-      if (!InBackwardPass(timeline_.event(ref))) return;
-      nodes += nodes_.Has(timeline_.event(ref)) ? 1 : 0;
+      const Event& event = timeline_.event(ref);
+      const bool is_node = nodes_.Has(event);
+      if ((!is_node && !RecordsGraph(event)) || !InBackwardPass(event)) return;
+      nodes += is_node ? 1 : 0;
       const EventRef node = NodeThatRuns(ref);
       if (!Exists(node)) return;
       recording.insert({node.thread, node.index});
       found.ms += cost.Ms(ref);
       ++found.ops;
-      names_.insert(timeline_.event(ref).name);
+      names_.insert(event.name);
     });
     found.ms = PerStep(timeline_, found.ms);
     found.graph_of_backward = static_cast<double>(recording.size()) > kMostNodes * static_cast<double>(nodes);
@@ -69,10 +71,9 @@ class Finder {
     return Exists(above) && nodes_.Has(timeline_.event(above)) ? above : EventRef{kNone, kNone};
   }
 
-  // The same operators, of the same shapes, outside of backward. A block that keeps nothing runs without recording,
-  // where there is one.
-  // Steps may differ in their shapes: both are taken from the detailed ones. Where nothing runs again in these, names
-  // have to do.
+  // The same operators outside of backward. A block that keeps nothing runs without recording, where there is one. They
+  // are told by their shapes, which may differ from step to step: both sides are taken from the detailed ones. Where
+  // nothing runs again in these, names have to do.
   void Locate(Recompute& found) const {
     std::set<std::pair<StringId, std::uint32_t>> again;
     timeline_.ForEachDetailed([&](EventRef ref) {

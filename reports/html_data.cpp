@@ -66,17 +66,14 @@ Json PlaceJson(const Evidence& evidence, const RunInfo& run, bool quoted) {
   return place;
 }
 
-Json FindingWords(const Report& report, const Finding& finding) {
-  const RunInfo& run = report.run;
-  const std::string tried = TriedText(report, finding);
-  const bool untried = tried.empty() && !finding.treatment_id.empty();
+Json FindingWords(const Finding& finding, const RunInfo& run) {
   Json places = Json::array();
   for (const Evidence& one : finding.evidence) places.push_back(PlaceJson(one, run, places.size() < kMostQuotes));
   const bool costs = finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step);
   return {{"cost", costs ? HumanMs(finding.cost_ms_per_step) + " per step, " + HumanPct(finding.cost_pct) : ""},
           {"places", std::move(places)},
-          {"try", untried ? Printable(TreatmentText(finding.treatment_id, finding.treatment), 80) : ""},
-          {"tried", tried},
+          {"try",
+           finding.treatment_id.empty() ? "" : Printable(TreatmentText(finding.treatment_id, finding.treatment), 80)},
           {"example", ExampleJson(finding, run)}};
 }
 
@@ -102,7 +99,7 @@ Json GateWords(const GateRow& row) {
 
 Json WordsJson(const Report& report) {
   Json findings = Json::array(), trials = Json::array();
-  for (const Finding& finding : report.findings) findings.push_back(FindingWords(report, finding));
+  for (const Finding& finding : report.findings) findings.push_back(FindingWords(finding, report.run));
   for (const TrialRow& trial : report.trials) trials.push_back(TrialWords(trial, report.noise));
   Json gate = Json::array();
   if (report.gate) {

@@ -393,6 +393,7 @@ void OptimizerMade() noexcept {
 }
 
 void OptimizerZeroed() noexcept {
+  if (!backward_ticks.load(std::memory_order_relaxed)) return;
   const Guard guard;
   clock_choice.OptimizerZeroed();
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "profiler/commands/experiment_pilots.h"
@@ -15,17 +16,20 @@ void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.to_pilot = false;
 }
 
-void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
-  for (PlannedTrial& trial : plan.trials) {
-    if (trial.arm != arm || !trial.verdict.empty()) continue;
-    trial.verdict = "inconclusive";
-    trial.reason = why;
-    const bool measured = std::ranges::any_of(plan.trials, [&](const PlannedTrial& other) {
-      return other.candidate == trial.candidate && other.verdict.empty();
-    });
-    plan.left_out += measured ? 0 : 1;
+// Fixes that no trial is left of.
+int WithoutTrials(const ExperimentPlan& plan) {
+  std::set<int> all, running;
+  for (const PlannedTrial& trial : plan.trials) {
+    all.insert(trial.candidate);
+    if (trial.verdict.empty()) running.insert(trial.candidate);
   }
-  plan.arms[arm].repeats = 0;
+  return static_cast<int>(all.size() - running.size());
+}
+
+void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
+  const int before = WithoutTrials(plan);
+  plan.EndTrials(arm, "inconclusive", why);
+  plan.left_out += WithoutTrials(plan) - before;
 }
 
 // The reference of a trial that failed is out too, unless others need it.

@@ -152,16 +152,7 @@ class BlockPhase {
       observed_.ended_early = fmt::format("{} failed {}", plan_.arms[arm].name, when);
       return;
     }
-    EndTrials(arm, "failed", when);
-  }
-
-  void EndTrials(int arm, const std::string& verdict, const std::string& reason) {
-    for (PlannedTrial& trial : plan_.trials) {
-      if (trial.arm != arm || !trial.verdict.empty()) continue;
-      trial.verdict = verdict;
-      trial.reason = reason;
-    }
-    plan_.arms[arm].repeats = 0;
+    plan_.EndTrials(arm, "failed", when);
   }
 
   // Arms share a spread with those of the same reference; all of them are looked at together.

@@ -131,6 +131,15 @@ int ExperimentPlan::launches_per_block() const {
   return launches;
 }
 
+void ExperimentPlan::EndTrials(int arm, const std::string& verdict, const std::string& reason) {
+  for (PlannedTrial& trial : trials) {
+    if (trial.arm != arm || !trial.verdict.empty()) continue;
+    trial.verdict = verdict;
+    trial.reason = reason;
+  }
+  arms[arm].repeats = 0;
+}
+
 std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> candidates, double spent_s) const {
   std::vector<std::string> settings, names;
   for (const int member : arms[kAllArm].members) settings.push_back(candidates[member].Setting());

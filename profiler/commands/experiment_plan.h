@@ -47,6 +47,8 @@ struct ExperimentPlan {
 
   double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
   int launches_per_block() const;
+  // Of the arm's trials those that still run get the verdict; it is not launched any more.
+  void EndTrials(int arm, const std::string& verdict, const std::string& reason);
   std::vector<std::string> Describe(std::span<const Candidate> candidates, double spent_s) const;
 };
 

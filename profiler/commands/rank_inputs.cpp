@@ -135,8 +135,7 @@ void DropLater(std::vector<RankSummary>& all, std::vector<std::string>& warnings
   if (later == 0) return;
   warnings.push_back(
       fmt::format("{} more process{} trained after this one: each was recorded, and ended when it had its steps "
-                  "(--steps 0 lets them "
-                  "come to their own ends)",
+                  "(--steps 0 lets them come to their own ends)",
                   later, later == 1 ? "" : "es"));
 }
 

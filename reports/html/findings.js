@@ -21,25 +21,26 @@ function exampleCode(example) {
       lines(example.before, "−", "removed", "before"), lines(example.after, "+", "added", "after")));
 }
 
-// What was measured for this finding's treatment.
-function measuredFor(finding) {
+// What became of this finding's treatment; empty while it was not tried.
+function triedFor(finding) {
   return report.trials.map((trial, index) => ({ trial, text: words.trials[index] }))
-    .filter(({ trial }) => trial.rules.includes(finding.rule) && known(trial.speedup))
-    .map(({ trial, text }) => element("div", {}, "Measured, ", element("code", {}, text.name), ": ",
-      element("span", { class: trial.verdict === "faster" ? "good" : "" }, text.speedup), `; ${text.verdict}.`));
+    .filter(({ trial }) => trial.rules.includes(finding.rule))
+    .map(({ trial, text }) => known(trial.speedup)
+      ? element("div", {}, "Measured, ", element("code", {}, text.name), ": ",
+        element("span", { class: trial.verdict === "faster" ? "good" : "" }, text.speedup), `; ${text.verdict}.`)
+      : element("div", {}, "Tried, ", element("code", {}, text.name), `: ${text.verdict}.`));
 }
 
 function findingCard(finding, index) {
-  const text = words.findings[index], id = `finding-${index}`;
+  const text = words.findings[index], id = `finding-${index}`, tried = triedFor(finding);
   return element("article", { class: `finding ${finding.severity}`, "aria-labelledby": id },
     element("h3", { id }, finding.title),
     element("div", { class: "meta" }, element("span", { class: `badge ${finding.severity}` }, finding.severity),
       text.cost ? element("span", {}, `costs at most ${text.cost}`) : null,
       finding.per_epoch ? element("span", {}, "falls at epoch boundaries") : null,
       element("span", {}, "rule ", element("code", {}, finding.rule)),
-      text.try ? element("span", {}, "try ", element("code", {}, text.try)) : null,
-      text.tried ? element("span", {}, text.tried) : null),
-    measuredFor(finding),
+      text.try && !tried.length ? element("span", {}, "try ", element("code", {}, text.try)) : null),
+    tried,
     text.places.length ? element("ul", {}, text.places.map(place)) : null,
     finding.advice ? element("p", {}, element("strong", {}, "Fix: "), finding.advice) : null,
     text.example ? exampleCode(text.example) : null);

@@ -50,6 +50,17 @@ const TrialRow* Find(const Report& report, const std::string& treatment, const s
   return nullptr;
 }
 
+// Adds up what the launches take; those that are `slow` take `factor` times as long as the program says.
+template <class Slow>
+Launcher Counting(ScriptedProgram& program, double& spent, double factor, Slow slow) {
+  return [&program, &spent, factor, slow](const LaunchSpec& spec) {
+    LaunchResult launch = program(spec);
+    if (slow(spec.label)) launch.wall_s *= factor;
+    spent += launch.wall_s;
+    return launch;
+  };
+}
+
 int LaunchesLabelled(const ScriptedProgram& program, const std::string& text) {
   return static_cast<int>(std::ranges::count_if(
       program.log, [&](const LaunchSpec& spec) { return spec.label.find(text) != spec.label.npos; }));
@@ -185,12 +196,9 @@ TEST(Experiment, AMachineThatSlowsDownDoesNotCostTheRecommendedSet) {
       ExperimentInput input = Input(TypicalFixes(), 12);
       input.options.budget_s = budget;
       double spent = 0;
-      const Launcher slowing = [&](const LaunchSpec& spec) {
-        LaunchResult launch = program(spec);
-        if (spec.label.find("block") != std::string::npos) launch.wall_s *= slower;
-        spent += launch.wall_s;
-        return launch;
-      };
+      const Launcher slowing = Counting(program, spent, slower, [](const std::string& label) {
+        return label.find("block") != std::string::npos;
+      });
       Report report;
       ASSERT_TRUE(RunExperiment(input, slowing, {}, report).ok());
       EXPECT_LE(spent, 1.1 * budget) << slower;
@@ -210,12 +218,9 @@ TEST(Experiment, BlocksMuchSlowerThanTheirPilotsLeaveTimeForTheRecommendedSet) {
     ExperimentInput input = Input(TypicalFixes(), 12);
     input.options.budget_s = budget;
     double spent = 0;
-    const Launcher slow_blocks = [&](const LaunchSpec& spec) {
-      LaunchResult launch = program(spec);
-      if (spec.label.find("pilot") == std::string::npos) launch.wall_s *= 1.7;
-      spent += launch.wall_s;
-      return launch;
-    };
+    const Launcher slow_blocks = Counting(program, spent, 1.7, [](const std::string& label) {
+      return label.find("pilot") == std::string::npos;
+    });
     Report report;
     ASSERT_TRUE(RunExperiment(input, slow_blocks, {}, report).ok());
     EXPECT_LE(spent, 1.1 * budget);
@@ -236,11 +241,7 @@ TEST(Experiment, BudgetIsKept) {
     ExperimentInput input = Input(TypicalFixes(), 12);
     input.options.budget_s = budget;
     double spent = 0;
-    const Launcher counting = [&](const LaunchSpec& spec) {
-      LaunchResult launch = program(spec);
-      spent += launch.wall_s;
-      return launch;
-    };
+    const Launcher counting = Counting(program, spent, 1, [](const std::string&) { return false; });
     Report report;
     ASSERT_TRUE(RunExperiment(input, counting, {}, report).ok());
     EXPECT_LE(spent, budget * 1.03) << budget;
