@@ -98,8 +98,7 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
   return findings;
 }
 
-void Diagnose(const Timeline& timeline, const std::function<std::string(std::string_view rule)>& treatment_of,
-              Report& report) {
+void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Report& report) {
   const auto analyzers = AllAnalyzers();
   std::vector<std::vector<Finding>> findings(analyzers.size());
   std::atomic<std::size_t> next{0};
@@ -116,7 +115,7 @@ void Diagnose(const Timeline& timeline, const std::function<std::string(std::str
     report.rules.push_back(RowOf(*analyzers[i], findings[i]));
     for (Finding& finding : findings[i]) {
       if (finding.verdict != Verdict::kFound) continue;
-      if (finding.treatment_id.empty()) finding.treatment_id = treatment_of(finding.rule);
+      finding.treatment_id = treatment_of(finding);
       report.findings.push_back(std::move(finding));
     }
   }

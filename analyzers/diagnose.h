@@ -15,9 +15,11 @@ namespace loopscope {
 // steps, or more than 1 % of the records dropped. Fills in rule, id and advice.
 std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline);
 
-// All rules: report.rules in the order of analyzers.def, report.findings by severity, then cost. `treatment_of` names
-// the treatment that cures a rule, or "". Costs never exceed the mean step.
-void Diagnose(const Timeline& timeline, const std::function<std::string(std::string_view rule)>& treatment_of,
-              Report& report);
+// Names the treatment to try for a finding, or "". What the analyzer chose itself stands in the finding already.
+using TreatmentChoice = std::function<std::string(const Finding&)>;
+
+// All rules: report.rules in the order of analyzers.def, report.findings by severity, then cost. Costs never exceed the
+// mean step.
+void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Report& report);
 
 }  // namespace loopscope

@@ -42,8 +42,7 @@ const RankAnalyzer* FindRankAnalyzer(std::string_view id) {
   return nullptr;
 }
 
-void DiagnoseRanks(std::span<const RankSummary> ranks,
-                   const std::function<std::string(std::string_view rule)>& treatment_of, Report& report) {
+void DiagnoseRanks(std::span<const RankSummary> ranks, const TreatmentChoice& treatment_of, Report& report) {
   double mean_step_ms = 0;
   for (const RankSummary& rank : ranks) mean_step_ms = std::max(mean_step_ms, rank.mean_step_ms);
   for (const RankAnalyzer* analyzer : AllRankAnalyzers()) {
@@ -53,7 +52,7 @@ void DiagnoseRanks(std::span<const RankSummary> ranks,
       row.reason = finding.reason;
       if (finding.verdict != Verdict::kFound) continue;
       Complete(finding, *analyzer, mean_step_ms);
-      finding.treatment_id = treatment_of(finding.rule);
+      finding.treatment_id = treatment_of(finding);
       report.findings.push_back(std::move(finding));
     }
     report.rules.push_back(std::move(row));

@@ -32,6 +32,8 @@ inline constexpr char kSampleRng[] =
     "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)
 inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR";  // a folder of this launch's own that scripts may write to
 inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a capture may grow to (default 4 GiB)
+// What LD_PRELOAD begins with, for Python processes where a launcher has set that anew.
+inline constexpr char kPreload[] = "LOOPSCOPE_PRELOAD";
 inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";      // LibTorch probes for other versions of torch
 inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": a plugin of NCCL tells of collectives
 inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";    // seconds ranks wait for each other at the end

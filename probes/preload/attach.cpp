@@ -1,5 +1,5 @@
 // Where the preloaded library comes to life: only in a process that was launched to be measured and has LibTorch
-// mapped; anywhere else (shells, launchers, build tools) it does nothing.
+// mapped, or runs Python, which may import torch; anywhere else (shells, launchers, build tools) it does nothing.
 #include "probes/preload/attach.h"
 
 #include <dlfcn.h>
@@ -16,6 +16,7 @@
 #include "probes/preload/call_stack.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/rank_meeting.h"
+#include "probes/preload/shim_path.h"
 
 namespace loopscope {
 namespace {
@@ -84,7 +85,9 @@ void ReportTorchProbe(const char* reason) noexcept {
 }
 
 __attribute__((constructor)) void Attach() {
-  if (ReadSettings().run_dir == nullptr || !LibTorchIsMapped()) return;
+  if (ReadSettings().run_dir == nullptr) return;
+  PutShimInReach();
+  if (!LibTorchIsMapped()) return;
   if (StartCapture() == nullptr) AttachTorchProbe();
 }
 

@@ -9,8 +9,9 @@ from . import imports
 
 def start():
     """Called by sitecustomize, before the program's own code."""
-    from . import settings
+    from . import reentry, settings
 
+    reentry.start_again_with_preload()
     chosen = settings.read()
     callbacks = {"torch": lambda module: _torch_was_imported(module, chosen), "ipykernel.compiler": _name_cells}
     if chosen.seed is not None:

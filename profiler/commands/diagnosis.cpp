@@ -57,9 +57,17 @@ Report Placed(Report report, const fs::path& input) {
 
 }  // namespace
 
-std::string TreatmentOf(std::string_view rule) {
-  const Treatment* const treatment = TreatmentFor(rule);
-  return treatment ? std::string(treatment->id) : "";
+std::string TreatmentOf(const Finding& finding, const RunInfo& run) {
+  const Host host{.cpu = run.cpu, .cores = run.cores, .features = run.cpu_features, .gpus = run.gpus};
+  const auto fits = [&](const Treatment& one) { return run.source != "capture" || !one.values(finding, host).empty(); };
+  const auto cures = [&](const Treatment& one) {
+    return std::ranges::find(one.cures, finding.rule) != one.cures.end();
+  };
+  if (const Treatment* own = FindTreatment(finding.treatment_id); own && fits(*own)) return finding.treatment_id;
+  for (const Treatment* one : AllTreatments()) {
+    if (cures(*one) && fits(*one)) return std::string(one->id);
+  }
+  return "";
 }
 
 Report DiagnosisOf(Trace trace) {
@@ -68,7 +76,8 @@ Report DiagnosisOf(Trace trace) {
 
 Report DiagnosisOf(std::shared_ptr<const Timeline> timeline) {
   Report report = ReportOf(timeline);
-  Diagnose(*timeline, TreatmentOf, report);
+  Diagnose(
+      *timeline, [&](const Finding& finding) { return TreatmentOf(finding, report.run); }, report);
   return report;
 }
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "profiler/core/report.h"
 #include "profiler/core/result.h"
@@ -15,8 +14,10 @@ namespace loopscope {
 Report DiagnosisOf(Trace trace);
 Report DiagnosisOf(std::shared_ptr<const Timeline> timeline);
 
-// The id of the treatment that cures what `rule` finds; "" when none does.
-std::string TreatmentOf(std::string_view rule);
+// The id of the treatment to try for a finding: the one it names already, else the first that cures its rule and has a
+// value to try on the machine of `run`; "" when none has. Of a machine that another tool's recording does not describe,
+// every value is worth trying.
+std::string TreatmentOf(const Finding& finding, const RunInfo& run);
 
 // Steps from the start until step times settle (settling.h), those at epoch boundaries left out; never under `least`.
 int SettledAfter(const Timeline& timeline, int least);

@@ -156,9 +156,10 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
     list = list.empty() ? path.native() : path.native() + ":" + list;
   };
   const bool traced = spec.mode == LaunchMode::kTrace;
+  std::string& preload = environment[env::kPreload] = probes.preload;
   // What looks at every call of a kind in a timed trial would be timed with it; so would a collector.
-  if (traced && !probes.calls.empty()) put_first("LD_PRELOAD", probes.calls);
-  put_first("LD_PRELOAD", probes.preload);
+  if (traced && !probes.calls.empty()) preload += ":" + probes.calls.native();
+  put_first("LD_PRELOAD", preload);
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
   if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);

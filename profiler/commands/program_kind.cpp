@@ -132,7 +132,9 @@ std::string WhyNoLibTorch(const Program& program) {
     return path +
            " is linked with LibTorch, but the probe was not loaded: is it set-user-id, or does it clear LD_PRELOAD?";
   }
-  return path + " is not linked with libtorch_cpu.so (one that is opened later with dlopen is not seen)";
+  return path +
+         " is not linked with libtorch_cpu.so, and no program that it starts was seen to load it (a native one that "
+         "opens it later with dlopen is not seen, nor one for which LD_PRELOAD and PYTHONPATH are both set anew)";
 }
 
 }  // namespace loopscope

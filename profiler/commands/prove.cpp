@@ -82,7 +82,6 @@ Result<int> ProveCommand(const Options& options) {
   if (!candidates) return candidates.error();
   if (candidates->empty()) {
     session.bar().Say("nothing to try: no rule that fired has a treatment here");
-    for (Finding& finding : report->findings) finding.treatment_id.clear();
     return Finish(*report, session, 0);
   }
   ExperimentInput input;

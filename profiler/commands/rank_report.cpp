@@ -133,7 +133,8 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
   auto timeline = ShownTimeline(inputs, reader, selection.ranks, shown);
   if (!timeline) return timeline.error();
   Report report = DiagnosisOf(std::move(*timeline));
-  DiagnoseRanks(selection.ranks, TreatmentOf, report);
+  DiagnoseRanks(
+      selection.ranks, [&](const Finding& finding) { return TreatmentOf(finding, report.run); }, report);
   for (const RankSummary& rank : selection.ranks) {
     report.per_rank.push_back(RowOf(rank, shown));
     if (rank.input == shown) report.run.rank = rank.run.rank;

@@ -47,6 +47,13 @@ def test_ranks_that_a_script_starts_itself(run):
     })
 
 
+@pytest.mark.parametrize("sets", ["PYTHONPATH=.", "LD_PRELOAD="])
+def test_a_shell_script_that_sets_anew_what_brings_the_probes_in(run, sets):
+    report = run("sh", "-c", f"export {sets}; python -m trainer_package")
+    is_sound(report, "optimizer:SGD#1", batch=64)
+    assert found(report)["host-sync"] == {line_of("trainer_package/__main__.py", "running += loss.item()")}
+
+
 @needs("accelerate")
 def test_accelerate_launch(run):
     file = "accelerate_train.py"

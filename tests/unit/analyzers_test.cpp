@@ -72,7 +72,7 @@ case blind
       {.time_ns = 0, .kind = MarkKind::kProbeOff, .name = static_cast<StringId>(trace.strings.size() - 1)});
   Report report;
   Diagnose(
-      Timeline::Build(std::move(trace)), [](std::string_view) { return std::string(); }, report);
+      Timeline::Build(std::move(trace)), [](const Finding&) { return std::string(); }, report);
   for (const RuleRow& row : report.rules) {
     const bool needs_no_ops = row.id == "input-starvation";
     EXPECT_EQ(row.verdict, needs_no_ops ? Verdict::kFound : Verdict::kCannotTell) << row.id;
@@ -171,7 +171,7 @@ TEST(Diagnose, OrdersFindingsBySeverityThenCost) {
   const Timeline timeline = TimelineOf(kFlawed);
   Report report;
   Diagnose(
-      timeline, [](std::string_view rule) { return "cure." + std::string(rule); }, report);
+      timeline, [](const Finding& finding) { return "cure." + finding.rule; }, report);
   std::vector<std::string> rules;
   for (const Finding& finding : report.findings) rules.push_back(finding.rule);
   EXPECT_THAT(rules, ElementsAre("input-starvation", "grads-zeroed", "host-sync"));
@@ -185,7 +185,7 @@ TEST(Diagnose, GivesEveryRuleARow) {
   const Timeline timeline = TimelineOf(kFlawed);
   Report report;
   Diagnose(
-      timeline, [](std::string_view) { return std::string(); }, report);
+      timeline, [](const Finding&) { return std::string(); }, report);
   ASSERT_EQ(report.rules.size(), AllAnalyzers().size());
   for (std::size_t i = 0; i < report.rules.size(); ++i) {
     EXPECT_EQ(report.rules[i].id, AllAnalyzers()[i]->id);
@@ -218,7 +218,7 @@ TEST(Diagnose, WithoutStepsNothingIsSaid) {
   const Timeline timeline = Timeline::Build(test::TraceBuilder().Take());
   Report report;
   Diagnose(
-      timeline, [](std::string_view) { return std::string(); }, report);
+      timeline, [](const Finding&) { return std::string(); }, report);
   EXPECT_THAT(report.findings, IsEmpty());
   for (const RuleRow& row : report.rules) {
     EXPECT_EQ(row.verdict, Verdict::kCannotTell) << row.id;

@@ -184,6 +184,7 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
   const Environment made = LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true},
                                              {"/probes/preload.so", "/probes/nvtx.so", "/probes/cupti.so", "/probes/python/site"});
   for (const auto& [name, value] : Environment{{"LD_PRELOAD", "/probes/preload.so:/lib/other.so"},
+                                               {"LOOPSCOPE_PRELOAD", "/probes/preload.so"},
                                                {"NVTX_INJECTION64_PATH", "/probes/nvtx.so"},
                                                {"PYTHONPATH", "/probes/python/site:/mine"},
                                                {"LOOPSCOPE_RUN_DIR", "/run/1"},

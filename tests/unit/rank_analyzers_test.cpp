@@ -271,7 +271,7 @@ TEST(DiagnoseRanks, FindingsAreCompleteAndSortedIn) {
   smaller.severity = Severity::kLow;
   report.findings = {smaller};
   DiagnoseRanks(
-      ranks, [](std::string_view) { return std::string(); }, report);
+      ranks, [](const Finding&) { return std::string(); }, report);
   ASSERT_EQ(report.findings.size(), 2u);
   EXPECT_EQ(report.findings[0].rule, "straggler");
   EXPECT_EQ(report.findings[0].severity, Severity::kHigh);
@@ -301,8 +301,8 @@ Verdict VerdictOf(std::string_view rule, const std::vector<RankSummary>& ranks) 
 TEST(DuplicatedData, LossesThatAreTheSameToTheLastBit) {
   std::vector<RankSummary> ranks = Exchanging();
   ranks[0].first_losses = ranks[1].first_losses = {1.25, 1.125, 0.75};
-  ranks[0].facts = ranks[1].facts = {
-      {"loader.sampler", "RandomSampler"}, {"loader.first", "3,1"}, {"loader.where", "train.py:38"}};
+  ranks[0].facts =
+      ranks[1].facts = {{"loader.sampler", "RandomSampler"}, {"loader.first", "3,1"}, {"loader.where", "train.py:38"}};
   const std::vector<Finding> found = RunRule("duplicated-data", ranks);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].verdict, Verdict::kFound);
