@@ -58,16 +58,6 @@ int OpenCapture(const Settings& settings) noexcept {
   return error;
 }
 
-// libloopscope_torch.so lies beside this library.
-bool FindTorchProbe(char (&path)[PATH_MAX]) noexcept {
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<void*>(&FindTorchProbe), &here) == 0) return false;
-  const char* slash = std::strrchr(here.dli_fname, '/');
-  std::snprintf(path, sizeof path, "%.*slibloopscope_torch.so",
-                slash != nullptr ? static_cast<int>(slash - here.dli_fname + 1) : 0, here.dli_fname);
-  return true;
-}
-
 // Binds to the program's LibTorch.
 const char* LoadTorchProbe(const char* path) noexcept {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -93,6 +83,15 @@ __attribute__((constructor)) void Attach() {
 
 }  // namespace
 
+bool PathBesideLibrary(const char* name, char* path, std::size_t size) noexcept {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void*>(&PathBesideLibrary), &here) == 0) return false;
+  const char* slash = std::strrchr(here.dli_fname, '/');
+  std::snprintf(path, size, "%.*s%s", slash != nullptr ? static_cast<int>(slash - here.dli_fname + 1) : 0,
+                here.dli_fname, name);
+  return true;
+}
+
 const char* StartCapture() noexcept {
   const Settings settings = ReadSettings();
   if (settings.run_dir == nullptr) return "this process was not launched to be measured";
@@ -111,7 +110,7 @@ const char* StartCapture() noexcept {
 
 const char* AttachTorchProbe(const char* path) noexcept {
   char beside[PATH_MAX];
-  if (path == nullptr && FindTorchProbe(beside)) path = beside;
+  if (path == nullptr && PathBesideLibrary("libloopscope_torch.so", beside, sizeof beside)) path = beside;
   const char* reason = path != nullptr ? LoadTorchProbe(path) : "its own folder is unknown";
   ReportTorchProbe(reason);
   return reason;

@@ -2,7 +2,12 @@
 // torch comes later, by its shim (script.h).
 #pragma once
 
+#include <cstddef>
+
 namespace loopscope {
+
+// The path of `name` in the folder of this library, cut off at `size`. False when that folder is unknown.
+bool PathBesideLibrary(const char* name, char* path, std::size_t size) noexcept;
 
 // Opens the capture and starts the loop's bookkeeping. Returns null, or why not.
 const char* StartCapture() noexcept;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "probes/preload/attach.h"
+
 namespace loopscope {
 namespace {
 
@@ -17,18 +19,8 @@ bool RunsPython() noexcept {
   return dlsym(RTLD_DEFAULT, "Py_BytesMain") != nullptr;
 }
 
-// python/site lies beside this library; false where it does not.
 bool FindShim(char (&folder)[PATH_MAX]) noexcept {
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<void*>(&FindShim), &here) == 0) return false;
-  const std::string_view library = here.dli_fname;
-  const std::size_t slash = library.rfind('/');
-  if (slash == library.npos) return false;
-  char script[PATH_MAX];
-  const int length = static_cast<int>(slash);
-  std::snprintf(folder, sizeof folder, "%.*s/python/site", length, here.dli_fname);
-  std::snprintf(script, sizeof script, "%.*s/python/site/sitecustomize.py", length, here.dli_fname);
-  return access(script, R_OK) == 0;
+  return PathBesideLibrary("python/site", folder, sizeof folder) && access(folder, R_OK) == 0;
 }
 
 bool Holds(std::string_view list, std::string_view folder) noexcept {

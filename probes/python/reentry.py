@@ -3,15 +3,13 @@
 import os
 import sys
 
-_LIBRARY = "libloopscope_preload.so"
-
 
 def start_again_with_preload():
     """Starts the interpreter again, with the libraries in front of LD_PRELOAD, before it has done anything. Returns
     where they are there, or where this program is no interpreter that can be started by its name."""
     wanted, present = os.environ.get("LOOPSCOPE_PRELOAD", ""), os.environ.get("LD_PRELOAD", "")
     arguments = getattr(sys, "orig_argv", [])
-    if not wanted or _LIBRARY in present or not arguments or not _is_own_executable():
+    if not wanted or wanted in present or not arguments or not _is_own_executable():
         return
     os.environ["LD_PRELOAD"] = f"{wanted}:{present}" if present else wanted
     try:

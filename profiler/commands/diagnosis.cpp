@@ -59,13 +59,11 @@ Report Placed(Report report, const fs::path& input) {
 
 std::string TreatmentOf(const Finding& finding, const RunInfo& run) {
   const Host host{.cpu = run.cpu, .cores = run.cores, .features = run.cpu_features, .gpus = run.gpus};
-  const auto fits = [&](const Treatment& one) { return run.source != "capture" || !one.values(finding, host).empty(); };
-  const auto cures = [&](const Treatment& one) {
-    return std::ranges::find(one.cures, finding.rule) != one.cures.end();
-  };
+  const bool known = run.source == "capture" && run.cores > 0;
+  const auto fits = [&](const Treatment& one) { return !known || !one.values(finding, host).empty(); };
   if (const Treatment* own = FindTreatment(finding.treatment_id); own && fits(*own)) return finding.treatment_id;
   for (const Treatment* one : AllTreatments()) {
-    if (cures(*one) && fits(*one)) return std::string(one->id);
+    if (Cures(*one, finding.rule) && fits(*one)) return std::string(one->id);
   }
   return "";
 }

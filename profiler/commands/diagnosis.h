@@ -15,8 +15,8 @@ Report DiagnosisOf(Trace trace);
 Report DiagnosisOf(std::shared_ptr<const Timeline> timeline);
 
 // The id of the treatment to try for a finding: the one it names already, else the first that cures its rule and has a
-// value to try on the machine of `run`; "" when none has. Of a machine that another tool's recording does not describe,
-// every value is worth trying.
+// value to try on the machine of `run`; "" when none has. Where the machine is unknown (a capture without its run.json,
+// another tool's recording), every treatment counts as one that has.
 std::string TreatmentOf(const Finding& finding, const RunInfo& run);
 
 // Steps from the start until step times settle (settling.h), those at epoch boundaries left out; never under `least`.

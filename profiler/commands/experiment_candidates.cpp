@@ -62,8 +62,7 @@ void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host&
   const Treatment* const first = TreatmentFor(finding.rule);
   if (finding.treatment_id.empty() && first) finding.treatment_id = first->id;
   for (const Treatment* one : AllTreatments()) {
-    const bool cures = std::ranges::find(one->cures, finding.rule) != one->cures.end();
-    if (cures || one->id == finding.treatment_id) AddCandidate(candidates, *one, finding, host);
+    if (Cures(*one, finding.rule) || one->id == finding.treatment_id) AddCandidate(candidates, *one, finding, host);
   }
 }
 

@@ -24,9 +24,13 @@ const Treatment* FindTreatment(std::string_view id) {
   return nullptr;
 }
 
+bool Cures(const Treatment& treatment, std::string_view rule) {
+  return std::ranges::find(treatment.cures, rule) != treatment.cures.end();
+}
+
 const Treatment* TreatmentFor(std::string_view rule) {
   for (const Treatment* one : AllTreatments()) {
-    if (std::ranges::find(one->cures, rule) != one->cures.end()) return one;
+    if (Cures(*one, rule)) return one;
   }
   return nullptr;
 }

@@ -13,6 +13,8 @@ std::span<const Treatment* const> AllTreatments();
 // Null when there is none of that id.
 const Treatment* FindTreatment(std::string_view id);
 
+bool Cures(const Treatment& treatment, std::string_view rule);
+
 // The first treatment that cures the rule; null when none does.
 const Treatment* TreatmentFor(std::string_view rule);
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "profiler/commands/diagnosis.h"
 #include "profiler/commands/experiment_candidates.h"
 
 namespace loopscope {
@@ -60,6 +61,35 @@ TEST(Treatments, ValuesDependOnTheMachine) {
   EXPECT_THAT(values("amp", TwoCores()), ElementsAre());
   EXPECT_THAT(values("amp", TwoCores({"avx512_bf16"})), ElementsAre("bf16"));
   EXPECT_THAT(values("sync.defer", TwoCores()), ElementsAre());
+}
+
+TEST(TreatmentOf, HasAValueOnTheMachineOfTheCapture) {
+  RunInfo run;
+  run.cores = 2;
+  EXPECT_EQ(TreatmentOf(Found("fp32-compute", 1), run), "");
+  EXPECT_EQ(TreatmentOf(Found("launch-bound", 1), run), "compile") << "CUDA graphs need a GPU";
+  EXPECT_EQ(TreatmentOf(Found("debug-left-on", 1), run), "debug");
+  EXPECT_EQ(TreatmentOf(Found("no-such-rule", 1), run), "");
+  run.cpu_features = {"avx512_bf16"};
+  EXPECT_EQ(TreatmentOf(Found("fp32-compute", 1), run), "amp");
+  run.gpus = {"a GPU"};
+  EXPECT_EQ(TreatmentOf(Found("launch-bound", 1), run), "cuda_graphs");
+}
+
+TEST(TreatmentOf, AnUnknownMachineRulesNothingOut) {
+  RunInfo run;
+  EXPECT_EQ(TreatmentOf(Found("fp32-compute", 1), run), "amp") << "a capture without its run.json";
+  run.cores = 2;
+  run.source = "kineto";
+  EXPECT_EQ(TreatmentOf(Found("fp32-compute", 1), run), "amp");
+}
+
+TEST(TreatmentOf, KeepsWhatTheAnalyzerChose) {
+  RunInfo run;
+  run.cores = 2;
+  Finding finding = Found("too-many-workers", 1);
+  finding.treatment_id = "loader.persistent";
+  EXPECT_EQ(TreatmentOf(finding, run), "loader.persistent");
 }
 
 TEST(Candidates, ComeFromFindingsCostliestFirst) {
