@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build parquet fuzz test long gpu-test gpu-evidence bench setup setup-test clean
+.PHONY: demo build parquet fuzz test long gpu-test gpu-evidence bench setup setup-test format clean
 
 demo: build
 	cmake/demo.sh
@@ -39,6 +39,9 @@ setup-test: setup
 	@cmake/install_packages.sh cmake/packages-test.txt
 	@cmake/make_venv.sh requirements-test.txt requirements-parquet.txt
 	@cmake/fetch_schemas.sh
+
+format: setup-test
+	cmake/format.sh
 
 clean:
 	rm -rf build build-*

@@ -54,13 +54,29 @@ def prove(part, treatment, rule, what, said="", minutes=4, more=()):
 
 # Small pictures and a small network: the loader is what limits, as with MNIST.
 SMALL = ("--preset", "tuned", "--set", "model.size=small", "--set", "batch.size=64", "--set", "image_size=32")
-S0 = ("four epochs of MNIST, batch 64, seconds: pinned 0→30.15, 5→7.53, 10→6.49, 15→6.48, 20→6.97, 25→8.73, 45→10.47; "
-      "unpinned 0→25.26, 5→6.70, 10→4.47, 15→4.78, 20→3.85, 45→4.40")
+S0 = (
+    "four epochs of MNIST, batch 64, seconds: pinned 0→30.15, 5→7.53, 10→6.49, 15→6.48, 20→6.97, 25→8.73, 45→10.47; "
+    "unpinned 0→25.26, 5→6.70, 10→4.47, 15→4.78, 20→3.85, 45→4.40"
+)
 EXPERIMENTS = (
-    sweep("workers-pin-memory", 1, "Workers × pinned memory", ("loader.workers=0,1,2,5,10,15", "loader.pin_memory=on,off"),
-          SMALL, S0, 9),
-    sweep("batch-size", 2, "Batch 64 to 512", ("batch.size=64,128,256,512",), ("--preset", "tuned", "--set", "model.size=large"),
-          "batch 64→512: 4× (S2)", 8),
+    sweep(
+        "workers-pin-memory",
+        1,
+        "Workers × pinned memory",
+        ("loader.workers=0,1,2,5,10,15", "loader.pin_memory=on,off"),
+        SMALL,
+        S0,
+        9,
+    ),
+    sweep(
+        "batch-size",
+        2,
+        "Batch 64 to 512",
+        ("batch.size=64,128,256,512",),
+        ("--preset", "tuned", "--set", "model.size=large"),
+        "batch 64→512: 4× (S2)",
+        8,
+    ),
     prove(3, "amp=bf16", "fp32-compute", "16-bit network, bfloat16", "AMP ≥ 2× (S4)"),
     prove(3, "amp=fp16", "fp32-compute", "16-bit network, float16 with scaled gradients", "AMP ≥ 2× (S4)"),
     prove(4, "cudnn.benchmark=on", "cudnn-autotune-off", "cuDNN times its algorithms"),
@@ -69,8 +85,13 @@ EXPERIMENTS = (
     prove(5, "optimizer.impl=fused", "single-tensor-optimizer", "fused optimizer", "about 5 % (S2)"),
     prove(6, "grad.set_to_none=on", "grads-zeroed", "gradients dropped, not zeroed"),
     prove(6, "sync.defer=on", "host-sync", "the loss is not read at each step"),
-    prove(7, "loader.pin_memory=on", "pageable-copy", "pinned memory",
-          "workers and pinning 2× (S2); 1.22× of which pinning is about 2 % (S4)"),
+    prove(
+        7,
+        "loader.pin_memory=on",
+        "pageable-copy",
+        "pinned memory",
+        "workers and pinning 2× (S2); 1.22× of which pinning is about 2 % (S4)",
+    ),
     prove(7, "copy.non_blocking=on", "blocking-copy", "copies that do not block"),
     prove(8, "copy.uint8=on", "wide-input", "bytes are copied and widened on the GPU"),
     prove(8, "copy.on_device=on", "cpu-then-device", "random numbers drawn on the GPU"),
@@ -115,14 +136,20 @@ def environment():
     import torch
 
     folder = pathlib.Path(torch.__file__).parent
-    folders = [folder / "lib", *sorted(folder.parent.glob("nvidia/*/lib")), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    folders = [
+        folder / "lib",
+        *sorted(folder.parent.glob("nvidia/*/lib")),
+        *filter(None, [os.environ.get("LD_LIBRARY_PATH")]),
+    ]
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
 
 
 def launch(build, command, folder, *options):
     """Runs the command as it is written, but for the build's folder; its report."""
     split = command.index("--")
-    program = [str(build / word.removeprefix("build/")) if word.startswith("build/") else word for word in command[split:]]
+    program = [
+        str(build / word.removeprefix("build/")) if word.startswith("build/") else word for word in command[split:]
+    ]
     report = folder / "report.json"
     done = subprocess.run(
         [build / "loopscope", *command[1:split], "--quiet", "-o", folder / "out", "--json", report, *options, *program],
@@ -147,8 +174,22 @@ def measure(build, experiment):
 
 def capture(build, preset, target):
     """One short run, packed. A capture that does not fit is not kept: tests want it small, not cut."""
-    command = ["loopscope", "run", "--warmup", "5", "--steps", "20", "--time", "60s", "--",
-               "build/workloads/train_image", "--device", "cuda", "--preset", preset]
+    command = [
+        "loopscope",
+        "run",
+        "--warmup",
+        "5",
+        "--steps",
+        "20",
+        "--time",
+        "60s",
+        "--",
+        "build/workloads/train_image",
+        "--device",
+        "cuda",
+        "--preset",
+        preset,
+    ]
     with tempfile.TemporaryDirectory(prefix="loopscope-evidence-") as folder:
         report = launch(build, command, pathlib.Path(folder))
         name = preset.replace("only:", "").replace("-", "_")
@@ -194,10 +235,15 @@ def sweep_table(sweep):
 
 def page(figures):
     proofs = [one for one in EXPERIMENTS if one.words[0] == "prove"]
-    lines = [f"# {figures['gpu']}", "",
-             f"Measured by `docs/refresh_gpu_evidence.py` on {figures['gpu']} ({figures['versions']}) with `train_image --device cuda`.",
-             "The documents' figures are of their machines and tasks: a comparison, not a target.", "",
-             "| trick | measured here, with that one flaw planted | the documents' figure |", "|---|---|---|"]
+    lines = [
+        f"# {figures['gpu']}",
+        "",
+        f"Measured by `docs/refresh_gpu_evidence.py` on {figures['gpu']} ({figures['versions']}) with `train_image --device cuda`.",
+        "The documents' figures are of their machines and tasks: a comparison, not a target.",
+        "",
+        "| trick | measured here, with that one flaw planted | the documents' figure |",
+        "|---|---|---|",
+    ]
     for one in proofs:
         figure = figures["experiments"].get(one.name)
         text = "; ".join(trial_text(row) for row in figure["trials"]) if figure else "not yet run"
@@ -245,7 +291,9 @@ def list_parts():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--part", type=int, action="append", choices=PARTS, metavar="N", help=f"{PARTS[0]} to {PARTS[-1]}")
+    parser.add_argument(
+        "--part", type=int, action="append", choices=PARTS, metavar="N", help=f"{PARTS[0]} to {PARTS[-1]}"
+    )
     parser.add_argument("--list", action="store_true", help="what each part holds")
     parser.add_argument("--render", metavar="GPU", help="only write the page of that GPU anew, from its figures")
     return parser.parse_args()
@@ -273,8 +321,10 @@ def main():
             if not (build / program).exists():
                 raise NoGpu(f"there is no {build / program}: `make build`, or name its folder with --build")
     except NoGpu as why:
-        print(f"refresh_gpu_evidence.py: needs an NVIDIA GPU that this Python's torch sees, and the built programs: {why}",
-              file=sys.stderr)
+        print(
+            f"refresh_gpu_evidence.py: needs an NVIDIA GPU that this Python's torch sees, and the built programs: {why}",
+            file=sys.stderr,
+        )
         return 3
     kept = EVIDENCE / f"{slug(name)}.json"
     figures = json.loads(kept.read_text()) if kept.exists() else {"experiments": {}, "captures": {}}

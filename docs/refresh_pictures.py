@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the pictures of docs/ from the page of a real run, with headless Chromium.
 
-    build/loopscope report --html report.html loopscope-out/<time of a prove> && docs/refresh_pictures.py report.html
+build/loopscope report --html report.html loopscope-out/<time of a prove> && docs/refresh_pictures.py report.html
 """
 
 import argparse

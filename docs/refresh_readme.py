@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts the output of `make demo` between the demo marks of README.md.
 
-    build/loopscope report --no-color build/demo.json > demo.txt && docs/refresh_readme.py demo.txt
+build/loopscope report --no-color build/demo.json > demo.txt && docs/refresh_readme.py demo.txt
 """
 
 import argparse

@@ -32,8 +32,12 @@ def prove(trick):
 ROOM_BATCH = 128  # large enough for activations to be most of what is in memory
 ROOM = ["sweep", "--blocks", "2", "--budget", "150s", "--warmup", "3", "--min-window", "100ms"]  # peaks repeat
 TARGET = ["prove", "--budget", "150s"]
-SWEEPS = {3: (["sweep", "loader.workers=0,1,2,4", "--loader-only", "--budget", "100s"],  # pinned memory needs a GPU
-              ["--preset", "tuned"])}
+SWEEPS = {
+    3: (
+        ["sweep", "loader.workers=0,1,2,4", "--loader-only", "--budget", "100s"],  # pinned memory needs a GPU
+        ["--preset", "tuned"],
+    )
+}
 
 
 def command_of(trick):
@@ -48,8 +52,19 @@ def command_of(trick):
         off = [program[1], *trick.arguments()[:-1], trick.knobs[0].replace("=on", "=off")]
         return ["ab", "--blocks", "8", "--budget", BUDGET, "--min-window", "0.5s", shlex.join(off), *program]
     if trick.metric == "target":
-        return [*TARGET, "--target", "accuracy=0.9", "--only", trick.treatment, *trick.options, "--", program[1],
-                "--preset", "tuned", *program[2:]]
+        return [
+            *TARGET,
+            "--target",
+            "accuracy=0.9",
+            "--only",
+            trick.treatment,
+            *trick.options,
+            "--",
+            program[1],
+            "--preset",
+            "tuned",
+            *program[2:],
+        ]
     if not trick.treatment:
         return ["run", *program]
     return [*prove(trick), "--only", trick.treatment, *trick.options, *program]
@@ -62,8 +77,15 @@ def off_of(setting):
 def room_command(trick):
     """Of a trick that saves memory: without it and with it, each at a batch and at twice as many samples."""
     key, on = trick.room.split("=")
-    return [*ROOM, f"{key}={off_of(trick.room)},{on}", f"batch.size={ROOM_BATCH},{2 * ROOM_BATCH}", "--",
-            f"build/workloads/{trick.program}", "--preset", "tuned"]
+    return [
+        *ROOM,
+        f"{key}={off_of(trick.room)},{on}",
+        f"batch.size={ROOM_BATCH},{2 * ROOM_BATCH}",
+        "--",
+        f"build/workloads/{trick.program}",
+        "--preset",
+        "tuned",
+    ]
 
 
 def measure_room(build, trick, folder):
@@ -72,21 +94,35 @@ def measure_room(build, trick, folder):
     command, on = room_command(trick), trick.room.split("=")[1]
     peaks = {tuple(cell["values"]): cell["peak_bytes"] for cell in report_of(build, command, folder)["sweep"]["cells"]}
     batches = int(on) if on.isdigit() else 1
-    without, treated, twice = (peaks[value, str(batch)] for value, batch in (
-        (off_of(trick.room), batches * ROOM_BATCH), (on, ROOM_BATCH), (on, 2 * ROOM_BATCH)))
+    without, treated, twice = (
+        peaks[value, str(batch)]
+        for value, batch in ((off_of(trick.room), batches * ROOM_BATCH), (on, ROOM_BATCH), (on, 2 * ROOM_BATCH))
+    )
     if None in (without, treated, twice):
         raise RuntimeError(f"{typed(command)}: no peak of each cell")
-    room = {"command": typed(command), "setting": trick.room, "batch": batches * ROOM_BATCH, "without_bytes": without,
-            "with_bytes": treated, "twice_bytes": twice}
+    room = {
+        "command": typed(command),
+        "setting": trick.room,
+        "batch": batches * ROOM_BATCH,
+        "without_bytes": without,
+        "with_bytes": treated,
+        "twice_bytes": twice,
+    }
     if treated < without and treated < twice:
         room["fits"] = batches * int(ROOM_BATCH * (1 + (without - treated) / (twice - treated)))
     return room
 
 
 def room_text(room):
-    text = (f"`{room['setting']}`: peak memory {room['without_bytes'] / 1e6:.0f} to {room['with_bytes'] / 1e6:.0f} MB "
-            f"at a batch of {room['batch']}")
-    return text + (f"; in the same memory a batch of about {room['fits']} then fits" if "fits" in room else "; no room for a larger batch")
+    text = (
+        f"`{room['setting']}`: peak memory {room['without_bytes'] / 1e6:.0f} to {room['with_bytes'] / 1e6:.0f} MB "
+        f"at a batch of {room['batch']}"
+    )
+    return text + (
+        f"; in the same memory a batch of about {room['fits']} then fits"
+        if "fits" in room
+        else "; no room for a larger batch"
+    )
 
 
 def typed(command):
@@ -98,8 +134,13 @@ def report_of(build, command, folder):
     report.unlink(missing_ok=True)
     split = command.index("--")
     words = [str(build / word.removeprefix("build/")) if word.startswith("build/") else word for word in command]
-    done = subprocess.run([build / "loopscope", *words[:split], "--quiet", "-o", output, "--json", report, *words[split:]],
-                          capture_output=True, text=True, timeout=1200, cwd=folder)
+    done = subprocess.run(
+        [build / "loopscope", *words[:split], "--quiet", "-o", output, "--json", report, *words[split:]],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        cwd=folder,
+    )
     if not report.exists():
         raise RuntimeError(f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
     return json.loads(report.read_text())
@@ -115,7 +156,19 @@ def measure(build, trick):
     if trick.metric == "sweep":
         return figure | {"sweep": report["sweep"]}
     if report.get("trials"):
-        kept = ("treatment", "value", "speedup", "ci95", "n", "verdict", "metric", "peak_bytes", "reason", "target", "live")
+        kept = (
+            "treatment",
+            "value",
+            "speedup",
+            "ci95",
+            "n",
+            "verdict",
+            "metric",
+            "peak_bytes",
+            "reason",
+            "target",
+            "live",
+        )
         return figure | {"trials": [{key: row[key] for key in kept if key in row} for row in report["trials"]]}
     found = [one for one in report["findings"] if one["rule"] == trick.rule]
     found += [one for one in (report.get("rank_findings") or []) if one["rule"] == trick.rule]
@@ -150,7 +203,9 @@ def measured_text(trick, figure):
         return f"found: {figure['finding']['title']}"
     if "sweep" in figure:
         return sweep_text(figure["sweep"])
-    return "; ".join([*(trial_text(row) for row in figure["trials"]), *([room_text(figure["room"])] if "room" in figure else [])])
+    return "; ".join(
+        [*(trial_text(row) for row in figure["trials"]), *([room_text(figure["room"])] if "room" in figure else [])]
+    )
 
 
 def sweep_text(sweep):
@@ -181,18 +236,38 @@ def where(figure, hosts):
 
 def page(figures):
     hosts = sorted({one["host"] for one in figures.values()})
-    lines = ["# Every trick, measured", "",
-             "The tricks of the documents that Loopscope draws on, the rule that finds each missing, the treatment that brings it, and",
-             "what it brought to the reference programs with that one flaw planted" + (f" ({machines(hosts)})." if hosts else "."),
-             "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. What the documents claim was",
-             "measured on their machines and tasks: a comparison, not a target.", "",
-             "| # | trick | documents | rule | measured here | the documents' figure |", "|---|---|---|---|---|---|"]
+    lines = [
+        "# Every trick, measured",
+        "",
+        "The tricks of the documents that Loopscope draws on, the rule that finds each missing, the treatment that brings it, and",
+        "what it brought to the reference programs with that one flaw planted"
+        + (f" ({machines(hosts)})." if hosts else "."),
+        "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. What the documents claim was",
+        "measured on their machines and tasks: a comparison, not a target.",
+        "",
+        "| # | trick | documents | rule | measured here | the documents' figure |",
+        "|---|---|---|---|---|---|",
+    ]
     for trick in TRICKS:
         figure = figures.get(str(trick.number))
-        rule = f"`{trick.rule}`" if trick.rule else "none: compared by time to a target" if trick.metric == "target" else "none"
-        lines.append(f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure) + where(figure, hosts))} | {trick.said} |")
-    commands = [(number, command) for number in sorted(int(key) for key in figures) for command in
-                [figures[str(number)]["command"], *filter(None, [figures[str(number)].get("room", {}).get("command")])]]
+        rule = (
+            f"`{trick.rule}`"
+            if trick.rule
+            else "none: compared by time to a target"
+            if trick.metric == "target"
+            else "none"
+        )
+        lines.append(
+            f"| {trick.number} | {trick.what} | {trick.seeds} | {rule} | {cell(measured_text(trick, figure) + where(figure, hosts))} | {trick.said} |"
+        )
+    commands = [
+        (number, command)
+        for number in sorted(int(key) for key in figures)
+        for command in [
+            figures[str(number)]["command"],
+            *filter(None, [figures[str(number)].get("room", {}).get("command")]),
+        ]
+    ]
     lines += ["", "## Commands", "", "```", *(f"{number:>2}  {command}" for number, command in commands), "```", ""]
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ inline constexpr char kUntil[] = "LOOPSCOPE_UNTIL";     // …"epoch" was seen (
 inline constexpr char kDetail[] = "LOOPSCOPE_DETAIL";   // steps in the detail window after warm-up
 // Steps in the window before operators are recorded in some only, where those are short in fewer; 0 = in all.
 inline constexpr char kAllOps[] = "LOOPSCOPE_ALL_OPS";
-inline constexpr char kClock[] = "LOOPSCOPE_CLOCK";     // the clock all arms use: a kStepEnd name; empty = choose
+inline constexpr char kClock[] = "LOOPSCOPE_CLOCK";          // the clock all arms use: a kStepEnd name; empty = choose
 inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=4;amp=bf16"
 // Treatments that are switched at the ends of steps, in the form of kTreatment; and how: "SEED STEPS ARM,ARM…". Every
 // round has each arm once, in random order, for STEPS steps; an arm is the treatments that are on, as letters from 'a'
@@ -27,16 +27,16 @@ inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
 inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";
 inline constexpr char kTurnOverPipe[] = "turn-over";
 inline constexpr char kTurnBeginPipe[] = "turn-begin";
-inline constexpr char kSeed[] = "LOOPSCOPE_SEED";            // base seed, decimal; absent with --no-seed
+inline constexpr char kSeed[] = "LOOPSCOPE_SEED";  // base seed, decimal; absent with --no-seed
 inline constexpr char kSampleRng[] =
     "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)
 inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR";  // a folder of this launch's own that scripts may write to
 inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a capture may grow to (default 4 GiB)
 // What LD_PRELOAD begins with, for Python processes where a launcher has set that anew.
 inline constexpr char kPreload[] = "LOOPSCOPE_PRELOAD";
-inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";      // LibTorch probes for other versions of torch
+inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
 inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": a plugin of NCCL tells of collectives
-inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";    // seconds ranks wait for each other at the end
+inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ranks wait for each other at the end
 
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for
 inline constexpr char kTargetFile[] = "target-reached";  // made in kRunDir when a metric's mark has reached it

@@ -25,9 +25,9 @@ inline void StepEnd(std::uint64_t samples = 0) {
   if (probe) probe(samples);
 }
 
-// A step of an optimizer that does not run in torch::optim's own step(), e.g. a fused one derived from it: begins with the
-// name of the class it stands for ("AdamW"), how many parameters it has, and its address, which tells it from others of
-// its class and size; ends with the token that the begin returned.
+// A step of an optimizer that does not run in torch::optim's own step(), e.g. a fused one derived from it: begins with
+// the name of the class it stands for ("AdamW"), how many parameters it has, and its address, which tells it from
+// others of its class and size; ends with the token that the begin returned.
 inline void* OptimizerStepBegin(const char* name, std::uint64_t parameters, const void* optimizer = nullptr) {
   static auto* probe = detail::Probe<void*(const char*, std::uint64_t, const void*)>("loopscope_v2_optimizer_begin");
   if (probe) return probe(name, parameters, optimizer);
@@ -73,20 +73,18 @@ inline std::optional<std::string> Knob(std::string_view key) {
   return std::nullopt;
 }
 
-// The knob `key` can be turned while the program runs. `turn` is called at ends of steps, on the thread that trains, with
-// the value that is asked for or null for the program's own, and returns whether that stands now; what it changes holds
-// from the next step on. Called only where `prove` compares ways of running within one launch; `context` must live on.
-// Returns whether this launch turns it.
+// The knob `key` can be turned while the program runs. `turn` is called at ends of steps, on the thread that trains,
+// with the value that is asked for or null for the program's own, and returns whether that stands now; what it changes
+// holds from the next step on. Called only where `prove` compares ways of running within one launch; `context` must
+// live on. Returns whether this launch turns it.
 inline bool Switchable(const char* key, bool (*turn)(const char* value, void* context), void* context) {
-  static auto* probe =
-      detail::Probe<int(const char*, bool (*)(const char*, void*), void*)>("loopscope_v1_switchable");
+  static auto* probe = detail::Probe<int(const char*, bool (*)(const char*, void*), void*)>("loopscope_v1_switchable");
   return probe && probe(key, turn, context) != 0;
 }
 
 // Reports that the knob `key` changed something at `where` from `old_value` to `new_value`, as read back.
 inline void Applied(const char* key, const char* where, const char* old_value, const char* new_value) {
-  static auto* probe =
-      detail::Probe<void(const char*, const char*, const char*, const char*)>("loopscope_v1_applied");
+  static auto* probe = detail::Probe<void(const char*, const char*, const char*, const char*)>("loopscope_v1_applied");
   if (probe) probe(key, where, old_value, new_value);
 }
 

@@ -28,16 +28,16 @@ struct FileHeader {
   char magic[8];
   std::uint16_t major, minor;
   std::uint32_t header_bytes, chunk_bytes;
-  std::uint32_t pid;             // the process that made the file
-  std::uint64_t start_mono_ns;   // CLOCK_MONOTONIC and CLOCK_REALTIME read together when the file was made
+  std::uint32_t pid;            // the process that made the file
+  std::uint64_t start_mono_ns;  // CLOCK_MONOTONIC and CLOCK_REALTIME read together when the file was made
   std::uint64_t start_real_ns;
   // Atomic counters, shared by all processes that map the file.
-  std::uint32_t next_chunk;      // chunks handed out so far
-  std::uint32_t next_string;     // last string id handed out
-  std::uint32_t next_stack;      // last stack id handed out
-  std::uint32_t clean_end;       // 1 once the probe ended in order
-  std::uint64_t dropped;         // records lost because no chunk could be had in time
-  std::uint64_t stalls_over_1ms; // times a thread waited over 1 ms inside the writer
+  std::uint32_t next_chunk;       // chunks handed out so far
+  std::uint32_t next_string;      // last string id handed out
+  std::uint32_t next_stack;       // last stack id handed out
+  std::uint32_t clean_end;        // 1 once the probe ended in order
+  std::uint64_t dropped;          // records lost because no chunk could be had in time
+  std::uint64_t stalls_over_1ms;  // times a thread waited over 1 ms inside the writer
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 
@@ -48,10 +48,10 @@ enum class ChunkType : std::uint16_t { kRecords = 1 };  // unknown types are ski
 struct ChunkHeader {
   std::uint32_t magic;  // 0 while the chunk was never used
   ChunkType type;
-  std::uint16_t closed;   // 1 once full or given up in order: then crc32c holds
+  std::uint16_t closed;  // 1 once full or given up in order: then crc32c holds
   std::uint32_t pid, tid;
-  std::uint32_t used;     // bytes of records after this header
-  std::uint32_t crc32c;   // Castagnoli, over those bytes; meaningful when closed
+  std::uint32_t used;    // bytes of records after this header
+  std::uint32_t crc32c;  // Castagnoli, over those bytes; meaningful when closed
   std::uint64_t reserved;
 };
 static_assert(sizeof(ChunkHeader) == 32);
@@ -95,7 +95,7 @@ enum OpFlag : std::uint16_t {
   kOpProfiler = 1 << 6,      // a torch profiler was active
   kOpEmitNvtx = 1 << 7,      // torch.autograd.profiler.emit_nvtx was active
   kOpAsync = 1 << 8,
-  kOpOutermost = 1 << 9,     // no other op was open on this thread
+  kOpOutermost = 1 << 9,  // no other op was open on this thread
 };
 
 inline constexpr std::uint32_t kNoSequence = 0xffffffffu;
@@ -116,10 +116,11 @@ static_assert(sizeof(OpRecord) == 32);
 
 // Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';':
 // a tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", with "@cuda:0" behind unless on the CPU and "!" behind when
-// it requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05") or "?".
-// dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" behind them: of T tokens, P are padding.
-// Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph nodes
-// that made further tensor inputs, those in lists too: each once, without `producer`, at most kMaxFurtherProducers.
+// it requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05") or
+// "?". dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" behind them: of T tokens, P are
+// padding. Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the
+// graph nodes that made further tensor inputs, those in lists too: each once, without `producer`, at most
+// kMaxFurtherProducers.
 inline constexpr std::uint32_t kMaxFurtherProducers = 32;
 struct OpDetailRecord {
   RecordHead head;
@@ -130,20 +131,20 @@ struct OpDetailRecord {
 static_assert(sizeof(OpDetailRecord) == 16);
 
 enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
-  kUser = 0,        // NVTX push/pop or start/end, USER_SCOPE; name is the message
-  kLoader = 1,      // the training thread asks its loader for a batch; value = samples in it (0 unknown)
-  kBackward = 2,    // torch::autograd::backward on the calling thread
-  kOptimizer = 3,   // Optimizer::step; name "SGD", "AdamW", "Adam" …; value = numbers in the parameters (0 unknown)
-  kZeroGrad = 4,    // Optimizer::zero_grad; value = set_to_none (0 or 1)
-  kSync = 5,        // the host waits for a device ("cudaStreamSynchronize"); value = correlation id, 0 none
+  kUser = 0,                               // NVTX push/pop or start/end, USER_SCOPE; name is the message
+  kLoader = 1,     // the training thread asks its loader for a batch; value = samples in it (0 unknown)
+  kBackward = 2,   // torch::autograd::backward on the calling thread
+  kOptimizer = 3,  // Optimizer::step; name "SGD", "AdamW", "Adam" …; value = numbers in the parameters (0 unknown)
+  kZeroGrad = 4,   // Optimizer::zero_grad; value = set_to_none (0 or 1)
+  kSync = 5,       // the host waits for a device ("cudaStreamSynchronize"); value = correlation id, 0 none
   kCommunication = 6,
   kCopyToDevice = 7,
   kEvaluation = 8,
-  kForward = 9,     // a module's outermost forward, where a shim can see it
-  kWait = 10,       // the thread waits on a condition variable (loader queues)
+  kForward = 9,      // a module's outermost forward, where a shim can see it
+  kWait = 10,        // the thread waits on a condition variable (loader queues)
   kDeviceCall = 11,  // a call of the device's runtime or driver ("cudaLaunchKernel"); value = correlation id
-  kModule = 12,      // a module's forward inside the detail window, nested; name "layer1.0.conv1", the root's is its class
-  kOutput = 13,      // since version 1.4: text is written ("print", "fwrite"); value = bytes (0 unknown)
+  kModule = 12,  // a module's forward inside the detail window, nested; name "layer1.0.conv1", the root's is its class
+  kOutput = 13,  // since version 1.4: text is written ("print", "fwrite"); value = bytes (0 unknown)
 };
 
 struct RangeRecord {  // written when it ends
@@ -158,31 +159,33 @@ struct RangeRecord {  // written when it ends
 static_assert(sizeof(RangeRecord) == 40);
 
 enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
-  kStepEnd = 1,      // value = samples in the step (0 unknown); name = what the clock is ("optimizer:SGD#1", "mark" …)
-  kMeasureBegin = 2, // warm-up is over; the window opens at this instant
-  kMeasureEnd = 3,   // the window closes; value = steps in it
-  kEpochEnd = 4,     // the training loader ran out
+  kStepEnd = 1,  // value = samples in the step (0 unknown); name = what the clock is ("optimizer:SGD#1", "mark" …)
+  kMeasureBegin = 2,   // warm-up is over; the window opens at this instant
+  kMeasureEnd = 3,     // the window closes; value = steps in it
+  kEpochEnd = 4,       // the training loader ran out
   kResidentBytes = 5,  // process RSS; value = bytes. Since version 1.1 without pages of files and shared ones: the
                        // capture's own pages are among them, and grow with every step
-  kPeakBytes = 6,    // at the end; value = peak RSS bytes of the process inside the window (host), name "host" or "cuda:0"
-  kLoss = 7,         // value = bits of a double; time orders the sequence
-  kMetric = 8,       // name, value = bits of a double (loopscope.h)
-  kSampleHash = 9,   // value = running hash of the sampler's indices, one per batch (check launches)
-  kProbeOff = 10,    // name = why a probe switched itself off, or what it cannot see
-  kProbeOn = 11,     // name = probe and version ("torch 2.11.0")
-  kCleanEnd = 12,    // value = exit status that the probe used
-  kDetailBegin = 13, // the detail window opens / closes
+  kPeakBytes =
+      6,        // at the end; value = peak RSS bytes of the process inside the window (host), name "host" or "cuda:0"
+  kLoss = 7,    // value = bits of a double; time orders the sequence
+  kMetric = 8,  // name, value = bits of a double (loopscope.h)
+  kSampleHash = 9,    // value = running hash of the sampler's indices, one per batch (check launches)
+  kProbeOff = 10,     // name = why a probe switched itself off, or what it cannot see
+  kProbeOn = 11,      // name = probe and version ("torch 2.11.0")
+  kCleanEnd = 12,     // value = exit status that the probe used
+  kDetailBegin = 13,  // the detail window opens / closes
   kDetailEnd = 14,
   kThreadName = 15,  // name of this thread
   kEpochStart = 16,  // the training loader was started; with kEpochEnd it bounds the epoch boundary
   // Since version 1.3. Steps alternate between ways of running them (env::kLive): here one ends and, unless `name` is
-  // empty, the next begins. name = the treatments that are on from here on, as letters from 'a', "-" none; value = those
+  // empty, the next begins. name = the treatments that are on from here on, as letters from 'a', "-" none; value =
+  // those
   // that changed something in the steps before, as bits from 1.
   kSwitch = 17,
   kDeviceBytes = 18,   // since version 1.4: what torch's allocator holds of a device; name "cuda:0", value = bytes
   kDeviceSample = 19,  // since version 1.4: read now and then; name "cuda:0 utilization_pct", value = bits of a double
-  kOpsEnd = 20,    // since version 1.5: from here on operators are not recorded, ranges and marks are …
-  kOpsBegin = 21,  // … until here
+  kOpsEnd = 20,        // since version 1.5: from here on operators are not recorded, ranges and marks are …
+  kOpsBegin = 21,      // … until here
 };
 
 struct MarkRecord {
@@ -207,15 +210,15 @@ struct StackRecord {
 struct ModuleRecord {
   RecordHead head;
   std::uint32_t path;
-  std::uint64_t begin, end;    // addresses of the mapping
-  std::uint64_t file_offset;   // of `begin`
+  std::uint64_t begin, end;   // addresses of the mapping
+  std::uint64_t file_offset;  // of `begin`
   std::uint32_t pid;
   std::uint32_t reserved;
 };
 static_assert(sizeof(ModuleRecord) == 40);
 
 enum class DeviceWork : std::uint8_t {  // RecordHead::sub of DeviceRecord
-  kKernel = 0,  // name is the kernel's, as the linker writes it (mangled)
+  kKernel = 0,                          // name is the kernel's, as the linker writes it (mangled)
   kCopy = 1,
   kMemset = 2,
   kGraph = 3,  // all of a CUDA graph's launch

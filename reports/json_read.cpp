@@ -32,14 +32,10 @@ RunInfo ReadRun(const json& object) {
 }
 
 StepFacts ReadSteps(const json& object) {
-  return {Whole<int>(object, "warmup"),
-          Whole<int>(object, "measured"),
-          Number(object, "mean_ms"),
-          Number(object, "p50_ms"),
-          Number(object, "p95_ms"),
-          Number(object, "samples_per_s"),
-          Number(object, "per_epoch_ms"),
-          Whole<int>(object, "without_operators")};
+  return {Whole<int>(object, "warmup"),   Whole<int>(object, "measured"),
+          Number(object, "mean_ms"),      Number(object, "p50_ms"),
+          Number(object, "p95_ms"),       Number(object, "samples_per_s"),
+          Number(object, "per_epoch_ms"), Whole<int>(object, "without_operators")};
 }
 
 Quality ReadQuality(const json& object) {

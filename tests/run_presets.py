@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Configures, builds and tests the given CMake presets and prints passed/failed/skipped over all of them last."""
+
 import pathlib
 import subprocess
 import sys
@@ -49,8 +50,11 @@ def main(presets):
             counts = count(junit)
             all_good = all_good and good and counts[0] > 0
             totals = [a + b for a, b in zip(totals, counts)]
-            print(f"{preset}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped"
-                  f"{'' if good else ' (did not complete)'} in {time.monotonic() - begun:.0f} s", flush=True)
+            print(
+                f"{preset}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped"
+                f"{'' if good else ' (did not complete)'} in {time.monotonic() - begun:.0f} s",
+                flush=True,
+            )
     if not all_good and totals[1] == 0:
         totals[1] = 1  # a preset that did not build or ran nothing is a failure too
     print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped", flush=True)

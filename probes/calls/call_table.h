@@ -1,6 +1,6 @@
-// Functions that a program calls all the time, and that go through libloopscope_calls.so where that is preloaded: in a run
-// that is traced; a timed trial does without it, and its calls take no detour. They are forwarded to the program's own
-// functions until the preloaded library, which finds this one by its table, puts others in between.
+// Functions that a program calls all the time, and that go through libloopscope_calls.so where that is preloaded: in a
+// run that is traced; a timed trial does without it, and its calls take no detour. They are forwarded to the program's
+// own functions until the preloaded library, which finds this one by its table, puts others in between.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers. Does what
-// the C++ library's own does, since that one cannot be found in every program that calls it.
+// std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers. Does
+// what the C++ library's own does, since that one cannot be found in every program that calls it.
 #include <pthread.h>
 
 #include <atomic>
@@ -23,9 +23,8 @@ void ObserveWaits(const WaitObserver* observer) noexcept {
 
 }  // namespace loopscope
 
-extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(
-    std::condition_variable*,
-    std::unique_lock<std::mutex>*) asm("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
+extern "C" LOOPSCOPE_EXPORT void ConditionVariableWait(std::condition_variable*, std::unique_lock<std::mutex>*) asm(
+    "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
 void ConditionVariableWait(std::condition_variable* self, std::unique_lock<std::mutex>* held) {
   const loopscope::WaitObserver* const observer = loopscope::wait_observer.load(std::memory_order_acquire);
   const std::uint64_t begin_ns = observer != nullptr ? observer->now_ns() : 0;

@@ -20,8 +20,8 @@ inline wire::RecordHead HeadOf(wire::RecordKind kind, std::uint8_t sub) noexcept
 // `name` is a string id.
 inline bool WriteNamedMark(std::uint64_t time_ns, wire::MarkKind kind, std::uint32_t name,
                            std::uint64_t value) noexcept {
-  const wire::MarkRecord record{HeadOf<wire::MarkRecord>(wire::RecordKind::kMark, static_cast<std::uint8_t>(kind)), name,
-                                time_ns, value};
+  const wire::MarkRecord record{HeadOf<wire::MarkRecord>(wire::RecordKind::kMark, static_cast<std::uint8_t>(kind)),
+                                name, time_ns, value};
   return Append(&record, sizeof record);
 }
 

@@ -123,8 +123,8 @@ void Tell(const char* kind, std::size_t number, const char* text) noexcept {
   capture::WriteFact(key, text);
 }
 
-// The allocation that tells where a tensor comes from. A loader that is far ahead made a batch before the window, but makes
-// the next ones in it: of its size, and not gone again as what it works with.
+// The allocation that tells where a tensor comes from. A loader that is far ahead made a batch before the window, but
+// makes the next ones in it: of its size, and not gone again as what it works with.
 const Tensor& OriginOf(const Tensor& one) noexcept {
   if (one.allocated_ns >= opened_ns || one.thread == training_thread) return one;
   const auto end = tensors.begin() + tensors_count;

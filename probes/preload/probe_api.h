@@ -30,7 +30,8 @@ enum class Moment : std::uint32_t {
 // Implemented by the LibTorch probe.
 struct TorchHooks {
   void (*moment)(Moment moment);
-  const std::atomic<std::uint32_t>* wanted;  // bits, by Moment: those that moment() is called for; may change at any time
+  const std::atomic<std::uint32_t>*
+      wanted;  // bits, by Moment: those that moment() is called for; may change at any time
   void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; when losses are kept
   std::uint64_t (*parameters)(const void* optimizer);  // how many numbers a torch::optim::Optimizer trains
   void (*finish)();                                    // read treatments back, write what is still held
@@ -57,7 +58,7 @@ struct OpCalls {
   Callbacks* callbacks;               // at::StepCallbacks at::getStepCallbacks(RecordScope)
   Callbacks* callbacks_unless_empty;  // std::optional<at::StepCallbacks> at::getStepCallbacksUnlessEmpty(RecordScope)
   Run* run;  // c10::Dispatcher::runRecordFunction(RecordFunction&, const FunctionSchema&, DispatchKey, DispatchKeySet)
-  End* end;              // at::RecordFunction::end()
+  End* end;  // at::RecordFunction::end()
   Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
 };
 

@@ -14,10 +14,10 @@ namespace loopscope {
 void* AroundNext(void*, void* const* arguments, ssize_t count) noexcept;
 void* AroundNextIndex(void*, void* const* arguments, ssize_t count) noexcept;
 
-// pass_goes_on(iterator, given, loader, name, append, popleft, of_batch, of_pass): hands a pass over in place of the one
-// before. `given` is the address of its count of batches, which must stay until pass_stops(). `append` and `popleft` keep
-// and give the indices of batches that were asked for; or they are None, and the samples of a batch and of the whole pass
-// tell what a batch holds. pass_stops() takes the pass back.
+// pass_goes_on(iterator, given, loader, name, append, popleft, of_batch, of_pass): hands a pass over in place of the
+// one before. `given` is the address of its count of batches, which must stay until pass_stops(). `append` and
+// `popleft` keep and give the indices of batches that were asked for; or they are None, and the samples of a batch and
+// of the whole pass tell what a batch holds. pass_stops() takes the pass back.
 void* PassGoesOn(void*, void* const* arguments, ssize_t count) noexcept;
 void* PassStops(void*, void* const* arguments, ssize_t count) noexcept;
 

@@ -27,8 +27,9 @@ struct Member {
 };
 enum SlotNumber { kCall = 50, kBind = 54, kAttribute = 58, kMembers = 72 };
 constexpr unsigned kHasVectorcall = 1u << 11;
-constexpr unsigned kBindsLikeFunction = 1u << 17;  // Py_TPFLAGS_METHOD_DESCRIPTOR: called without a bound method between
-constexpr int kSize = 19, kReadOnly = 1;  // T_PYSSIZET, READONLY
+constexpr unsigned kBindsLikeFunction = 1u
+                                        << 17;  // Py_TPFLAGS_METHOD_DESCRIPTOR: called without a bound method between
+constexpr int kSize = 19, kReadOnly = 1;        // T_PYSSIZET, READONLY
 
 // What a method has behind its header as an object.
 struct Fields {
@@ -77,7 +78,8 @@ void* MakeType() noexcept {
                             {kBind, reinterpret_cast<void*>(Bind)},
                             {kAttribute, reinterpret_cast<void*>(Attribute)},
                             {kMembers, members.data()}};
-  Spec spec{"loopscope.method", static_cast<int>(header_bytes + sizeof(Fields)), 0, kHasVectorcall | kBindsLikeFunction, slots.data()};
+  Spec spec{"loopscope.method", static_cast<int>(header_bytes + sizeof(Fields)), 0, kHasVectorcall | kBindsLikeFunction,
+            slots.data()};
   return python.new_type(&spec);
 }
 

@@ -1,5 +1,5 @@
-// How the ranks of a run end together: through files in the run folder, since the program's own group is not ours to use.
-// Ranks that see other folders (on other machines) are not waited for.
+// How the ranks of a run end together: through files in the run folder, since the program's own group is not ours to
+// use. Ranks that see other folders (on other machines) are not waited for.
 #pragma once
 
 #include <cstdint>

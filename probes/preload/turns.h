@@ -1,6 +1,6 @@
 // Turns: programs that are compared run side by side, one at a time. At the end of each turn this one waits until the
-// launcher gives it the next; meanwhile the launcher stops all of its threads and processes. Time spent waiting does not
-// count: the loop's own time stands still.
+// launcher gives it the next; meanwhile the launcher stops all of its threads and processes. Time spent waiting does
+// not count: the loop's own time stands still.
 #pragma once
 
 #include <cstdint>

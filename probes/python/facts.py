@@ -25,7 +25,13 @@ class Facts:
 
     def install(self, torch, traces):
         parallel = torch.nn.parallel
-        ddp = ("find_unused_parameters", "bucket_cap_mb", "gradient_as_bucket_view", "static_graph", "broadcast_buffers")
+        ddp = (
+            "find_unused_parameters",
+            "bucket_cap_mb",
+            "gradient_as_bucket_view",
+            "static_graph",
+            "broadcast_buffers",
+        )
         wrapping.with_arguments(parallel.DistributedDataParallel, "__init__", [self._spread("ddp", ddp)])
         wrapping.with_arguments(parallel.DataParallel, "__init__", [self._spread("data_parallel", ("device_ids",))])
         for name in ("gradcheck", "gradgradcheck"):

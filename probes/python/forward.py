@@ -40,7 +40,7 @@ class _Root:
 
 
 def _name(path, module):
-    """"layer1.0.conv1"; its class for the whole model, however wrapped."""
+    """ "layer1.0.conv1"; its class for the whole model, however wrapped."""
     path += "."
     for wrapper in _WRAPPERS:
         while path.startswith(wrapper):

@@ -64,6 +64,6 @@ def shown(path):
 
 
 def place():
-    """"train.py:42" of the user's line that is running; "" when no such line is."""
+    """ "train.py:42" of the user's line that is running; "" when no such line is."""
     frame = user_frame()
     return f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""

@@ -2,7 +2,6 @@
 
 import collections
 import ctypes
-import functools
 import weakref
 import zlib
 
@@ -24,7 +23,9 @@ class Loaders:
         self.on_pass = None  # called when a pass begins
         self._first_indices = settings.mode == "trace"  # of a loader's first batch are told
         # Whether nothing is to be done with a batch of training but to record it: builtins do that.
-        self._only_records = bool(probe.around_next) and not self._hashes and settings.treatment.get("loader.only") != "on"
+        self._only_records = (
+            bool(probe.around_next) and not self._hashes and settings.treatment.get("loader.only") != "on"
+        )
 
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
@@ -239,7 +240,9 @@ def _sizes(loader):
     """Samples of a batch and of a pass where all batches but the last one are alike, as torch's own samplers give them;
     None: each index is to be asked."""
     batches = loader.batch_sampler
-    if type(batches).__name__ != "BatchSampler" or not all(map(_is_torchs, (batches, getattr(batches, "sampler", None)))):
+    if type(batches).__name__ != "BatchSampler" or not all(
+        map(_is_torchs, (batches, getattr(batches, "sampler", None)))
+    ):
         return None
     try:
         sizes = int(batches.batch_size), len(batches.sampler)

@@ -14,7 +14,8 @@
 namespace loopscope {
 namespace {
 
-// Of so many steps whose ops are recorded one has shapes: handing inputs over costs every op more than all else that is recorded of it.
+// Of so many steps whose ops are recorded one has shapes: handing inputs over costs every op more than all else that is
+// recorded of it.
 constexpr std::uint32_t kShapesInterval = 32;
 
 // A callback that is switched on and off between ops.

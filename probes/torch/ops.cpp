@@ -72,8 +72,8 @@ struct Beginning {
   std::uint16_t forward_thread;
 };
 
-[[gnu::always_inline]] inline void Begin(const at::RecordFunction& function, const Beginning& given,
-                                         const Known& name, OpenOps& open, bool detail) {
+[[gnu::always_inline]] inline void Begin(const at::RecordFunction& function, const Beginning& given, const Known& name,
+                                         OpenOps& open, bool detail) {
   OpenOp& op = open.ops[open.depth];
   const bool is_op = given.scope != at::RecordScope::USER_SCOPE;
   const bool host_read = (name.traits & kHostRead) != 0;

@@ -166,9 +166,13 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
     const Result<void> copied = CopyFolder(working_directory, world.working_directory_, folder.parent_path());
     return copied ? Result<ContainedWorld>(std::move(world)) : copied.error();
   }
-  const MountRequest request{
-      folder / "root",           folder / "layers", folder.parent_path(), writable, LikelyFolders(working_directory),
-      containment.user_namespace, std::move(caches)};
+  const MountRequest request{folder / "root",
+                             folder / "layers",
+                             folder.parent_path(),
+                             writable,
+                             LikelyFolders(working_directory),
+                             containment.user_namespace,
+                             std::move(caches)};
   world.plan_ = PlanMounts(request, ParseMountInfo(FileText("/proc/self/mountinfo")));
   world.uid_map_ = fmt::format("{0} {0} 1", geteuid());
   world.gid_map_ = fmt::format("{0} {0} 1", getegid());

@@ -21,7 +21,7 @@ struct Containment {
   std::vector<std::string> notes;    // how it differs from the real file system, one sentence each
   std::vector<std::string> exposed;  // what a launch can still change; empty for an overlay
   std::vector<std::string> links_out;  // copy: links in it to real files that launches could write to
-  std::string why_no_overlay;        // for kCopy and kUncontained
+  std::string why_no_overlay;          // for kCopy and kUncontained
 
   std::string Describe() const;  // one line: "writes go to a throw-away overlay of the file system"
 };
@@ -36,8 +36,8 @@ Containment DetectContainment(const std::filesystem::path& scratch, const std::f
 // One launch's own throw-away world; its folder is deleted with it.
 class ContainedWorld {
  public:
-  // `folder` is made anew for this launch; `writable` (exists) stays really writable inside; in an overlay, `caches` are
-  // seen as filled. Error (exit 2): it cannot be made.
+  // `folder` is made anew for this launch; `writable` (exists) stays really writable inside; in an overlay, `caches`
+  // are seen as filled. Error (exit 2): it cannot be made.
   static Result<ContainedWorld> Make(const Containment& containment, const std::filesystem::path& folder,
                                      const std::filesystem::path& writable,
                                      const std::filesystem::path& working_directory,

@@ -37,12 +37,12 @@ struct Observations {
 struct BlockRun {
   std::string name = "block";  // of the launches' labels
   int blocks = 0;
-  std::uint64_t seed = 1;    // of the order
-  double end_s = 0;          // of LaunchSeries::spent_s: a block that would end later is not begun
-  int kept_back = 0;         // fresh blocks of the baseline and ALL that are to fit after all but the first four blocks
-  bool drop_losers = true;   // after four blocks
-  int essentials = 2;        // the blocks end when one of the first arms fails: the baseline and ALL
-  SameWork same_work = {};   // as the baseline's
+  std::uint64_t seed = 1;   // of the order
+  double end_s = 0;         // of LaunchSeries::spent_s: a block that would end later is not begun
+  int kept_back = 0;        // fresh blocks of the baseline and ALL that are to fit after all but the first four blocks
+  bool drop_losers = true;  // after four blocks
+  int essentials = 2;       // the blocks end when one of the first arms fails: the baseline and ALL
+  SameWork same_work = {};  // as the baseline's
 };
 
 // Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does,

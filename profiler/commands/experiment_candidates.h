@@ -31,8 +31,8 @@ struct Selection {
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
                                             const Selection& selection);
 
-// What a step's time is taken per: kSampleTime as soon as one of them changes how many samples a step holds, since every
-// arm is compared with arms that hold it; else kStepTime.
+// What a step's time is taken per: kSampleTime as soon as one of them changes how many samples a step holds, since
+// every arm is compared with arms that hold it; else kStepTime.
 Metric StepMetric(std::span<const Candidate> candidates);
 
 // What launches must have in common for their times to compare.

@@ -157,7 +157,8 @@ std::string UnequalWork(const LaunchResult& reference, const LaunchResult& resul
   if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
     return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
   }
-  if (same.step_metric == Metric::kSampleTime) return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
+  if (same.step_metric == Metric::kSampleTime)
+    return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
   if (same.epochs && result.steps != reference.steps) {
     return fmt::format("{} plain steps in the window instead of {}", result.steps, reference.steps);
   }

@@ -25,8 +25,8 @@ class LaunchSeries {
   // A launch may fail for reasons of its own: one that fails is repeated once.
   LaunchResult Insist(const LaunchSpec& spec);
 
-  // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where the
-  // programs cannot run so, they are launched one after another, now and from then on, and a warning says why.
+  // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where
+  // the programs cannot run so, they are launched one after another, now and from then on, and a warning says why.
   std::vector<LaunchResult> RunTogether(std::span<const LaunchSpec> specs);
   bool takes_turns() const { return launcher_.side_by_side() && why_no_turns_.empty(); }
 

@@ -38,9 +38,9 @@ struct ExperimentPlan {
   std::vector<PlannedTrial> trials;
   bool wants_fresh = true;  // false for `ab`: its pairs are the answer
   int blocks = 0;
-  int fresh_blocks = 0;  // reserved for the recommended set; more are run when time is left
+  int fresh_blocks = 0;       // reserved for the recommended set; more are run when time is left
   bool side_by_side = false;  // the launches of a block are, in turns
-  int left_out = 0;      // fixes that no blocks are left for
+  int left_out = 0;           // fixes that no blocks are left for
   Window window;
   double block_s = 0, fresh_block_s = 0;
   std::string shortage;  // what the budget does not allow; empty when nothing is missing
@@ -59,9 +59,9 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
 // With the warm-up that every arm gets: of --warmup auto the longest that any arm's pilot needed.
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
 
-// Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. What disturbs
-// the machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond or so) is
-// little beside it.
+// Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. What
+// disturbs the machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond
+// or so) is little beside it.
 int TurnSteps(const ExperimentPlan& plan);
 
 // The line of a plan that says so.

@@ -14,7 +14,7 @@ struct FolderSize {
   std::uintmax_t bytes = 0;
   int files = 0;
   bool within_limits = true;
-  std::string why;  // when it is not: "more than 2.0 GiB"
+  std::string why;                     // when it is not: "more than 2.0 GiB"
   std::vector<std::string> links_out;  // "checkpoints -> /data/checkpoints": links to what we may write to elsewhere
 };
 
@@ -23,7 +23,8 @@ FolderSize MeasureFolder(const std::filesystem::path& folder, const std::filesys
                          std::uintmax_t max_bytes, int max_files);
 
 // Files, folders, permissions and symbolic links as they are, but relative links that lead out of `from` made absolute;
-// sockets, pipes and devices are left out, and so is `left_out`. Error (exit 2): a file that cannot be read, or no space.
+// sockets, pipes and devices are left out, and so is `left_out`. Error (exit 2): a file that cannot be read, or no
+// space.
 Result<void> CopyFolder(const std::filesystem::path& from, const std::filesystem::path& to,
                         const std::filesystem::path& left_out);
 

@@ -128,9 +128,8 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   const fs::path start = side.folder.empty() ? fs::current_path() : side.folder;
   std::optional<ContainedWorld> world;
   if (setup_.containment) {
-    auto made =
-        ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder.filename(), folder, start,
-                             caches_.filled());
+    auto made = ContainedWorld::Make(*setup_.containment, setup_.scratch / "containment" / folder.filename(), folder,
+                                     start, caches_.filled());
     if (!made) return made.error();
     world.emplace(std::move(*made));
   }

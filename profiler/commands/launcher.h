@@ -62,12 +62,12 @@ class ProgramLauncher {
   // LaunchResult::status.
   LaunchResult Launch(const LaunchSpec& spec);
 
-  // Side by side: Launcher::SideBySide. A process of ours follows each of them. Errors: the machine's memory may not hold
-  // them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
+  // Side by side: Launcher::SideBySide. A process of ours follows each of them. Errors: the machine's memory may not
+  // hold them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
   Result<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
 
-  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, no command
-  // has to prepare the machine for each of them, and there is no GPU, whose memory all would share.
+  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, no
+  // command has to prepare the machine for each of them, and there is no GPU, whose memory all would share.
   bool CanTakeTurns() const;
 
   const LaunchSetup& setup() const { return setup_; }

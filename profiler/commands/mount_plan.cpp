@@ -151,8 +151,8 @@ class Planner {
   // The next layer's overlay at `target`, over `lower` (escaped); its root is like `source`.
   MountStep Overlay(MountStep::Kind kind, const fs::path& source, const fs::path& target, const std::string& lower) {
     const std::string layer = fmt::format("{}/{}", plan_.layers, plan_.overlays++);
-    std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", lower,
-                                      EscapeOverlayPath(layer + "/upper"), EscapeOverlayPath(layer + "/work"));
+    std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", lower, EscapeOverlayPath(layer + "/upper"),
+                                      EscapeOverlayPath(layer + "/work"));
     if (request_.user_namespace) options += ",userxattr";
     return {kind, source, plan_.root + target.native(), std::move(options), {{layer + "/upper", source}}};
   }

@@ -61,8 +61,8 @@ struct MountRequest {
   bool user_namespace = false;  // mounts below a folder are then locked, and an overlay cannot span them
   std::vector<FilledCache> caches = {};
 };
-// Folders of sockets and kernel interfaces are left as they are, but for shared memory (/dev/shm) and for disks that are
-// mounted below them.
+// Folders of sockets and kernel interfaces are left as they are, but for shared memory (/dev/shm) and for disks that
+// are mounted below them.
 MountPlan PlanMounts(const MountRequest& request, const std::vector<MountPoint>& mounts);
 
 // Whether what is written to `path` is thrown away: an overlay is the innermost of the steps that hold it.

@@ -7,7 +7,9 @@
 
 namespace loopscope {
 
-bool IsInterrupt(std::uint32_t signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
+bool IsInterrupt(std::uint32_t signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
 
 Signals::Signals() {
   sigset_t mask;

@@ -93,8 +93,8 @@ std::vector<std::string> DescribeSweep(const SweepPlan& plan, const SweepFacts& 
   if (plan.fresh_blocks > 0) {
     lines.push_back(fmt::format("then {} fresh blocks of the quickest cell and its neighbours", plan.fresh_blocks));
   }
-  lines.push_back(fmt::format("each launch: {}{}", DescribeWindow(plan.window),
-                              sweep.loader_only ? ", of the loader alone" : ""));
+  lines.push_back(
+      fmt::format("each launch: {}{}", DescribeWindow(plan.window), sweep.loader_only ? ", of the loader alone" : ""));
   if (plan.side_by_side) lines.push_back(DescribeTurns(plan.Over(cells)));
   const double seconds = plan.grid_blocks * plan.Seconds(cells) + plan.fresh_blocks * DearestFreshBlock(plan, sweep);
   lines.push_back(fmt::format("about {:.0f} s ({:.0f} s already spent)", std::ceil(seconds), std::ceil(spent_s)));

@@ -19,7 +19,7 @@ struct SweepPlan {
   Window window;
   int grid_blocks = 0, fresh_blocks = 0;
   bool side_by_side = false;  // the launches of a block are, in turns
-  std::string shortage;  // what the budget does not allow; empty when nothing is missing
+  std::string shortage;       // what the budget does not allow; empty when nothing is missing
 
   // An experiment over these cells; the first is what the others are held to.
   ExperimentPlan Over(const std::vector<int>& cells) const;

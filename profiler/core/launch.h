@@ -48,10 +48,10 @@ struct LaunchSpec {
   bool all_operators = false;                                  // trace mode: of every step, however short it is
   std::string clock;                                           // the step clock fixed by the diagnosis; empty = choose
   std::optional<std::uint64_t> seed;
-  bool hash_samples = false;          // LOOPSCOPE_SAMPLE_RNG=hash
-  bool whole_epochs = false;          // the window holds whole epochs: their first steps count, with the loader's start
+  bool hash_samples = false;  // LOOPSCOPE_SAMPLE_RNG=hash
+  bool whole_epochs = false;  // the window holds whole epochs: their first steps count, with the loader's start
   std::optional<LiveSchedule> live = {};
-  int turn_steps = 0;  // of launches side by side: steps after which another one's turn begins
+  int turn_steps = 0;                 // of launches side by side: steps after which another one's turn begins
   std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
   std::optional<TargetWatch> target;  // the launch ends when it is reached; a timeout is no failure then
   double timeout_s = 600;             // then ended, status "timeout"
@@ -66,14 +66,14 @@ struct LaunchResult {
   double ms_per_sample = 0;   // 0 when the samples per step are unknown
   int steps = 0;              // in the window, boundaries taken out
   std::optional<double>
-      epoch_ms;           // mean length of the boundary steps in the window less a plain step; none in it: empty
-  int steps_per_epoch = 0;    // of the last whole one that was seen, warm-up included; 0 unknown
-  int run_ahead = 0;          // batches that its loader prepares ahead: workers x prefetch; 0 none or unknown
-  int settled_after = 0;  // steps from the start until their times settle (settling.h)
-  double step_drift = 0;  // ln(mean of the window's last third of plain steps / of its first third)
-  double startup_s = 0;   // from exec to the end of warm-up
-  double wall_s = 0;      // whole launch
-  double peak_bytes = 0;  // 0 unknown
+      epoch_ms;             // mean length of the boundary steps in the window less a plain step; none in it: empty
+  int steps_per_epoch = 0;  // of the last whole one that was seen, warm-up included; 0 unknown
+  int run_ahead = 0;        // batches that its loader prepares ahead: workers x prefetch; 0 none or unknown
+  int settled_after = 0;    // steps from the start until their times settle (settling.h)
+  double step_drift = 0;    // ln(mean of the window's last third of plain steps / of its first third)
+  double startup_s = 0;     // from exec to the end of warm-up
+  double wall_s = 0;        // whole launch
+  double peak_bytes = 0;    // 0 unknown
   std::vector<Applied> applied;
   std::vector<double> losses;                // check mode
   std::vector<std::uint64_t> sample_hashes;  // check mode

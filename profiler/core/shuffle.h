@@ -1,5 +1,5 @@
-// Fisher and Yates with a generator that is the same everywhere, so that a seed means an order (std::shuffle's is left to
-// the library).
+// Fisher and Yates with a generator that is the same everywhere, so that a seed means an order (std::shuffle's is left
+// to the library).
 #pragma once
 
 #include <cstddef>

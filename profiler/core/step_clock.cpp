@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMinSteps = 3;      // fewer say nothing about a loop
+constexpr std::size_t kMinSteps = 3;  // fewer say nothing about a loop
 // The most that the LibTorch probe adds per op, by tests/bench: 0.2 us in a loop whose code stays in the caches, 0.7 us
 // among many small operators in Python.
 constexpr double kProbeNsPerEvent = 700;

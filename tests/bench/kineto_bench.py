@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 
-from paired import CannotMeasure, blocks as run_blocks, interval
+from paired import CannotMeasure, interval
+from paired import blocks as run_blocks
 
 MB = 1e6
 
@@ -31,7 +32,10 @@ class Tools:
     def __init__(self, build, realtime):
         self.prefix = ["chrt", "-f", "50"] if realtime else []
         self.loopscope, self.pass_over, self.writer = (
-            build / "loopscope", build / "tests/kineto_pass", build / "tests/kineto_writer")
+            build / "loopscope",
+            build / "tests/kineto_pass",
+            build / "tests/kineto_writer",
+        )
         for needed in (self.loopscope, self.pass_over, self.writer):
             if not needed.exists():
                 raise CannotMeasure(f"{needed} is missing: install libsimdjson-dev, then run `make build`")
@@ -70,8 +74,11 @@ def compare(name, arms, measured, count, seed, limit):
         if reference == measured:
             continue
         estimate, low, high = interval([b / a for a, b in zip(seconds[reference], seconds[measured])])
-        print(f"  {reference} {statistics.median(seconds[reference]):.3f} s: ratio {estimate:.2f}, 95% CI "
-              f"[{low:.2f}, {high:.2f}], n={count}; aim: at most {limit}", flush=True)
+        print(
+            f"  {reference} {statistics.median(seconds[reference]):.3f} s: ratio {estimate:.2f}, 95% CI "
+            f"[{low:.2f}, {high:.2f}], n={count}; aim: at most {limit}",
+            flush=True,
+        )
     return blocks
 
 
@@ -83,18 +90,32 @@ def compress(trace):
 
 
 def measure_one_trace(tools, trace, options):
-    blocks = compare(f"{trace.stat().st_size / MB:.0f} MB", {
-        "simdjson's pass": lambda: tools.run(tools.pass_over, "simdjson", trace),
-        "report": lambda: tools.report(trace),
-    }, "report", options.blocks, options.seed, 1.5)
+    blocks = compare(
+        f"{trace.stat().st_size / MB:.0f} MB",
+        {
+            "simdjson's pass": lambda: tools.run(tools.pass_over, "simdjson", trace),
+            "report": lambda: tools.report(trace),
+        },
+        "report",
+        options.blocks,
+        options.seed,
+        1.5,
+    )
     print(f"  peak {max(block['report']['peak'] for block in blocks) / MB:.0f} MB; aim: at most 350", flush=True)
     packed = compress(trace)
     try:
-        compare(f"{packed.stat().st_size / MB:.0f} MB of .gz", {
-            "gzip -dc": lambda: tools.run("gzip", "-dc", packed),
-            "ISA-L alone": lambda: tools.run(tools.pass_over, "gunzip", packed),
-            "report": lambda: tools.report(packed),
-        }, "report", options.blocks, options.seed, 1.2)
+        compare(
+            f"{packed.stat().st_size / MB:.0f} MB of .gz",
+            {
+                "gzip -dc": lambda: tools.run("gzip", "-dc", packed),
+                "ISA-L alone": lambda: tools.run(tools.pass_over, "gunzip", packed),
+                "report": lambda: tools.report(packed),
+            },
+            "report",
+            options.blocks,
+            options.seed,
+            1.2,
+        )
     finally:
         packed.unlink()
 
@@ -111,8 +132,11 @@ def measure_growth(tools, folder, sizes):
         trace.unlink()
     for before, after in zip(points, points[1:]):
         events, kept, peak = (b - a for a, b in zip(before, after))
-        print(f"  {peak / events:.1f} bytes per further event (aim: at most 64), {peak / kept:.1f} per further one that is "
-              "kept (flows are not)", flush=True)
+        print(
+            f"  {peak / events:.1f} bytes per further event (aim: at most 64), {peak / kept:.1f} per further one that is "
+            "kept (flows are not)",
+            flush=True,
+        )
 
 
 def measure_ranks(tools, folder, ranks, megabytes, options):
@@ -142,7 +166,9 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--trace", type=pathlib.Path, help="a trace to read instead of one that is made here")
     parser.add_argument("--megabytes", type=int, default=509, help="size of the trace that is made")
-    parser.add_argument("--growth", type=int, nargs="*", default=[500, 1000, 2000], metavar="MB", help="sizes to grow to")
+    parser.add_argument(
+        "--growth", type=int, nargs="*", default=[500, 1000, 2000], metavar="MB", help="sizes to grow to"
+    )
     parser.add_argument("--ranks", type=int, default=64, help="copies of one rank; 0: leave that out")
     parser.add_argument("--blocks", type=int, default=12, help="at least 6, for an interval")
     parser.add_argument("--realtime", action="store_true", help="under chrt -f 50, for a busy machine; needs root")

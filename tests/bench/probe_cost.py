@@ -115,7 +115,10 @@ def report(blocks, clock):
     print(f"dropped         {sum(block['capture']['dropped'] for block in blocks):7d} of {recorded * len(blocks)} ops")
     if last["capture"]["bytes"] < recorded:
         raise CannotMeasure("the capture is too small to hold the ops: the probe recorded nothing")
-    limits = (("probe", ratio[1], MOST_OF_KINETO, "of torch.profiler"), ("capture", op_bytes, MOST_BYTES, "bytes per op"))
+    limits = (
+        ("probe", ratio[1], MOST_OF_KINETO, "of torch.profiler"),
+        ("capture", op_bytes, MOST_BYTES, "bytes per op"),
+    )
     return [f"{name}: over {limit:.3g} {unit}" for name, least, limit, unit in limits if least > limit]
 
 
@@ -127,7 +130,9 @@ def main():
             if not needed.exists():
                 raise CannotMeasure(f"{needed} is missing: run `make build`")
         order = random.Random(chosen.seed)
-        exceeded = report([block(chosen.build, chosen.ops, chosen.rounds, order) for _ in range(chosen.blocks)], chosen.clock)
+        exceeded = report(
+            [block(chosen.build, chosen.ops, chosen.rounds, order) for _ in range(chosen.blocks)], chosen.clock
+        )
         for one in exceeded:
             print(f"exceeded        {one}")
         return 1 if exceeded else 0

@@ -50,13 +50,17 @@ def start(build, arm, steps, batch, folder):
             LOOPSCOPE_DETAIL="5",  # closed before the first turn that counts
         )
         (folder / arm).mkdir()
-    return Player(arm, [sys.executable, SCRIPT, "profiler" if arm == "profiler" else "plain", str(steps), str(batch)], environment)
+    return Player(
+        arm, [sys.executable, SCRIPT, "profiler" if arm == "profiler" else "plain", str(steps), str(batch)], environment
+    )
 
 
 def block(chosen, order):
     with tempfile.TemporaryDirectory(prefix="loopscope-bench-") as name, contextlib.ExitStack() as running:
         folder = pathlib.Path(name)
-        players = [running.enter_context(start(chosen.build, arm, chosen.steps, chosen.batch, folder)) for arm in chosen.arms]
+        players = [
+            running.enter_context(start(chosen.build, arm, chosen.steps, chosen.batch, folder)) for arm in chosen.arms
+        ]
         measured = take_turns(players, chosen.rounds, order)
         for arm in ASKED.keys() & set(chosen.arms):
             if not list((folder / arm).glob("*.cap")):
@@ -67,8 +71,10 @@ def block(chosen, order):
 def line(name, adds, plain):
     estimate, low, high = interval(adds)
     percents = interval([100 * one / base for one, base in zip(adds, plain)])
-    print(f"{name:<16} {estimate:+8.1f} us per step, 95% CI [{low:.1f}, {high:.1f}]: "
-          f"{percents[0]:+.2f} % [{percents[1]:.2f}, {percents[2]:.2f}]")
+    print(
+        f"{name:<16} {estimate:+8.1f} us per step, 95% CI [{low:.1f}, {high:.1f}]: "
+        f"{percents[0]:+.2f} % [{percents[1]:.2f}, {percents[2]:.2f}]"
+    )
     return percents
 
 
@@ -117,7 +123,9 @@ def own_options(parser):
 def main():
     chosen = options(__doc__, "steps", 32, "wall", own_options)
     if chosen.steps < 32:
-        print("python_overhead: --steps must be at least 32: those that warm up are a run's first ones", file=sys.stderr)
+        print(
+            "python_overhead: --steps must be at least 32: those that warm up are a run's first ones", file=sys.stderr
+        )
         return 2
 
     def measure():

@@ -37,8 +37,15 @@ def steps_of_training(batch):
     """Trains a step each time it is asked for the next one."""
     heap = another_heap()  # noqa: F841
     torch.manual_seed(1)
-    model = nn.Sequential(*convolution(3, 8), *convolution(8, 16), nn.MaxPool2d(2), *convolution(16, 16),
-                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+    model = nn.Sequential(
+        *convolution(3, 8),
+        *convolution(8, 16),
+        nn.MaxPool2d(2),
+        *convolution(16, 16),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(16, 10),
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
     data = TensorDataset(torch.randn(64 * batch, 3, 16, 16), torch.randint(0, 10, (64 * batch,)))
@@ -58,7 +65,7 @@ def main():
         profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
     turns = 0
     with profiler:
-        for turns, _ in enumerate(sys.stdin, 1):
+        for turns, _ in enumerate(sys.stdin, 1):  # noqa: B007  read after the loop
             training = steps_of_training(batch)
             next(itertools.islice(training, TURN_WARMUP - 1, None))
             wall_ns, cpu_ns = time.perf_counter_ns(), time.thread_time_ns()

@@ -20,7 +20,9 @@ def options(description, amount, default_amount, default_clock, add_own=lambda p
     """The command line of a benchmark: --build, --blocks, --rounds, --clock, --seed and `amount`, how much a turn does."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
-    parser.add_argument("--blocks", type=int, default=8, help="each starts all programs anew; at least 6, for an interval")
+    parser.add_argument(
+        "--blocks", type=int, default=8, help="each starts all programs anew; at least 6, for an interval"
+    )
     parser.add_argument("--rounds", type=int, default=30, help="turns of each program in a block")
     parser.add_argument(f"--{amount}", type=int, default=default_amount, help="in a turn")
     clock_help = "cpu: processor time of the training thread, for a busy machine"
@@ -45,8 +47,9 @@ class Player:
 
     def __init__(self, name, command, environment):
         self.name = name
-        self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
 
     def turn(self):
         try:

@@ -147,7 +147,7 @@ TEST(CuptiCollector, AnotherClientHasTheCallbacks) {
 }
 
 TEST(CuptiCollector, AnOldDriverASliceAndMissingRightsAreSaid) {
-  const auto off = [](std::string (*body)(StandIn & stand_in, const Cupti& cupti)) { return InAProcess(body); };
+  const auto off = [](std::string (*body)(StandIn& stand_in, const Cupti& cupti)) { return InAProcess(body); };
   EXPECT_THAT(off([](StandIn& stand_in, const Cupti& cupti) {
                 stand_in.enable_result = CUPTI_ERROR_NOT_COMPATIBLE;
                 return Started(cupti);

@@ -2,8 +2,22 @@
 
 import struct
 
-MARKS = {1: "step", 2: "measure_begin", 3: "measure_end", 4: "epoch_end", 5: "resident", 6: "peak", 7: "loss",
-         8: "metric", 9: "sample_hash", 10: "probe_off", 11: "probe_on", 12: "clean_end", 16: "epoch_start", 17: "switch"}
+MARKS = {
+    1: "step",
+    2: "measure_begin",
+    3: "measure_end",
+    4: "epoch_end",
+    5: "resident",
+    6: "peak",
+    7: "loss",
+    8: "metric",
+    9: "sample_hash",
+    10: "probe_off",
+    11: "probe_on",
+    12: "clean_end",
+    16: "epoch_start",
+    17: "switch",
+}
 RANGES = {0: "user", 1: "loader", 2: "backward", 3: "optimizer", 4: "zero_grad", 8: "evaluation", 9: "forward"}
 
 

@@ -19,6 +19,7 @@ def preloaded(mode, probes=BUILD / "probes"):
     names = ("preload", "calls") if mode == "trace" else ("preload",)
     return ":".join(str(probes / f"libloopscope_{name}.so") for name in names)
 
+
 # What check launches may say of "same training?", by the treatment's class.
 SAME_TRAINING = {
     "exact": {"bit-identical"},

@@ -134,8 +134,19 @@ def test_full_disk_under_the_capture(loopscope, tiny_train):
     prefix = ["unshare", "-m", "sh", "-c", inside, "sh"]
     if os.geteuid() != 0 or subprocess.run([*prefix, "true"], capture_output=True).returncode != 0:
         pytest.skip("a small file system cannot be mounted here")
-    done = loopscope("run", "-o", "out", "--steps", "200", "--", *tiny_train, "--epochs", "30", prefix=prefix,
-                     env={"TMPDIR": str(mount)})
+    done = loopscope(
+        "run",
+        "-o",
+        "out",
+        "--steps",
+        "200",
+        "--",
+        *tiny_train,
+        "--epochs",
+        "30",
+        prefix=prefix,
+        env={"TMPDIR": str(mount)},
+    )
     assert done.code == 0, done.err
     assert "sum " in done.out or "steps" in done.out, "training itself went on to its end"
     assert list((loopscope.folder / "out").glob("*.cap")), "what was written before is kept"

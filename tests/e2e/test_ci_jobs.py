@@ -14,8 +14,15 @@ QUICK = "--min-window 50ms --warmup 3 --time 2s --budget 1s"
 
 
 def shell(script, folder, env, name="bash"):
-    return subprocess.run([name, "-e", "-c", script], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=600)
+    return subprocess.run(
+        [name, "-e", "-c", script],
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=600,
+    )
 
 
 def write_program(folder, tiny_train, *more):
@@ -33,7 +40,9 @@ def host(loopscope, tmp_path):
     (programs / "loopscope").symlink_to(BUILD / "loopscope")
     for name in ("gh", "curl"):
         path = programs / name
-        path.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/{name}.arguments\ncp gate.md {tmp_path}/{name}.comment\n')
+        path.write_text(
+            f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/{name}.arguments\ncp gate.md {tmp_path}/{name}.comment\n'
+        )
         path.chmod(0o755)
     return {"PATH": f"{programs}:{os.environ['PATH']}"}
 
@@ -48,7 +57,7 @@ def check_reports(folder, comment):
 
 def test_github_actions(host, tmp_path, tiny_train):
     workflow = yaml.safe_load((ROOT / "docs/ci/github-actions.yml").read_text())
-    job, = workflow["jobs"].values()
+    (job,) = workflow["jobs"].values()
     write_program(tmp_path / "base", tiny_train)
     write_program(tmp_path / "here", tiny_train, "--item")
     env = {**host, **workflow["env"], "GATE_OPTIONS": QUICK, "PULL_REQUEST": "17"}
@@ -60,12 +69,15 @@ def test_github_actions(host, tmp_path, tiny_train):
             folder = tmp_path / step.get("working-directory", "")
             ends[step["name"]] = shell(step["run"], folder, env)
     assert {name: end.returncode for name, end in ends.items()} == {
-        "Build both sides": 0, "Gate": 1, "Comment on the pull request": 0}, ends
+        "Build both sides": 0,
+        "Gate": 1,
+        "Comment on the pull request": 0,
+    }, ends
     check_reports(tmp_path, tmp_path / "gh.comment")
     assert (tmp_path / "gh.arguments").read_text().split()[:3] == ["pr", "comment", "17"]
-    upload, = [step for step in job["steps"] if "upload-sarif" in step.get("uses", "")]
+    (upload,) = [step for step in job["steps"] if "upload-sarif" in step.get("uses", "")]
     assert (tmp_path / upload["with"]["sarif_file"]).exists()
-    for step in job["steps"][job["steps"].index(upload):]:
+    for step in job["steps"][job["steps"].index(upload) :]:
         assert "!cancelled()" in step["if"], "a failed gate is what they are for"
 
 
@@ -77,14 +89,23 @@ def test_gitlab(host, tmp_path, tiny_train):
     made = shell(f"git init -q -b main && git add -A && {git} commit -qm base && git clone -q . {checkout}", origin, {})
     assert made.returncode == 0, made.stderr
     write_program(checkout, tiny_train, "--item")
-    env = {**host, **job["variables"], "GATE_OPTIONS": QUICK, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
-           "GITLAB_TOKEN": "secret", "CI_API_V4_URL": "https://gitlab.example/api/v4", "CI_PROJECT_ID": "5",
-           "CI_MERGE_REQUEST_IID": "17"}
+    env = {
+        **host,
+        **job["variables"],
+        "GATE_OPTIONS": QUICK,
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        "GITLAB_TOKEN": "secret",
+        "CI_API_V4_URL": "https://gitlab.example/api/v4",
+        "CI_PROJECT_ID": "5",
+        "CI_MERGE_REQUEST_IID": "17",
+    }
     done = shell("\n".join(job["script"]), checkout, env)
     assert done.returncode == 1, done.stderr
     assert shell("\n".join(job["after_script"]), checkout, env).returncode == 0
     check_reports(checkout, tmp_path / "curl.comment")
-    assert "https://gitlab.example/api/v4/projects/5/merge_requests/17/notes" in (tmp_path / "curl.arguments").read_text()
+    assert (
+        "https://gitlab.example/api/v4/projects/5/merge_requests/17/notes" in (tmp_path / "curl.arguments").read_text()
+    )
     assert (checkout / job["artifacts"]["reports"]["junit"]).exists()
     for path in job["artifacts"]["paths"]:
         assert (checkout / path).exists()

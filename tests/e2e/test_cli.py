@@ -14,7 +14,11 @@ def ids(definitions, folder):
     """The ids in the constants of a seam's files."""
     found = set()
     for stem in re.findall(r"^LOOPSCOPE_[A-Z]+\((\w+),", (ROOT / definitions).read_text(), re.M):
-        found.add(re.search(r'\.?(?:id = )?"([a-z0-9_.-]+)"', (ROOT / folder / f"{stem}.cpp").read_text().split("extern const")[-1]).group(1))
+        found.add(
+            re.search(
+                r'\.?(?:id = )?"([a-z0-9_.-]+)"', (ROOT / folder / f"{stem}.cpp").read_text().split("extern const")[-1]
+            ).group(1)
+        )
     return found
 
 
@@ -55,7 +59,9 @@ def test_doctor_says_what_works(loopscope, tiny_train):
     assert f"{len(os.sched_getaffinity(0))} core" in rows["processor"] or "core" in rows["processor"]
 
 
-@pytest.mark.parametrize("version, says", [(12040, "the driver is of CUDA 12, torch and the probes are of CUDA 13"), (13000, "ok GPU")])
+@pytest.mark.parametrize(
+    "version, says", [(12040, "the driver is of CUDA 12, torch and the probes are of CUDA 13"), (13000, "ok GPU")]
+)
 def test_doctor_knows_an_old_driver(loopscope, tmp_path, version, says):
     """By a stand-in for the driver."""
     if not shutil.which("gcc") or not (BUILD / "probes/torch_version").exists():
@@ -71,7 +77,9 @@ def test_doctor_looks_at_the_program(loopscope, program, says):
     assert says in " ".join(loopscope("doctor", "--", program).out.split())
 
 
-@pytest.mark.parametrize("command", ["run", "prove", "ab", "gate", "aa-check", "history", "report", "rules", "treatments", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["run", "prove", "ab", "gate", "aa-check", "history", "report", "rules", "treatments", "doctor"]
+)
 def test_help_has_one_example(loopscope, command):
     done = loopscope(command, "--help")
     assert done.code == 0 and done.err == ""

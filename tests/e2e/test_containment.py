@@ -61,8 +61,19 @@ def outputs(out):
 
 def prove(loopscope, project, program, *options, prefix=()):
     out = loopscope.folder / "out"
-    done = loopscope("prove", "-o", out, "--keep", *QUICK, *options, "--", program, cwd=project, prefix=prefix,
-                     env={"HOME": str(loopscope.folder / "home"), "XDG_CACHE_HOME": ""})
+    done = loopscope(
+        "prove",
+        "-o",
+        out,
+        "--keep",
+        *QUICK,
+        *options,
+        "--",
+        program,
+        cwd=project,
+        prefix=prefix,
+        env={"HOME": str(loopscope.folder / "home"), "XDG_CACHE_HOME": ""},
+    )
     return done, out
 
 
@@ -92,8 +103,10 @@ def test_what_the_first_launch_caches_is_there_for_all_others(loopscope, project
     cache = '"$HOME/.cache/set"'
     program = careless(project, [*tiny_train, "--epochs", "100000"])
     script = project / "train.sh"
-    looks = (f"if [ -e {cache} ]; then echo found $(cat {cache}); else mkdir -p \"$HOME/.cache\"; echo made; fi\n"
-             f"echo run >> {cache}\n")
+    looks = (
+        f'if [ -e {cache} ]; then echo found $(cat {cache}); else mkdir -p "$HOME/.cache"; echo made; fi\n'
+        f"echo run >> {cache}\n"
+    )
     script.write_text(script.read_text().replace("exec ", looks + "exec "))
     before = snapshot(loopscope.folder)
     done, out = prove(loopscope, project, program, "--only", "threads=1", "--blocks", "4")
@@ -144,8 +157,9 @@ def test_nothing_is_left_in_the_temporary_folder(loopscope, project):
 
 def test_run_is_the_users_real_run(loopscope, project):
     program = careless(project, ["true"])
-    done = loopscope("run", "-o", loopscope.folder / "out", "--", program, cwd=project,
-                     env={"HOME": str(loopscope.folder / "home")})
+    done = loopscope(
+        "run", "-o", loopscope.folder / "out", "--", program, cwd=project, env={"HOME": str(loopscope.folder / "home")}
+    )
     assert "resumed from 7, count 3" in done.out
     assert (project / "count").read_text() == "4\n"
     assert sorted(path.name for path in (project / "checkpoints").iterdir()) == ["7", "8"]

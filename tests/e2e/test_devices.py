@@ -1,7 +1,6 @@
 """--device of the training programs where there is no GPU, gradient scaling, and the knobs that GPUs gave rise to."""
 
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -16,8 +15,17 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="train_image is not
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 GPU_RULES = [
-    "pageable-copy", "blocking-copy", "tf32-off", "cache-emptied", "wide-input", "cudnn-autotune-off",
-    "layout-conversion", "cpu-then-device", "cudnn-retuning", "odd-dimensions", "launch-bound",
+    "pageable-copy",
+    "blocking-copy",
+    "tf32-off",
+    "cache-emptied",
+    "wide-input",
+    "cudnn-autotune-off",
+    "layout-conversion",
+    "cpu-then-device",
+    "cudnn-retuning",
+    "odd-dimensions",
+    "launch-bound",
     "small-batch",
 ]
 SMALL = {
@@ -51,7 +59,9 @@ def losses(data, env=None, **knobs):
 
 
 @no_gpu
-@pytest.mark.parametrize("words", [["--device", "cuda"], ["--set", "device=cuda"], ["--device=cuda", "--preset", "tuned"]])
+@pytest.mark.parametrize(
+    "words", [["--device", "cuda"], ["--set", "device=cuda"], ["--device=cuda", "--preset", "tuned"]]
+)
 def test_no_gpu_is_said_at_once(tmp_path, words):
     done = launch(*words, "--data", tmp_path / "data")
     assert done.returncode == 2
@@ -186,7 +196,9 @@ def test_replicas_need_gpus_and_one_rank(arguments, needs):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("name, entry", [("cuda_graphs", "train_make_device_graph"), ("data_parallel", "train_forward_on_all")])
+@pytest.mark.parametrize(
+    "name, entry", [("cuda_graphs", "train_make_device_graph"), ("data_parallel", "train_forward_on_all")]
+)
 def test_modules_of_gpus_bind_to_torch(name, entry):
     """All that they call is there; they bring no CUDA of their own."""
     module = BUILD / "workloads" / f"libtrain_{name}.so"
@@ -203,7 +215,9 @@ def test_modules_of_gpus_bind_to_torch(name, entry):
 
 
 def graphed(*words):
-    done = subprocess.run([BUILD / "tests" / "check_graphed_loss", *map(str, words)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [BUILD / "tests" / "check_graphed_loss", *map(str, words)], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -228,7 +242,9 @@ def test_a_step_that_cannot_be_recorded_is_said():
 def test_replicas_give_the_gradients_of_the_whole():
     """On the CPU; the network keeps the running statistics that its replicas meet."""
     checked = BUILD / "tests" / "check_replicas"
-    statistics, gradients = subprocess.run([checked], capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    statistics, gradients = subprocess.run(
+        [checked], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.splitlines()
     assert statistics == "statistics true"
     assert float(gradients.removeprefix("gradients ")) < 1e-5
 

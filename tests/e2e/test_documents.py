@@ -43,7 +43,7 @@ def test_outputs_are_those_of_now(loopscope, document):
 
 def test_samples_hold_no_place_of_the_machine_that_took_them():
     for document in DOCUMENTS:
-        for kind, _, _, output in script("refresh_outputs").BLOCK.findall(document.read_text()):
+        for _kind, _, _, output in script("refresh_outputs").BLOCK.findall(document.read_text()):
             assert "```\n" in output and not re.search(r"/(?:root|home|work)/", output), document
 
 

@@ -21,8 +21,9 @@ def gate(loopscope, tiny_train):
     def run(*options, base=(), candidate=(), **more):
         command = [*tiny_train, *ENDLESS]
         against = " ".join([*command, *base])
-        done, report = loopscope.report("gate", *SHORT, "--against", against, *options, "--", *command, *candidate,
-                                        timeout=850, **more)
+        done, report = loopscope.report(
+            "gate", *SHORT, "--against", against, *options, "--", *command, *candidate, timeout=850, **more
+        )
         jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
         return done, report["gate"]
 
@@ -76,12 +77,13 @@ def test_a_candidate_that_crashes(gate, loopscope, tiny_train, script):
     crashing = script("exit 7\n")
     done, report = loopscope.report("gate", *SHORT, "--against", " ".join([*tiny_train, *ENDLESS]), "--", crashing)
     assert done.code == 4, done.err
-    row, = report["gate"]["workloads"]
+    (row,) = report["gate"]["workloads"]
     assert row["verdict"] == "inconclusive" and "ended with status 7" in row["error"]
     assert "ended with status 7 before its first step" in done.message()
     # What may pass is what was measured.
-    again = loopscope("gate", *SHORT, "--inconclusive", "pass", "--against", " ".join([*tiny_train, *ENDLESS]), "--",
-                      crashing)
+    again = loopscope(
+        "gate", *SHORT, "--inconclusive", "pass", "--against", " ".join([*tiny_train, *ENDLESS]), "--", crashing
+    )
     assert again.code == 4
 
 
@@ -100,7 +102,7 @@ def test_a_new_host_read_fails_at_its_line_without_a_pair(gate, loopscope):
     text = (ROOT / "tests/e2e/programs/tiny_train.cpp").read_text().splitlines()
     assert ".item<double>()" in text[where["line"] - 1], where
     assert "counters have failed already" in done.out and f"tiny_train.cpp:{where['line']}" in done.out
-    result, = [one for one in json.loads(sarif.read_text())["runs"][0]["results"] if one["ruleId"] == "gate-sync"]
+    (result,) = [one for one in json.loads(sarif.read_text())["runs"][0]["results"] if one["ruleId"] == "gate-sync"]
     region = result["locations"][0]["physicalLocation"]["region"]
     assert region["startLine"] == where["line"]
 
@@ -161,8 +163,21 @@ def test_the_other_side_has_its_folder_and_environment(loopscope, tiny_train):
         program.write_text(f"#!/bin/sh\n{asks} || exit 9\nexec {' '.join([*tiny_train, *ENDLESS])} {more}\n")
         program.chmod(0o755)
     file = loopscope.folder / "report.json"
-    done = loopscope("gate", *SHORT, "--budget", "1s", "--json", file, "--against-dir", "../base", "--against-env", "SIDE=base",
-                     "--", "./train.sh", cwd=loopscope.folder / "here")
+    done = loopscope(
+        "gate",
+        *SHORT,
+        "--budget",
+        "1s",
+        "--json",
+        file,
+        "--against-dir",
+        "../base",
+        "--against-env",
+        "SIDE=base",
+        "--",
+        "./train.sh",
+        cwd=loopscope.folder / "here",
+    )
     gate = json.loads(file.read_text())["gate"]
     assert done.code == 1 and "anomaly mode" in gate["reason"], done.err
     assert gate["workloads"][0]["against"] == "SIDE=base ./train.sh (in ../base)"
@@ -177,8 +192,22 @@ def test_the_other_side_has_its_folder_and_environment(loopscope, tiny_train):
 
 def test_several_workloads_end_with_the_worst(loopscope, tiny_train):
     good = " ".join([*tiny_train, *ENDLESS])
-    done, report = loopscope.report("gate", *SHORT, "--budget", "1s", "--against", good, "--against", "/no/such",
-                                    "--workload", good, "--", *tiny_train, *ENDLESS, timeout=600)
+    done, report = loopscope.report(
+        "gate",
+        *SHORT,
+        "--budget",
+        "1s",
+        "--against",
+        good,
+        "--against",
+        "/no/such",
+        "--workload",
+        good,
+        "--",
+        *tiny_train,
+        *ENDLESS,
+        timeout=600,
+    )
     assert done.code == 4, done.err
     gate = report["gate"]
     assert [row["verdict"] for row in gate["workloads"]] == ["inconclusive", "inconclusive"]

@@ -15,9 +15,23 @@ from conftest import BUILD, ROOT
 from pages import refill_row
 
 # A small model on small images: twenty gates are some 500 launches, whose start takes longer than what is measured.
-TRAIN = [str(BUILD / "workloads/train_image"), "--preset", "tuned", *(
-    word for knob in ("train_images=512", "val_images=128", "image_size=48", "source_size=64", "model.size=small", "epochs=1000")
-    for word in ("--set", knob))]
+TRAIN = [
+    str(BUILD / "workloads/train_image"),
+    "--preset",
+    "tuned",
+    *(
+        word
+        for knob in (
+            "train_images=512",
+            "val_images=128",
+            "image_size=48",
+            "source_size=64",
+            "model.size=small",
+            "epochs=1000",
+        )
+        for word in ("--set", knob)
+    ),
+]
 TINY = [str(BUILD / "tests/tiny_train"), "--samples", "6400", "--batch", "64", "--epochs", "100000000"]
 GATES = int(os.environ.get("LOOPSCOPE_GATES", "20"))
 BUDGET = os.environ.get("LOOPSCOPE_GATE_BUDGET", "15m")
@@ -40,14 +54,31 @@ class Trial:
     def gate(self, command, candidate, *options, budget=BUDGET):
         number = len(self.gates)
         begin = time.monotonic()
-        done, report = self.loopscope.report("gate", "-o", f"out-{self.name.replace(' ', '-')}-{number}", "--seed", number + 1,
-                                             "--budget", budget, "--min-window", WINDOW, *options, "--against", " ".join(command),
-                                             "--", *command, *candidate, timeout=3600)
+        done, report = self.loopscope.report(
+            "gate",
+            "-o",
+            f"out-{self.name.replace(' ', '-')}-{number}",
+            "--seed",
+            number + 1,
+            "--budget",
+            budget,
+            "--min-window",
+            WINDOW,
+            *options,
+            "--against",
+            " ".join(command),
+            "--",
+            *command,
+            *candidate,
+            timeout=3600,
+        )
         gate = report["gate"]
         self.gates.append(gate)
         self.seconds.append(time.monotonic() - begin)
-        print(f"{self.name}: gate {number + 1}: {gate['verdict']} in {self.seconds[-1]:.0f} s, {gate['pairs']} pairs: {gate['reason']}",
-              flush=True)
+        print(
+            f"{self.name}: gate {number + 1}: {gate['verdict']} in {self.seconds[-1]:.0f} s, {gate['pairs']} pairs: {gate['reason']}",
+            flush=True,
+        )
         return done.code, gate
 
     def count(self, verdict):
@@ -55,8 +86,13 @@ class Trial:
 
     def keep(self):
         pairs = sum(gate["pairs"] for gate in self.gates) / len(self.gates)
-        row = (self.name, len(self.gates), *map(self.count, ("fail", "pass", "inconclusive")), f"{pairs:.1f}",
-               f"{sum(self.seconds) / len(self.seconds):.0f} s")
+        row = (
+            self.name,
+            len(self.gates),
+            *map(self.count, ("fail", "pass", "inconclusive")),
+            f"{pairs:.1f}",
+            f"{sum(self.seconds) / len(self.seconds):.0f} s",
+        )
         print(dict(zip(HEAD, row)), flush=True)
         if GATES >= 20:
             refill_row(ROOT / "docs/gate.md", "real gates", HEAD, row)
@@ -79,8 +115,22 @@ def tiny_slower(sleep_ms):
 
 def slowdown_of(loopscope, command, slower, sleep_ms):
     """By how much a sleep of so many milliseconds slows a step, by launches of their own."""
-    done, report = loopscope.report("ab", "-o", f"sleep-{sleep_ms:.3f}", "--blocks", "12", "--min-window", "2s", "--budget", BUDGET,
-                                    " ".join(command), "--", *command, *slower(sleep_ms), timeout=1800)
+    done, report = loopscope.report(
+        "ab",
+        "-o",
+        f"sleep-{sleep_ms:.3f}",
+        "--blocks",
+        "12",
+        "--min-window",
+        "2s",
+        "--budget",
+        BUDGET,
+        " ".join(command),
+        "--",
+        *command,
+        *slower(sleep_ms),
+        timeout=1800,
+    )
     assert done.code == 0, done.err
     slowdown = 1 / report["trials"][0]["speedup"] - 1
     print(f"a sleep of {sleep_ms:.3f} ms: {100 * slowdown:+.1f} %", flush=True)
@@ -127,8 +177,14 @@ def test_a_slowdown_of_five_percent_is_caught(loopscope):
 
 
 # A copy more is reported, and fails where that is asked for.
-@pytest.mark.parametrize("flaw, counter, options", [("sync.defer=off", "host reads", ()), ("debug=on", "anomaly mode", ()),
-                                                    ("loader.from_numpy=off", "op aten::clone", ("--strict-counters",))])
+@pytest.mark.parametrize(
+    "flaw, counter, options",
+    [
+        ("sync.defer=off", "host reads", ()),
+        ("debug=on", "anomaly mode", ()),
+        ("loader.from_numpy=off", "op aten::clone", ("--strict-counters",)),
+    ],
+)
 def test_counters_catch_a_flaw_every_time(loopscope, flaw, counter, options):
     trial = Trial(loopscope, " ".join(("counters,", flaw, *options)))
     for _ in range(GATES):

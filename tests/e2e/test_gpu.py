@@ -174,7 +174,9 @@ def test_flaws_of_an_example_are_found_on_a_gpu(example, script):
     assert PLANTED[script] <= set(found(report)), [one["title"] for one in report["findings"]]
     if script == "tiny_gpt.py":
         text = (EXAMPLES / script).read_text()
-        assert text[: text.index("worst = max(worst, loss.item())")].count("\n") + 1 in lines(found(report)["host-sync"])
+        assert text[: text.index("worst = max(worst, loss.item())")].count("\n") + 1 in lines(
+            found(report)["host-sync"]
+        )
 
 
 @pytest.mark.parametrize("script", PLANTED)
@@ -217,13 +219,19 @@ for step in range(100000):
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
 @pytest.mark.parametrize(
     "kind, rules",
-    [("parallel", {"data-parallel", "device-imbalance"}), ("exposed", {"exposed-communication"}), ("straggler", {"straggler"})],
+    [
+        ("parallel", {"data-parallel", "device-imbalance"}),
+        ("exposed", {"exposed-communication"}),
+        ("straggler", {"straggler"}),
+    ],
 )
 def test_flaws_of_two_gpus(loopscope, tmp_path, kind, rules):
     (tmp_path / "two.py").write_text(TWO)
     launcher = [sys.executable] if kind == "parallel" else TORCHRUN
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    done, report = loopscope.report("run", *BOUNDS, "--", *launcher, tmp_path / "two.py", kind, env={**ENVIRONMENT, "PATH": path})
+    done, report = loopscope.report(
+        "run", *BOUNDS, "--", *launcher, tmp_path / "two.py", kind, env={**ENVIRONMENT, "PATH": path}
+    )
     assert done.code == 0, done.err
     assert rules <= set(found(report)), [one["title"] for one in report["findings"]]
 
@@ -248,7 +256,9 @@ def test_busy_time_agrees_with_torchs_profiler(loopscope, train, tmp_path):
         ours.append(report["gpu"]["compute_us"] / report["steps"]["measured"])
         python, script, *arguments = train("none", 121)
         trace = tmp_path / f"trace{repeat}.json"
-        subprocess.run([python, tmp_path / "profiled.py", trace, script, *arguments], check=True, env={**os.environ, **ENVIRONMENT})
+        subprocess.run(
+            [python, tmp_path / "profiled.py", trace, script, *arguments], check=True, env={**os.environ, **ENVIRONMENT}
+        )
         _, report = loopscope.report("report", trace)
         theirs.append(report["gpu"]["compute_us"] / report["steps"]["measured"])
     assert statistics.median(ours) == pytest.approx(statistics.median(theirs), rel=0.02), (ours, theirs)
@@ -265,7 +275,9 @@ def test_the_collector_costs_at_most_half_of_torchs_profiler(loopscope, train, t
     seconds = {name: [] for name in arms}
     for _ in range(6):
         for name, command in arms.items():
-            done = subprocess.run(command, check=True, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, cwd=tmp_path)
+            done = subprocess.run(
+                command, check=True, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, cwd=tmp_path
+            )
             seconds[name].append(next(float(line) for line in done.stdout.splitlines() if line.startswith("0.")))
     added = {
         name: statistics.median(a - b for a, b in zip(seconds[name], seconds["plain"])) for name in ("ours", "profiler")
@@ -286,7 +298,10 @@ def test_a_killed_program_leaves_its_kernels(loopscope, train):
     out = loopscope.folder / "out"
     launched = subprocess.Popen(
         [loopscope.program, "run", "-o", out, "--steps", "0", "--", *train("none")],
-        env={**os.environ, **ENVIRONMENT}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=loopscope.folder,
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=loopscope.folder,
     )
     time.sleep(20)
     trainers = subprocess.run(["pgrep", "-f", "train.py none"], capture_output=True, text=True).stdout.split()

@@ -30,7 +30,9 @@ def test_without_a_gpu_nothing_is_changed(tmp_path):
     shutil.copytree(ROOT / "docs/evidence", copy / "evidence")
     shutil.copy(SCRIPT, copy)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    done = subprocess.run([sys.executable, copy / SCRIPT.name, "--build", BUILD, "--part", "1"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, copy / SCRIPT.name, "--build", BUILD, "--part", "1"], capture_output=True, text=True
+    )
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1 and "needs an NVIDIA GPU" in done.stderr and "torch sees none" in done.stderr
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -46,16 +48,21 @@ def test_every_command_is_one_that_loopscope_and_train_image_take(tmp_path):
     program = BUILD / "workloads/train_image"
     if not program.exists():
         pytest.skip("train_image is not built")
-    known = {line.split()[0] for line in subprocess.run([program, "--list-knobs"], capture_output=True, text=True).stdout.splitlines()}
+    known = {
+        line.split()[0]
+        for line in subprocess.run([program, "--list-knobs"], capture_output=True, text=True).stdout.splitlines()
+    }
     presets = subprocess.run([program, "--help"], capture_output=True, text=True).stdout
     for one in evidence.EXPERIMENTS:
         words = list(one.words)
-        asked = words[1:words.index("--budget")] if words[0] == "sweep" else [words[words.index("--only") + 1]]
+        asked = words[1 : words.index("--budget")] if words[0] == "sweep" else [words[words.index("--only") + 1]]
         arguments = list(one.arguments)
         items = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--set"]
         assert {item.split("=")[0] for item in [*asked, *items]} <= known, one.name
         assert arguments[arguments.index("--preset") + 1] in presets, one.name
-        done = subprocess.run([BUILD / "loopscope", *one.words, "--", "/no/such/program"], capture_output=True, text=True, cwd=tmp_path)
+        done = subprocess.run(
+            [BUILD / "loopscope", *one.words, "--", "/no/such/program"], capture_output=True, text=True, cwd=tmp_path
+        )
         assert done.returncode == 4 and "/no/such/program" in done.stderr, (one.name, done.stderr)
 
 

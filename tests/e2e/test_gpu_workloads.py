@@ -25,7 +25,11 @@ BESIDE = {
     "cudnn-retuning": {"gpu-starvation", "launch-bound"},  # tuning holds up the host
     "cache-emptied": {"gpu-starvation"},  # so does asking for memory
     "host-sync": {"gpu-starvation"},
-    "cpu-then-device": {"pageable-copy", "gpu-starvation", "input-starvation"},  # the noise itself comes from pageable memory
+    "cpu-then-device": {
+        "pageable-copy",
+        "gpu-starvation",
+        "input-starvation",
+    },  # the noise itself comes from pageable memory
     "pageable-copy": {"gpu-starvation"},
     "blocking-copy": {"gpu-starvation"},
     "odd-dimensions": set(),
@@ -111,9 +115,13 @@ GRAPHS = ["loader.workers=1", "batch.size=16", "model.size=small", "epochs=1", "
 def test_recorded_passes_train_as_others_do(amp):
     def losses(graphs):
         sets = [word for item in [*GRAPHS, f"amp={amp}", f"cuda_graphs={graphs}"] for word in ("--set", item)]
-        done = subprocess.run([PROGRAM, "--device", "cuda", "--preset", "tuned", "--print-losses", *sets],
-                              env={**os.environ, "LD_LIBRARY_PATH": libraries(), "LOOPSCOPE_SAMPLE_RNG": "hash"},
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [PROGRAM, "--device", "cuda", "--preset", "tuned", "--print-losses", *sets],
+            env={**os.environ, "LD_LIBRARY_PATH": libraries(), "LOOPSCOPE_SAMPLE_RNG": "hash"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == 0, done.stderr
         return [float(one) for one in re.findall(r"^loss (\S+)$", done.stdout, re.M)]
 

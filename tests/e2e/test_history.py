@@ -14,26 +14,30 @@ def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torc
         for _ in range(count):
             number += 1
             ripple = 1 + 0.01 * ((7 * number) % 5 - 2) / 2
-            file.execute("INSERT INTO runs (time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, "
-                         "failed_counters) VALUES (?, ?, ?, 'pass', ?, 0.001, 0.02, 12, 0)",
-                         (f"2026-01-{number % 28 + 1:02}T09:00:00Z", command, machine, ms * ripple))
+            file.execute(
+                "INSERT INTO runs (time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, "
+                "failed_counters) VALUES (?, ?, ?, 'pass', ?, 0.001, 0.02, 12, 0)",
+                (f"2026-01-{number % 28 + 1:02}T09:00:00Z", command, machine, ms * ripple),
+            )
     file.commit()
     file.close()
 
 
 def test_gates_are_recorded_and_a_change_of_level_is_shown_where_it_was(loopscope, tiny_train):
     command = [*tiny_train, *ENDLESS]
-    done = loopscope("gate", *SHORT, "--budget", "1s", "--record", "series", "--against", " ".join(command), "--", *command)
+    done = loopscope(
+        "gate", *SHORT, "--budget", "1s", "--record", "series", "--against", " ".join(command), "--", *command
+    )
     assert done.code == 3, done.err
     file = sqlite3.connect(loopscope.folder / "series/history.sqlite")
-    (command, machine, verdict, pairs), = file.execute("SELECT command, machine, verdict, pairs FROM runs").fetchall()
+    ((command, machine, verdict, pairs),) = file.execute("SELECT command, machine, verdict, pairs FROM runs").fetchall()
     assert "tiny_train" in command and "torch 2." in machine and verdict == "inconclusive" and pairs < 5
     file.close()
     add_runs(loopscope.folder / "series", [(20, 100), (15, 108)])
     add_runs(loopscope.folder / "series", [(12, 50)], machine="Another, 8 cores")
     shown = loopscope("history", "series")
     assert shown.code == 0 and "1 runs were not timed" in " ".join(shown.out.split()), shown.err
-    change, = re.findall(r"changed here: (.*)", shown.out)
+    (change,) = re.findall(r"changed here: (.*)", shown.out)
     assert change == "100 ms -> 108 ms (+8.0 %)"
     before = shown.out[: shown.out.index("changed here")]
     assert before.split("35 runs")[1].count("pass") == 20

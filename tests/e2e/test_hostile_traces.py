@@ -51,7 +51,8 @@ def report(path):
         "sys.exit(done.returncode)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, BUILD / "loopscope", "report", path], capture_output=True, text=True, timeout=120)
+        [sys.executable, "-c", script, BUILD / "loopscope", "report", path], capture_output=True, text=True, timeout=120
+    )
     out, _, bytes_text = done.stdout.rpartition("peak ")
     assert int(bytes_text) < MOST_BYTES, f"{path.name} took {int(bytes_text) >> 20} MiB"
     return done.returncode, " ".join(out.split())

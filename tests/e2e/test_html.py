@@ -32,7 +32,13 @@ pytestmark = pytest.mark.skipif(DRIVER is None, reason="chromium-driver is not i
 @pytest.fixture(scope="module")
 def browser():
     options = Options()
-    for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,1000"]:
+    for argument in [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--window-size=1280,1000",
+    ]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
@@ -77,7 +83,8 @@ def traced(tmp_path_factory):
 
 def open_page(browser, page, dark=False, width=1280):
     browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
     )
     browser.set_window_size(width, 1000)
     browser.get_log("browser"), browser.get_log("performance")
@@ -156,14 +163,19 @@ def test_charts_show_the_numbers_of_the_report(browser, samples):
     assert {part["label"]: part["data"][0] for part in chart(browser, "breakdown")} == parts
 
     points = {point["name"]: point for point in chart(browser, "speedups")[0]["data"]}
-    expected = {text["name"]: trial for text, trial in zip(data["words"]["trials"], report["trials"]) if trial["speedup"]}
+    expected = {
+        text["name"]: trial for text, trial in zip(data["words"]["trials"], report["trials"]) if trial["speedup"]
+    }
     assert points.pop("together")["x"] == report["combined"]["speedup"]
     assert len(points) == len(expected) == 3
     for name, trial in expected.items():
         assert points[name]["x"] == trial["speedup"] and points[name]["ci95"] == trial["ci95"]
 
     losses = {line["label"]: [point["y"] for point in line["data"]] for line in chart(browser, "losses")}
-    assert losses == {"baseline": report["trials"][0]["loss"]["baseline"], "treated": report["trials"][0]["loss"]["treated"]}
+    assert losses == {
+        "baseline": report["trials"][0]["loss"]["baseline"],
+        "treated": report["trials"][0]["loss"]["treated"],
+    }
     for canvas in ["breakdown", "speedups", "losses"]:
         assert inked(browser, canvas) > 500, canvas
 
@@ -246,7 +258,9 @@ def test_the_timeline_tells_what_lies_under_the_mouse(browser, traced):
         return [lanes.x((bar.start + bar.end) / 2), lane.top + 6, lanes.nameOf(lane, bar)];"""
     )
     size = canvas.size
-    ActionChains(browser).move_to_element_with_offset(canvas, int(x - size["width"] / 2), int(y - size["height"] / 2)).perform()
+    ActionChains(browser).move_to_element_with_offset(
+        canvas, int(x - size["width"] / 2), int(y - size["height"] / 2)
+    ).perform()
     tip = browser.find_element(By.ID, "tip")
     assert tip.is_displayed() and name in tip.text and "of the step" in tip.text
     ActionChains(browser).move_to_element(browser.find_element(By.ID, "theme")).perform()
@@ -288,7 +302,9 @@ def test_dark_mode_follows_the_system_and_the_button(browser, samples):
 
 def test_prints_light_and_whole(browser, samples):
     open_page(browser, samples["sample"], dark=True)
-    browser.execute_script("window.opened = []; addEventListener('beforeprint', () => opened.push(document.querySelectorAll('details[open]').length, document.documentElement.dataset.theme))")
+    browser.execute_script(
+        "window.opened = []; addEventListener('beforeprint', () => opened.push(document.querySelectorAll('details[open]').length, document.documentElement.dataset.theme))"
+    )
     pdf = browser.print_page(PrintOptions())
     assert len(pdf) > 10_000
     assert browser.execute_script("return opened") == [2, "light"]

@@ -1,4 +1,5 @@
 """What a killed training left behind is readable: every closed step, the torn end named, exit 0."""
+
 import json
 import os
 import pathlib
@@ -45,8 +46,22 @@ def steps_in(report):
 def test_sigkill_in_mid_run(tmp_path):
     out = tmp_path / "out"
     run = subprocess.Popen(
-        [BUILD / "loopscope", "run", "-o", out, "--steps", "0", "--", BUILD / "workloads/train_image", "--preset", "tuned"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        [
+            BUILD / "loopscope",
+            "run",
+            "-o",
+            out,
+            "--steps",
+            "0",
+            "--",
+            BUILD / "workloads/train_image",
+            "--preset",
+            "tuned",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     pid = training_process(run.pid)
     wait_for_steps(pid, 30)
     os.kill(pid, signal.SIGKILL)

@@ -38,9 +38,15 @@ def rounds(switches, arms):
 
 @pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
 def test_a_script_runs_as_the_schedule_says(launch):
-    done, [capture, *_] = launch(SCRIPT, prefix="", warmup=WARMUP, steps=12 * BLOCK, clock="optimizer:SGD#1",
-                                 live_treatment="grad.set_to_none=on;debug=off;optimizer.impl=foreach",
-                                 live=f"5 {BLOCK} abc,bc,-")
+    done, [capture, *_] = launch(
+        SCRIPT,
+        prefix="",
+        warmup=WARMUP,
+        steps=12 * BLOCK,
+        clock="optimizer:SGD#1",
+        live_treatment="grad.set_to_none=on;debug=off;optimizer.impl=foreach",
+        live=f"5 {BLOCK} abc,bc,-",
+    )
     assert done.returncode == 0, done.stderr
     switches = capture.of("switch")
     assert len(switches) == 13 and switches[-1][1] == "", "one per block, and the end of the last"
@@ -56,20 +62,47 @@ def test_a_script_runs_as_the_schedule_says(launch):
             assert anomaly == ("False" if "b" in arm else "True"), (step, arm)
             assert foreach == ("True" if "c" in arm else "None"), (step, arm)
     applied = {key: (old, new) for key, where, old, new, flags in capture.applied if flags == 0}
-    assert applied["grad.set_to_none"] == ("zeros", "none") and set(applied) == {"grad.set_to_none", "debug", "optimizer.impl"}
+    assert applied["grad.set_to_none"] == ("zeros", "none") and set(applied) == {
+        "grad.set_to_none",
+        "debug",
+        "optimizer.impl",
+    }
 
 
 @pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
 def test_what_cannot_be_switched_is_left_alone(launch):
-    done, [capture, *_] = launch(SCRIPT, prefix="", warmup=WARMUP, steps=4 * BLOCK, clock="optimizer:SGD#1",
-                                 live_treatment="loss.detach=on;amp=fp16", live=f"5 {BLOCK} ab,-")
+    done, [capture, *_] = launch(
+        SCRIPT,
+        prefix="",
+        warmup=WARMUP,
+        steps=4 * BLOCK,
+        clock="optimizer:SGD#1",
+        live_treatment="loss.detach=on;amp=fp16",
+        live=f"5 {BLOCK} ab,-",
+    )
     assert done.returncode == 0, done.stderr
     assert [value for _, _, value, _ in capture.of("switch")] == [0] * 5, "nothing acted"
 
 
 def test_a_program_is_ranked_in_one_launch(loopscope, tiny_train):
-    done, report = loopscope.report("prove", "--quick", "-o", "out", "--only", "debug=off,threads=1", "--warmup", "2",
-                                    "--time", "5s", "--budget", "120s", "--", *tiny_train, *ANOMALY, timeout=600)
+    done, report = loopscope.report(
+        "prove",
+        "--quick",
+        "-o",
+        "out",
+        "--only",
+        "debug=off,threads=1",
+        "--warmup",
+        "2",
+        "--time",
+        "5s",
+        "--budget",
+        "120s",
+        "--",
+        *tiny_train,
+        *ANOMALY,
+        timeout=600,
+    )
     assert done.code == 0, done.err
     jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
     rows = {row["treatment"]: row for row in report["trials"]}
@@ -82,8 +115,23 @@ def test_a_program_is_ranked_in_one_launch(loopscope, tiny_train):
 
 
 def test_a_switch_that_changes_nothing_is_not_applicable(loopscope, tiny_train):
-    done, report = loopscope.report("prove", "--quick", "--only", "debug=off", "--warmup", "2", "--time", "5s",
-                                    "--budget", "120s", "--", *tiny_train, "--epochs", "100000000", "--shallow")
+    done, report = loopscope.report(
+        "prove",
+        "--quick",
+        "--only",
+        "debug=off",
+        "--warmup",
+        "2",
+        "--time",
+        "5s",
+        "--budget",
+        "120s",
+        "--",
+        *tiny_train,
+        "--epochs",
+        "100000000",
+        "--shallow",
+    )
     assert done.code == 0, done.err
     (row,) = report["trials"]
     assert row["verdict"] == "not-applicable" and row["speedup"] is None, row
@@ -93,12 +141,33 @@ def test_a_switch_that_changes_nothing_is_not_applicable(loopscope, tiny_train):
 def test_a_programs_own_knobs_are_turned(loopscope):
     # Two cached images a step: nearly all of it is calls, a third of them the optimizer's. In 32 bits: on some processors
     # oneDNN's 16-bit weight gradients of 1x1 images are NaN, which the anomaly mode ends the program for.
-    knobs = ("epochs=1000", "model.size=small", "image_size=32", "batch.size=2", "loader.cache=on", "grad.set_to_none=off",
-             "optimizer.impl=single", "amp=off")
+    knobs = (
+        "epochs=1000",
+        "model.size=small",
+        "image_size=32",
+        "batch.size=2",
+        "loader.cache=on",
+        "grad.set_to_none=off",
+        "optimizer.impl=single",
+        "amp=off",
+    )
     small = [word for knob in knobs for word in ("--set", knob)]
     command = [BUILD / "workloads/train_image", "--preset", "only:debug-left-on", *small]
-    done, report = loopscope.report("prove", "--quick", "--only", "grad.set_to_none=on,optimizer.impl=fused,debug=off",
-                                    "--alone", "0", "--time", "5s", "--budget", "45s", "--", *command, timeout=600)
+    done, report = loopscope.report(
+        "prove",
+        "--quick",
+        "--only",
+        "grad.set_to_none=on,optimizer.impl=fused,debug=off",
+        "--alone",
+        "0",
+        "--time",
+        "5s",
+        "--budget",
+        "45s",
+        "--",
+        *command,
+        timeout=600,
+    )
     assert done.code == 0, done.err
     rows = {row["treatment"]: row for row in report["trials"]}
     assert {row["method"] for row in rows.values()} == {"live"}, rows

@@ -37,9 +37,12 @@ def test_one_launch_agrees_with_many(loopscope):
         if row["speedup"] and other and other["speedup"] and abs(row["speedup"] - 1) > LEAST:
             both.append((treatment, row["speedup"], other["speedup"]))
     host = run["host"]
-    said = [f"On {host['cpu']}, {host['cores']} cores: `prove` took {launches_s:.0f} s, `prove --quick` {live_s:.0f} s, "
-            f"{live_s / launches_s:.2f} of it; of the {len(both)} fixes that both measured and whose effect is above "
-            f"{100 * LEAST:.0f} %, {sum((a > 1) == (b > 1) for _, a, b in both)} have the same sign.", ""]
+    said = [
+        f"On {host['cpu']}, {host['cores']} cores: `prove` took {launches_s:.0f} s, `prove --quick` {live_s:.0f} s, "
+        f"{live_s / launches_s:.2f} of it; of the {len(both)} fixes that both measured and whose effect is above "
+        f"{100 * LEAST:.0f} %, {sum((a > 1) == (b > 1) for _, a, b in both)} have the same sign.",
+        "",
+    ]
     print("\n".join(said + lines), flush=True)
     assert len(both) >= 3, both
     assert all((one > 1) == (other > 1) for _, one, other in both), both

@@ -50,6 +50,8 @@ def test_precision_and_recall():
 @pytest.mark.parametrize("plant", planted([one for one in matrix.PLANTS if one.treatment]), ids=by_name)
 def test_its_treatment_is_applied(tmp_path, plant):
     row = matrix.try_treatment(tmp_path, plant)
-    matrix_page.keep(plant, trial={"changed": row["applied"]["changed"], "verdict": row["verdict"], "reason": row["reason"]})
+    matrix_page.keep(
+        plant, trial={"changed": row["applied"]["changed"], "verdict": row["verdict"], "reason": row["reason"]}
+    )
     assert row["applied"]["changed"] > 0, row
     assert row["verdict"] not in ("failed", "different-training", "not-applicable"), row

@@ -74,7 +74,9 @@ def test_columns_are_those_of_the_document(tables):
 def test_findings_agree_with_the_report(tables):
     report = json.loads(tables("report", "--format", "json", "after.json").out)
     rows = duckdb.sql("SELECT rule, severity, cost_ms_per_step FROM 'tables/after/findings.parquet'").fetchall()
-    assert rows == [(one["rule"], one["severity"], pytest.approx(one["cost_ms_per_step"])) for one in report["findings"]]
+    assert rows == [
+        (one["rule"], one["severity"], pytest.approx(one["cost_ms_per_step"])) for one in report["findings"]
+    ]
 
 
 def test_the_format_goes_to_a_folder(tables):

@@ -1,5 +1,6 @@
 # ctest labels: measured
 """All planted flaws of train_image together are found, at their lines, and nothing else is; test_matrix.py plants each alone."""
+
 import json
 import os
 import pathlib
@@ -33,9 +34,23 @@ WITH_A_LINE = {"input-starvation", "host-sync", "bias-before-norm", "grad-in-eva
 def diagnose(tmp_path, preset):
     report = tmp_path / "report.json"
     done = subprocess.run(
-        [BUILD / "loopscope", "run", "-o", tmp_path / "out", "--json", report, "--quiet", "--",
-         BUILD / "workloads/train_image", "--preset", preset],
-        capture_output=True, text=True, timeout=300)
+        [
+            BUILD / "loopscope",
+            "run",
+            "-o",
+            tmp_path / "out",
+            "--json",
+            report,
+            "--quiet",
+            "--",
+            BUILD / "workloads/train_image",
+            "--preset",
+            preset,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(report.read_text())
 

@@ -20,8 +20,24 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists() or not PRELOAD.exists(), re
 FILE_HEADER = struct.Struct("<8sHHIIIQQIIIIQQ")
 CHUNK_HEADER = struct.Struct("<IHHIIIIQ")
 STRING, OP, DETAIL, RANGE, MARK, STACK, MODULE, APPLIED, FACT = range(1, 10)
-(STEP_END, MEASURE_BEGIN, MEASURE_END, EPOCH_END, RESIDENT, PEAK, LOSS, METRIC, SAMPLE_HASH, PROBE_OFF, PROBE_ON,
- CLEAN_END, DETAIL_BEGIN, DETAIL_END, THREAD_NAME, EPOCH_START) = range(1, 17)
+(
+    STEP_END,
+    MEASURE_BEGIN,
+    MEASURE_END,
+    EPOCH_END,
+    RESIDENT,
+    PEAK,
+    LOSS,
+    METRIC,
+    SAMPLE_HASH,
+    PROBE_OFF,
+    PROBE_ON,
+    CLEAN_END,
+    DETAIL_BEGIN,
+    DETAIL_END,
+    THREAD_NAME,
+    EPOCH_START,
+) = range(1, 17)
 GRAD_MODE, ANOMALY, AUTOCAST, GRAPH = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 NOT_APPLICABLE = 1
 
@@ -45,12 +61,12 @@ class Capture:
             end = at + used
             while at < end:
                 kind, sub, words = struct.unpack_from("<BBH", data, at)
-                records.append((kind, sub, data[at:at + words * 8]))
+                records.append((kind, sub, data[at : at + words * 8]))
                 at += words * 8
         for kind, _, body in records:
             if kind == STRING:
                 number, length = struct.unpack_from("<II", body, 4)
-                self.strings[number] = body[12:12 + length].decode()
+                self.strings[number] = body[12 : 12 + length].decode()
         self.records = records
 
     def of(self, kind, layout):
@@ -60,15 +76,19 @@ class Capture:
 
     def marks(self, wanted):
         """(name, time, value), by time."""
-        found = [(self.strings[name], time, value) for sub, (name, time, value) in self.of(MARK, "<IQQ") if sub == wanted]
+        found = [
+            (self.strings[name], time, value) for sub, (name, time, value) in self.of(MARK, "<IQQ") if sub == wanted
+        ]
         return sorted(found, key=lambda mark: mark[1])
 
     def doubles(self, wanted):
         return [struct.unpack("<d", struct.pack("<Q", value))[0] for _, _, value in self.marks(wanted)]
 
     def applied(self):
-        return {self.strings[key]: (self.strings[old], self.strings[now], flags)
-                for _, (key, _, old, now, flags) in self.of(APPLIED, "<IIIII")}
+        return {
+            self.strings[key]: (self.strings[old], self.strings[now], flags)
+            for _, (key, _, old, now, flags) in self.of(APPLIED, "<IIIII")
+        }
 
     def facts(self):
         return {self.strings[key]: self.strings[value] for _, (key, value) in self.of(FACT, "<II")}
@@ -78,7 +98,9 @@ class Capture:
         return [(self.strings[name], flags) for _, (name, _, _, _, _, _, flags) in self.of(OP, "<IQIIIHH")]
 
     def ranges(self, wanted):
-        return [(self.strings[name], value) for sub, (name, _, _, value, _) in self.of(RANGE, "<IQQQI") if sub == wanted]
+        return [
+            (self.strings[name], value) for sub, (name, _, _, value, _) in self.of(RANGE, "<IQQQI") if sub == wanted
+        ]
 
 
 @pytest.fixture
@@ -88,8 +110,15 @@ def probed(tmp_path):
     def run(*switches, mode="trace", warmup=5, steps=10, program=(PROGRAM,), **variables):
         folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         folder.mkdir(mode=0o700)
-        env = dict(os.environ, OMP_NUM_THREADS="1", LD_PRELOAD=preloaded(mode), LOOPSCOPE_RUN_DIR=str(folder),
-                   LOOPSCOPE_MODE=mode, LOOPSCOPE_WARMUP=str(warmup), LOOPSCOPE_STEPS=str(steps))
+        env = dict(
+            os.environ,
+            OMP_NUM_THREADS="1",
+            LD_PRELOAD=preloaded(mode),
+            LOOPSCOPE_RUN_DIR=str(folder),
+            LOOPSCOPE_MODE=mode,
+            LOOPSCOPE_WARMUP=str(warmup),
+            LOOPSCOPE_STEPS=str(steps),
+        )
         env.update({f"LOOPSCOPE_{key.upper()}": str(value) for key, value in variables.items() if key != "nvtx"})
         if variables.get("nvtx"):
             env["NVTX_INJECTION64_PATH"] = str(NVTX)
@@ -100,19 +129,23 @@ def probed(tmp_path):
 
 
 def plain(*switches):
-    return subprocess.run([PROGRAM, *switches], env=dict(os.environ, OMP_NUM_THREADS="1"), capture_output=True,
-                          text=True, timeout=120)
+    return subprocess.run(
+        [PROGRAM, *switches], env=dict(os.environ, OMP_NUM_THREADS="1"), capture_output=True, text=True, timeout=120
+    )
 
 
-@pytest.mark.parametrize("switches, clock", [
-    ([], "optimizer:SGD#1"),
-    (["--adamw"], "optimizer:AdamW#1"),
-    (["--two-optimizers"], "optimizer:SGD#1"),
-    (["--accumulate", "2"], "optimizer:SGD#1"),
-    (["--no-loader"], "optimizer:SGD#1"),
-    (["--no-optimizer-step"], "backward"),
-    (["--nvtx"], "nvtx:step"),
-])
+@pytest.mark.parametrize(
+    "switches, clock",
+    [
+        ([], "optimizer:SGD#1"),
+        (["--adamw"], "optimizer:AdamW#1"),
+        (["--two-optimizers"], "optimizer:SGD#1"),
+        (["--accumulate", "2"], "optimizer:SGD#1"),
+        (["--no-loader"], "optimizer:SGD#1"),
+        (["--no-optimizer-step"], "backward"),
+        (["--nvtx"], "nvtx:step"),
+    ],
+)
 @pytest.mark.parametrize("mode", ["trace", "clock"])
 def test_the_step_clock(probed, switches, clock, mode):
     done, [capture] = probed(*switches, mode=mode, nvtx="--nvtx" in switches)
@@ -143,15 +176,16 @@ def test_check_mode_keeps_the_losses_bit_for_bit(probed):
     printed = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("loss")]
     assert capture.doubles(LOSS) == printed and len(printed) == 15
     again, [second] = probed("--losses", mode="check")
-    assert capture.marks(SAMPLE_HASH) and [m[2] for m in capture.marks(SAMPLE_HASH)] == [m[2] for m in
-                                                                                        second.marks(SAMPLE_HASH)]
+    assert capture.marks(SAMPLE_HASH) and [m[2] for m in capture.marks(SAMPLE_HASH)] == [
+        m[2] for m in second.marks(SAMPLE_HASH)
+    ]
 
 
 def test_exceptions_pass_through(probed):
     done, [capture] = probed("--throw", "--epochs", "2", steps=0)
     assert done.returncode == 0 and "caught 20" in done.stdout
     assert len([r for r in capture.ranges(3)]) == 40  # those that threw are closed too
-    assert len(capture.marks(STEP_END)) == 20         # but are no steps
+    assert len(capture.marks(STEP_END)) == 20  # but are no steps
 
 
 def test_goes_on_until_an_epoch_boundary(probed):
@@ -214,9 +248,11 @@ def test_amp_covers_the_training_forward_only(probed, workers):
     _, [capture] = probed("--workers", workers, treatment="amp=bf16", steps=20)
     forward = [flags for name, flags in capture.ops() if name == "aten::conv2d" and flags & GRAPH]
     assert forward and all(flags & AUTOCAST for flags in forward if flags & 1 << 9)
-    assert not any(flags & AUTOCAST for name, flags in capture.ops()
-                   if name.startswith("autograd::engine") or not flags & GRAD_MODE and name == "aten::conv2d" and
-                   flags & 1 << 9)
+    assert not any(
+        flags & AUTOCAST
+        for name, flags in capture.ops()
+        if name.startswith("autograd::engine") or not flags & GRAD_MODE and name == "aten::conv2d" and flags & 1 << 9
+    )
     _, [treated] = probed("--workers", workers, mode="check", treatment="amp=bf16", steps=20)
     _, [untreated] = probed("--workers", workers, mode="check", steps=20)
     pairs = list(zip(treated.doubles(LOSS), untreated.doubles(LOSS)))
@@ -247,7 +283,8 @@ def test_no_program_gets_a_cpp_library_that_it_does_not_load_itself(probed):
     done, _ = probed("/proc/self/maps", program=("cat",))
     assert PRELOAD.name in done.stdout and "libstdc++" not in done.stdout
     assert "libloopscope_calls.so" in done.stdout and _cpp_library_symbols("calls") == [
-        "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"]
+        "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+    ]
     assert _cpp_library_symbols("preload") == []
 
 

@@ -16,8 +16,9 @@ def trial(report, treatment):
 
 
 def test_anomaly_mode_is_proved_costly(loopscope, tiny_train):
-    done, report = loopscope.report("prove", "-o", "out", "--only", "debug=off", "--blocks", "6", *SHORT, "--",
-                                    *tiny_train, *ANOMALY, timeout=600)
+    done, report = loopscope.report(
+        "prove", "-o", "out", "--only", "debug=off", "--blocks", "6", *SHORT, "--", *tiny_train, *ANOMALY, timeout=600
+    )
     assert done.code == 0, done.err
     jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
     row = trial(report, "debug")
@@ -52,7 +53,9 @@ def test_an_equal_experiment_is_reused(loopscope, tiny_train):
     assert again.code == 0 and "an equal experiment was kept on 20" in again.err, again.err
     assert reused["trials"] == report["trials"] and reused["steps"] == report["steps"]
     assert any("--reuse" in warning for warning in reused["quality"]["warnings"])
-    assert (loopscope.folder / "two/journal.jsonl").read_bytes() == (loopscope.folder / "one/journal.jsonl").read_bytes()
+    assert (loopscope.folder / "two/journal.jsonl").read_bytes() == (
+        loopscope.folder / "one/journal.jsonl"
+    ).read_bytes()
     both = loopscope("prove", "--resume", "-o", "two", *command, env=cache)
     assert both.code == 2 and "--resume and --reuse at once" in both.message()
 
@@ -68,8 +71,21 @@ def test_resume_repeats_a_diagnosis_that_was_cut_off(loopscope, tiny_train):
     torn = loopscope.folder / "out/diagnosis"
     torn.mkdir(parents=True)
     (torn / "run.json").write_text("{}\n")
-    done, report = loopscope.report("prove", "--resume", "-o", "out", "--only", "threads=1", "--blocks", "4", *QUICK, "--",
-                                    *tiny_train, "--epochs", "100000000")
+    done, report = loopscope.report(
+        "prove",
+        "--resume",
+        "-o",
+        "out",
+        "--only",
+        "threads=1",
+        "--blocks",
+        "4",
+        *QUICK,
+        "--",
+        *tiny_train,
+        "--epochs",
+        "100000000",
+    )
     assert done.code == 0, done.err
     assert report["steps"]["measured"] > 0 and trial(report, "threads")["n"] == 4
 
@@ -90,18 +106,31 @@ def test_nothing_to_try(loopscope, tiny_train):
 
 
 def test_treatment_that_nothing_takes_up_is_not_applicable(loopscope, tiny_train):
-    done, report = loopscope.report("prove", "--only", "loader.workers=2", "--blocks", "4", *QUICK, "--", *tiny_train,
-                                    "--epochs", "100000000")
+    done, report = loopscope.report(
+        "prove", "--only", "loader.workers=2", "--blocks", "4", *QUICK, "--", *tiny_train, "--epochs", "100000000"
+    )
     assert done.code == 0, done.err
     assert trial(report, "loader.workers")["verdict"] == "not-applicable"
 
 
 def test_a_program_is_not_faster_than_itself(loopscope, tiny_train):
     command = [*tiny_train, "--epochs", "100000000"]
-    done, report = loopscope.report("ab", "-o", "out", "--blocks", "6", "--budget", "120s", "--min-window", "100ms",
-                                    " ".join(command), "--", *command)
+    done, report = loopscope.report(
+        "ab",
+        "-o",
+        "out",
+        "--blocks",
+        "6",
+        "--budget",
+        "120s",
+        "--min-window",
+        "100ms",
+        " ".join(command),
+        "--",
+        *command,
+    )
     assert done.code == 0, done.err
-    row, = report["trials"]
+    (row,) = report["trials"]
     # At its 5 % level the verdict itself is wrong in one run of twenty by design; a p this small never comes by chance.
     assert row["n"] >= 4 and row["p"] > 1e-4, row
     assert (row["verdict"] in ("faster", "slower")) == (row["p_holm"] <= 0.05), row

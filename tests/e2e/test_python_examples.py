@@ -83,8 +83,12 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
     anomaly = next(one for one in report["findings"] if one["rule"] == "debug-left-on")
     switch = anomaly["evidence"][1]["where"]
     assert f"{pathlib.Path(switch['path']).name}:{switch['line']}" == line(file, "set_detect_anomaly(True)")
-    layers = {line(file, text) for text in ("F.relu(self.bn1(self", "self.bn2(self", "self.bn(self.stem", "self.shortcut(x))")}
-    assert places.pop("bias-before-norm") in layers and places.pop("grad-in-eval") in layers | {line(file, "self.head(x)")}
+    layers = {
+        line(file, text) for text in ("F.relu(self.bn1(self", "self.bn2(self", "self.bn(self.stem", "self.shortcut(x))")
+    }
+    assert places.pop("bias-before-norm") in layers and places.pop("grad-in-eval") in layers | {
+        line(file, "self.head(x)")
+    }
     if can_fire(report, "fp32-compute"):
         assert places.pop("fp32-compute") in layers | {line(file, "self.head(x)")}
     planted = {
@@ -111,7 +115,10 @@ def test_every_flaw_of_the_language_model_has_its_line(loopscope):
     file = "tiny_gpt.py"
     report = run(loopscope, sys.executable, file, *SENTENCES)
     places = found(report)
-    inner = {line(file, text) for text in ("q, k, v = self.qkv", "mixed = F.scaled", "x = x + self.out", "self.up(self", "self.head(")}
+    inner = {
+        line(file, text)
+        for text in ("q, k, v = self.qkv", "mixed = F.scaled", "x = x + self.out", "self.up(self", "self.head(")
+    }
     assert places.pop("grad-in-eval") in inner
     if can_fire(report, "fp32-compute"):
         assert places.pop("fp32-compute") in inner
@@ -156,8 +163,23 @@ def test_two_ranks_with_their_flaws_repaired(loopscope):
 
 
 def prove(loopscope, command, *options, budget, folder):
-    done, report = loopscope.report("prove", "--warmup", "5", "--min-window", "0.5s", "--time", "30s", "--budget", budget,
-                                    *options, "--", *command, cwd=folder, env=ENVIRONMENT, timeout=1200)
+    done, report = loopscope.report(
+        "prove",
+        "--warmup",
+        "5",
+        "--min-window",
+        "0.5s",
+        "--time",
+        "30s",
+        "--budget",
+        budget,
+        *options,
+        "--",
+        *command,
+        cwd=folder,
+        env=ENVIRONMENT,
+        timeout=1200,
+    )
     assert done.code == 0, done.err
     jsonschema.validate(report, json.loads((ROOT / "reports/schema.json").read_text()))
     for row in report["trials"]:
@@ -200,13 +222,23 @@ def table():
     yield
     if len({program for program, _ in rows}) < 3:
         return  # a part of the tests was run: the table stays as it is
-    TABLE.write_text("\n".join([
-        "# What each fix brings on the Python examples", "",
-        "The scripts of `workloads/python/` run unmodified: `loopscope prove -- python image_classifier.py`. Each "
-        "has flaws as first versions often have them, and beside it a twin with the flaws repaired in its text.", "",
-        f"Measured on {host['name']}, by `tests/e2e/test_python_examples.py` (`make long`), which writes this file.", "",
-        "| script | fix | speedup, 95 % interval | n | verdict | training |",
-        "|---|---|---|---|---|---|", *rows.values(), ""]))
+    TABLE.write_text(
+        "\n".join(
+            [
+                "# What each fix brings on the Python examples",
+                "",
+                "The scripts of `workloads/python/` run unmodified: `loopscope prove -- python image_classifier.py`. Each "
+                "has flaws as first versions often have them, and beside it a twin with the flaws repaired in its text.",
+                "",
+                f"Measured on {host['name']}, by `tests/e2e/test_python_examples.py` (`make long`), which writes this file.",
+                "",
+                "| script | fix | speedup, 95 % interval | n | verdict | training |",
+                "|---|---|---|---|---|---|",
+                *rows.values(),
+                "",
+            ]
+        )
+    )
 
 
 @needs("PIL", "numpy")
@@ -223,7 +255,9 @@ def test_the_fixes_of_the_language_model(loopscope):
 
 def test_the_fixes_of_two_ranks(loopscope):
     only = "ddp.find_unused=off,ddp.no_sync=on,amp=bf16"
-    report = prove(loopscope, [*TORCHRUN, "ddp_two_ranks.py", "--epochs", "50"], "--only", only, budget="6m", folder=EXAMPLES)
+    report = prove(
+        loopscope, [*TORCHRUN, "ddp_two_ranks.py", "--epochs", "50"], "--only", only, budget="6m", folder=EXAMPLES
+    )
     note("ddp_two_ranks.py", report)
 
 
@@ -234,7 +268,10 @@ PUBLIC = {
     "gpt": ("amp=bf16", [sys.executable, "minimal_gpt.py", "dtype=float32"]),
     "lightning": ("optimizer.impl=fused", [sys.executable, "lightning_autoencoder.py"]),
     "hugging face": ("amp=bf16", [sys.executable, "hugging_face_trainer.py"]),
-    "accelerate": ("optimizer.impl=fused", ["accelerate", "launch", "--cpu", "--num_processes", "1", "accelerate_train.py"]),
+    "accelerate": (
+        "optimizer.impl=fused",
+        ["accelerate", "launch", "--cpu", "--num_processes", "1", "accelerate_train.py"],
+    ),
     "notebook": ("optimizer.impl=fused", ["jupyter", "execute", "notebook.ipynb"]),
     "torchrun": ("optimizer.impl=fused", [*TORCHRUN, "ddp.py", "60", "10"]),
 }
@@ -248,7 +285,9 @@ def test_a_script_of_the_public_kind_is_rerun_with_a_fix(loopscope, tmp_path, na
     folder = tmp_path / "scripts"
     shutil.copytree(SCRIPTS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    report = prove(loopscope, command, "--only", only, "--blocks", "4", "-o", tmp_path / "out", budget="60s", folder=folder)
+    report = prove(
+        loopscope, command, "--only", only, "--blocks", "4", "-o", tmp_path / "out", budget="60s", folder=folder
+    )
     assert {row["treatment"] for row in report["trials"]} == {one.split("=")[0] for one in only.split(",")}
     assert any(row["applied"]["changed"] > 0 and row["loss"]["verdict"] for row in report["trials"]), report["trials"]
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

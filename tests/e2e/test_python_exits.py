@@ -58,8 +58,9 @@ def read_again(loopscope, folder):
 )
 def test_a_program_that_fails(loopscope, tmp_path, way, code, said, clean):
     folder = tmp_path / "out"
-    done = loopscope("run", "--warmup", "3", "--steps", "0", "-o", folder, "--", sys.executable, SCRIPT, way,
-                     env=marked(tmp_path))
+    done = loopscope(
+        "run", "--warmup", "3", "--steps", "0", "-o", folder, "--", sys.executable, SCRIPT, way, env=marked(tmp_path)
+    )
     assert done.code == code and said in done.err, done.err
     assert re.search(r"after \d+ steps", done.message()), done.message()
     assert not left_behind(tmp_path)
@@ -72,9 +73,26 @@ def test_ctrl_c(loopscope, tmp_path):
     """The terminal's signal reaches Loopscope and the program alike; a test's reaches Loopscope, which passes it on."""
     folder = tmp_path / "out"
     process = subprocess.Popen(
-        [loopscope.program, "run", "--warmup", "3", "--steps", "0", "-o", folder, "--", sys.executable, SCRIPT, "waits"],
-        cwd=tmp_path, env={**os.environ, **marked(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL, text=True,
+        [
+            loopscope.program,
+            "run",
+            "--warmup",
+            "3",
+            "--steps",
+            "0",
+            "-o",
+            folder,
+            "--",
+            sys.executable,
+            SCRIPT,
+            "waits",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, **marked(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout.readline() == "twenty\n"
     process.send_signal(signal.SIGINT)
@@ -88,8 +106,9 @@ def test_ctrl_c(loopscope, tmp_path):
 @pytest.mark.parametrize("way", ["workers", "fork", "spawn"])
 def test_more_processes_than_one(loopscope, tmp_path, way):
     folder = tmp_path / "out"
-    done = loopscope("run", "--warmup", "3", "--steps", "0", "-o", folder, "--", sys.executable, SCRIPT, way,
-                     env=marked(tmp_path))
+    done = loopscope(
+        "run", "--warmup", "3", "--steps", "0", "-o", folder, "--", sys.executable, SCRIPT, way, env=marked(tmp_path)
+    )
     assert done.code == 0, done.err
     assert not left_behind(tmp_path)
     report = read_again(loopscope, folder)
@@ -99,8 +118,9 @@ def test_more_processes_than_one(loopscope, tmp_path, way):
 
 def test_a_bounded_run_ends_persistent_workers(loopscope, tmp_path):
     begin = time.monotonic()
-    done, report = loopscope.report("run", "--warmup", "3", "--steps", "20", "--", sys.executable, SCRIPT, "persistent",
-                                    env=marked(tmp_path))
+    done, report = loopscope.report(
+        "run", "--warmup", "3", "--steps", "20", "--", sys.executable, SCRIPT, "persistent", env=marked(tmp_path)
+    )
     assert done.code == 0, done.err
     assert not left_behind(tmp_path)
     assert report["steps"]["measured"] >= 15 and report["quality"]["clean_end"]

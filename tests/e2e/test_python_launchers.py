@@ -17,34 +17,43 @@ def test_a_package_run_by_name(run):
     report = run(sys.executable, "-m", "trainer_package")
     is_sound(report, "optimizer:SGD#1", batch=64)
     file = "trainer_package/__main__.py"
-    only(found(report), {
-        "host-sync": {line_of(file, "running += loss.item()")},
-        "single-tensor-optimizer": {line_of(file, "optimizer.step()")},
-        "input-starvation": {line_of(file, "for features, targets in loader")},
-        "fp32-compute": {line_of("trainer_package/model.py", "return self.layers(inputs)")},
-    })
+    only(
+        found(report),
+        {
+            "host-sync": {line_of(file, "running += loss.item()")},
+            "single-tensor-optimizer": {line_of(file, "optimizer.step()")},
+            "input-starvation": {line_of(file, "for features, targets in loader")},
+            "fp32-compute": {line_of("trainer_package/model.py", "return self.layers(inputs)")},
+        },
+    )
 
 
 def test_two_ranks_of_torchrun(run):
     report = run("torchrun", "--nproc_per_node=2", "--standalone", "ddp.py", "60", "100")
     is_sound(report, "optimizer:SGD#1", batch=32)
     file = "ddp.py"
-    only(found(report), {
-        "input-starvation": {line_of(file, "for source, targets in self.train_data")},
-        "single-tensor-optimizer": {line_of(file, "self.optimizer.step()")},
-        "fp32-compute": {line_of(file, "self.model(source)")},
-    })
+    only(
+        found(report),
+        {
+            "input-starvation": {line_of(file, "for source, targets in self.train_data")},
+            "single-tensor-optimizer": {line_of(file, "self.optimizer.step()")},
+            "fp32-compute": {line_of(file, "self.model(source)")},
+        },
+    )
 
 
 def test_ranks_that_a_script_starts_itself(run):
     report = run(sys.executable, "spawned_ranks.py")
     is_sound(report, "optimizer:SGD#1", batch=16)
     file = "spawned_ranks.py"
-    only(found(report), {
-        "input-starvation": {line_of(file, "for source, targets in loader")},
-        "single-tensor-optimizer": {line_of(file, "optimizer.step()")},
-        "fp32-compute": {line_of(file, "F.cross_entropy(model(source), targets).backward()")},
-    })
+    only(
+        found(report),
+        {
+            "input-starvation": {line_of(file, "for source, targets in loader")},
+            "single-tensor-optimizer": {line_of(file, "optimizer.step()")},
+            "fp32-compute": {line_of(file, "F.cross_entropy(model(source), targets).backward()")},
+        },
+    )
 
 
 @pytest.mark.parametrize("sets", ["PYTHONPATH=.", "LD_PRELOAD="])
@@ -59,11 +68,14 @@ def test_accelerate_launch(run):
     file = "accelerate_train.py"
     report = run("accelerate", "launch", "--cpu", "--num_processes", "1", file)
     is_sound(report, "optimizer:AdamW#1", batch=64)  # two batches of 32 in a step
-    only(found(report), {
-        "single-tensor-optimizer": {line_of(file, "optimizer.step()")},
-        "fp32-compute": {line_of(file, "loss = F.cross_entropy(model(inputs), labels)")},
-        "input-starvation": {line_of(file, "for inputs, labels in train_dataloader")},
-    })
+    only(
+        found(report),
+        {
+            "single-tensor-optimizer": {line_of(file, "optimizer.step()")},
+            "fp32-compute": {line_of(file, "loss = F.cross_entropy(model(inputs), labels)")},
+            "input-starvation": {line_of(file, "for inputs, labels in train_dataloader")},
+        },
+    )
 
 
 @needs("nbclient", "ipykernel")
@@ -79,7 +91,9 @@ def test_a_notebook(run):
 
 @needs("nbclient", "ipykernel")
 def test_a_notebook_that_fails_by_itself(loopscope, tmp_path):
-    text = (ROOT / "tests/e2e/scripts/notebook.ipynb").read_text().replace("import torch\\n", "import torch\\nnothing\\n")
+    text = (
+        (ROOT / "tests/e2e/scripts/notebook.ipynb").read_text().replace("import torch\\n", "import torch\\nnothing\\n")
+    )
     (tmp_path / "broken.ipynb").write_text(text)
     done = loopscope("run", *BOUNDS, "--", "jupyter", "execute", "broken.ipynb", env=ENVIRONMENT)
     assert done.code == 1 and "NameError" in done.err
@@ -97,8 +111,9 @@ def test_a_python_that_ignores_its_environment(loopscope, tmp_path, option):
     assert done.code == 3 and f"`python {option}`" in done.message() and "ran" not in done.out
 
 
-@pytest.mark.parametrize("name, said", [("docker", "run loopscope inside it"), ("ssh", "run loopscope there"),
-                                        ("sudo", "`sudo loopscope")])
+@pytest.mark.parametrize(
+    "name, said", [("docker", "run loopscope inside it"), ("ssh", "run loopscope there"), ("sudo", "`sudo loopscope")]
+)
 def test_a_command_in_another_world(loopscope, tmp_path, script, name, said):
     script("shift; echo reached; exec env -i true\n", name)
     environment = {**ENVIRONMENT, "PATH": f"{tmp_path}{os.pathsep}{ENVIRONMENT['PATH']}"}
@@ -115,8 +130,9 @@ def pythons():
     candidates = glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
     candidates += [path for minor in range(10, 15) if (path := shutil.which(f"python3.{minor}"))]
     for path in candidates:
-        asked = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True,
-                               text=True)
+        asked = subprocess.run(
+            [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True
+        )
         version = asked.stdout.strip()
         if asked.returncode == 0 and tuple(map(int, version.split("."))) >= (3, 10):
             found.setdefault(version, path)
@@ -131,10 +147,15 @@ def test_every_python_starts_as_without_loopscope(loopscope, tmp_path, version):
     """The shim's own modules load everywhere; a torch of that Python is found where there is one."""
     script = tmp_path / "plain.py"
     script.write_text("import sys\nprint(*sys.version_info[:2], sep='.')\nsys.exit(9)\n")
-    done = loopscope("run", *BOUNDS, "--", PYTHONS[version], script, env={**ENVIRONMENT, "LOOPSCOPE_SHIM_TRACEBACK": "1"})
+    done = loopscope(
+        "run", *BOUNDS, "--", PYTHONS[version], script, env={**ENVIRONMENT, "LOOPSCOPE_SHIM_TRACEBACK": "1"}
+    )
     assert done.code == 9 and done.out.startswith(version + "\n"), done.err
     assert done.err.count("loopscope:") == 1 and "before its first step" in done.message(), done.err
     modules = sorted(pathlib.Path(loopscope.program.parent / "probes" / "python").rglob("*.py"))
-    compiled = subprocess.run([PYTHONS[version], "-c", "import sys\nfor p in sys.argv[1:]: compile(open(p).read(), p, 'exec')",
-                               *modules], capture_output=True, text=True)
+    compiled = subprocess.run(
+        [PYTHONS[version], "-c", "import sys\nfor p in sys.argv[1:]: compile(open(p).read(), p, 'exec')", *modules],
+        capture_output=True,
+        text=True,
+    )
     assert compiled.returncode == 0, compiled.stderr

@@ -237,8 +237,11 @@ for step in range(400):
     [
         ("print('no torch here')\n", "", "did not import torch"),
         ("print(torch.ones(3).sum().item())\n", START, "does neither does not train"),
-        ("with torch.no_grad():\n    for inputs, labels in DataLoader(data):\n        build()(inputs)\n", START,
-         "does neither does not train"),
+        (
+            "with torch.no_grad():\n    for inputs, labels in DataLoader(data):\n        build()(inputs)\n",
+            START,
+            "does neither does not train",
+        ),
     ],
 )
 def test_a_script_that_does_not_train(loopscope, write, body, start, said):
@@ -266,7 +269,11 @@ def test_a_script_that_talks_to_its_terminal(loopscope, write):
     control, terminal = pty.openpty()
     process = subprocess.Popen(
         [loopscope.program, "run", *BOUNDS, "--json", "talk.json", "--", sys.executable, script],
-        cwd=loopscope.folder, env={**os.environ, **ENVIRONMENT}, stdin=terminal, stdout=terminal, stderr=terminal,
+        cwd=loopscope.folder,
+        env={**os.environ, **ENVIRONMENT},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
         start_new_session=True,
     )
     os.write(control, b"0.5\n")

@@ -36,7 +36,7 @@ def needs(*packages):
 
 
 def line_of(file, text):
-    """"mnist.py:57" of the one line that holds `text`."""
+    """ "mnist.py:57" of the one line that holds `text`."""
     lines = [number for number, line in enumerate((SCRIPTS / file).read_text().splitlines(), 1) if text in line]
     assert len(lines) == 1, (file, text, lines)
     return f"{file}:{lines[0]}"
@@ -46,8 +46,12 @@ def line_of(file, text):
 def packages_are_read():
     """From a slow disk the first import of these takes minutes, which no bounded run would wait for."""
     packages = [name for name in ("torch", "lightning", "transformers", "accelerate") if importlib.util.find_spec(name)]
-    subprocess.run([sys.executable, "-c", f"import {', '.join(packages)}"], env={**os.environ, **ENVIRONMENT},
-                   stderr=subprocess.DEVNULL, timeout=1200)
+    subprocess.run(
+        [sys.executable, "-c", f"import {', '.join(packages)}"],
+        env={**os.environ, **ENVIRONMENT},
+        stderr=subprocess.DEVNULL,
+        timeout=1200,
+    )
 
 
 @pytest.fixture
@@ -60,7 +64,7 @@ def run(loopscope, tmp_path):
         done, report = loopscope.report("run", *BOUNDS, "-o", output, "--", *command, cwd=folder, env=ENVIRONMENT)
         assert done.code == 0 and "loopscope:" not in done.err, done.err
         steps = max((Capture(path).of("step") for path in output.glob("*.cap")), key=len)
-        report["clock"], = {mark[1] for mark in steps}
+        (report["clock"],) = {mark[1] for mark in steps}
         return report
 
     return one
@@ -108,11 +112,16 @@ def test_digits_with_argparse(run):
     file = "mnist.py"
     report = run(sys.executable, file, "--epochs", "3", "--samples", "3000")
     is_sound(report, "optimizer:Adadelta#1", batch=64)
-    only(found(report), {
-        "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
-        "fp32-compute": {line_of(file, text) for text in ("self.conv1(x)", "self.conv2(x)", "self.fc1(", "self.fc2(self")},
-        "input-starvation": {line_of(file, "in enumerate(train_loader)")},
-    })
+    only(
+        found(report),
+        {
+            "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
+            "fp32-compute": {
+                line_of(file, text) for text in ("self.conv1(x)", "self.conv2(x)", "self.fc1(", "self.fc2(self")
+            },
+            "input-starvation": {line_of(file, "in enumerate(train_loader)")},
+        },
+    )
 
 
 def test_image_folders_with_workers_and_dummy_data(run):
@@ -121,15 +130,19 @@ def test_image_folders_with_workers_and_dummy_data(run):
     is_sound(report, "optimizer:SGD#1", batch=16)
     layers = ("self.conv1(x)))\n", "out = self.bn2(", "self.downsample(x)", "x = self.maxpool(", "return self.fc(")
     text = (SCRIPTS / file).read_text()
-    convolutions = {f"{file}:{n}" for n, line in enumerate(text.splitlines(), 1)
-                    if any(layer.strip() in line for layer in layers)}
-    only(found(report), {
-        "host-sync": {line_of(file, "losses.update(loss.item(), images.size(0))")},
-        "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
-        "fp32-compute": convolutions,
-        "input-starvation": {line_of(file, "in enumerate(train_loader)")},
-        "too-many-workers": {line_of(file, "train_loader = DataLoader(")},  # they start anew with each epoch
-    })
+    convolutions = {
+        f"{file}:{n}" for n, line in enumerate(text.splitlines(), 1) if any(layer.strip() in line for layer in layers)
+    }
+    only(
+        found(report),
+        {
+            "host-sync": {line_of(file, "losses.update(loss.item(), images.size(0))")},
+            "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
+            "fp32-compute": convolutions,
+            "input-starvation": {line_of(file, "in enumerate(train_loader)")},
+            "too-many-workers": {line_of(file, "train_loader = DataLoader(")},  # they start anew with each epoch
+        },
+    )
 
 
 def test_word_language_model_without_an_optimizer(run):
@@ -138,10 +151,13 @@ def test_word_language_model_without_an_optimizer(run):
     is_sound(report, "backward")
     # The clock is chosen after the warm-up that was asked for: the detail window opens then.
     assert "late-free" not in {row["id"] for row in report["rules"] if row["verdict"] == "cannot-tell"}
-    only(found(report), {
-        "host-sync": {line_of(file, "total_loss += loss.item()")},
-        "fp32-compute": {line_of(file, "self.rnn(emb"), line_of(file, "self.decoder(self.drop")},
-    })
+    only(
+        found(report),
+        {
+            "host-sync": {line_of(file, "total_loss += loss.item()")},
+            "fp32-compute": {line_of(file, "self.rnn(emb"), line_of(file, "self.decoder(self.drop")},
+        },
+    )
     rules = {row["id"]: row for row in report["rules"]}
     assert rules["input-starvation"]["verdict"] == "cannot-tell" and rules["input-starvation"]["reason"]
 
@@ -152,10 +168,13 @@ def test_training_in_functional_style(run):
     report = run(sys.executable, file)
     is_sound(report, "gradient", batch=64)
     assert report["steps"]["per_epoch_ms"] is not None and report["breakdown"]["backward"] > 0
-    only(found(report), {
-        "input-starvation": {line_of(file, "in loader:")},
-        "fp32-compute": {line_of(file, "return F.cross_entropy("), line_of(file, "mean = torch.einsum(")},
-    })
+    only(
+        found(report),
+        {
+            "input-starvation": {line_of(file, "in loader:")},
+            "fp32-compute": {line_of(file, "return F.cross_entropy("), line_of(file, "mean = torch.einsum(")},
+        },
+    )
 
 
 def test_a_gradient_penalty_over_a_long_accumulation(run):
@@ -182,12 +201,15 @@ def test_lightning_trainer(run):
     is_sound(report, "optimizer:Adam#1", batch=64)
     assert report["breakdown"]["forward"] > 0 and report["steps"]["per_epoch_ms"] is not None
     fit = {line_of(file, "trainer.fit(")}
-    only(found(report), {
-        "host-sync": fit,
-        "single-tensor-optimizer": fit,
-        "input-starvation": fit,
-        "fp32-compute": {line_of(file, "return self.decoder(")},
-    })
+    only(
+        found(report),
+        {
+            "host-sync": fit,
+            "single-tensor-optimizer": fit,
+            "input-starvation": fit,
+            "fp32-compute": {line_of(file, "return self.decoder(")},
+        },
+    )
 
 
 @needs("transformers", "accelerate")

@@ -126,8 +126,14 @@ def test_ranges_name_the_lines_of_the_script(launch):
 
 def test_facts_of_loader_and_optimizer(launch):
     _, [capture] = launch("main(workers=1)")
-    expected = {"loader.workers": "1", "loader.batch_size": "8", "loader.dataset": "Noise",
-                "loader.sampler": "RandomSampler", "optimizer.class": "Adam", "optimizer.parameters": "6"}
+    expected = {
+        "loader.workers": "1",
+        "loader.batch_size": "8",
+        "loader.dataset": "Noise",
+        "loader.sampler": "RandomSampler",
+        "optimizer.class": "Adam",
+        "optimizer.parameters": "6",
+    }
     assert expected.items() <= capture.facts.items()
     assert re.fullmatch(r"train\.py:\d+", capture.facts["loader.where"])
 
@@ -200,7 +206,9 @@ def test_a_steps_samples_are_its_batchs(launch, mode, loader, samples):
 def test_same_seed_same_losses_and_samples(launch):
     first, second = (launch("main()", mode="check", seed=7, steps=10)[1][0] for _ in range(2))
     assert len(first.losses()) == 12 and first.losses() == second.losses()
-    assert first.of("sample_hash") and [m[2] for m in first.of("sample_hash")] == [m[2] for m in second.of("sample_hash")]
+    assert first.of("sample_hash") and [m[2] for m in first.of("sample_hash")] == [
+        m[2] for m in second.of("sample_hash")
+    ]
     other = launch("main()", mode="check", seed=8, steps=10)[1][0]
     assert other.losses() != first.losses()
 
@@ -260,7 +268,9 @@ def test_evaluation_without_a_graph(launch):
 def test_debug_switches_go_off(launch):
     body = "torch.autograd.set_detect_anomaly(True)\nmain()"
     done, [capture] = launch(body, treatment="debug=off")
-    assert [one[:4] for one in capture.applied] == [("debug", f"train.py:{TRAIN.count(chr(10)) + 1}", "anomaly mode on", "off")]
+    assert [one[:4] for one in capture.applied] == [
+        ("debug", f"train.py:{TRAIN.count(chr(10)) + 1}", "anomaly mode on", "off")
+    ]
     body = "with torch.profiler.profile() as p:\n    main(epochs=1)\nprint(len(p.key_averages()), 'events')"
     done, [capture] = launch(body, treatment="debug=off", steps=0)
     assert done.returncode == 0 and done.stdout.endswith("0 events\n"), done.stderr
@@ -483,7 +493,10 @@ def own_nodes():
 
 def test_ops_are_recorded_alike_with_and_without_preloading(launch):
     """Preloaded, the probe stands in LibTorch's own calls; else it is a callback, as it is beside torch.profiler."""
-    body = OWN_NODES + "main(epochs=1)\nown_nodes()\nwith torch.profiler.profile():\n    main(epochs=1)\nown_nodes()\nmain(epochs=1)"
+    body = (
+        OWN_NODES
+        + "main(epochs=1)\nown_nodes()\nwith torch.profiler.profile():\n    main(epochs=1)\nown_nodes()\nmain(epochs=1)"
+    )
     launched = [
         launch(body, mode="trace", warmup=2, steps=0, detail=3, seed=1, all_ops=0, environment=environment)
         for environment in ({}, {"LD_PRELOAD": ""}, {"LD_PRELOAD": preloaded("clock")})
@@ -551,8 +564,12 @@ def test_a_python_that_lacks_what_builtins_need(launch, tmp_path, mode):
         done, [capture] = launch("main(workers=1)", mode=mode, steps=0, environment=environment, detail=5, seed=1)
         assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
         kinds = ("loader", "forward", MODULE, "zero_grad", "backward", "optimizer", "evaluation")
-        marks = [mark[:3] for mark in capture.marks if mark[0] in ("step", "loss", "sample_hash", "epoch_end", "epoch_start")]
-        seen.append([collections.Counter(one[:3] for one in capture.ranges if one[0] in kinds), collections.Counter(marks)])
+        marks = [
+            mark[:3] for mark in capture.marks if mark[0] in ("step", "loss", "sample_hash", "epoch_end", "epoch_start")
+        ]
+        seen.append(
+            [collections.Counter(one[:3] for one in capture.ranges if one[0] in kinds), collections.Counter(marks)]
+        )
     assert len(seen[0][1]) > 2 and seen[0] == seen[1]
 
 
@@ -607,7 +624,9 @@ def test_no_worker_survives_a_bounded_run(launch, tmp_path):
     done, [capture] = launch(body)
     assert done.returncode == 0 and capture.clean_end
     time.sleep(0.2)
-    left = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if _command(path).endswith(f"{tmp_path}/train.py")]
+    left = [
+        path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if _command(path).endswith(f"{tmp_path}/train.py")
+    ]
     assert not left
 
 

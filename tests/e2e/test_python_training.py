@@ -9,7 +9,9 @@ from test_python_treatments import LOOP, words
 
 pytestmark = pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
 
-TRAINED = LOOP + """
+TRAINED = (
+    LOOP
+    + """
 model = build()
 optimizer = OPTIMIZER
 loader = DataLoader(Pairs(64), batch_size=8, shuffle=True)
@@ -22,6 +24,7 @@ for epoch in range(3):
         print(optimizer.param_groups[0]["lr"])
     scheduler.step()
 """
+)
 ADAM = "torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=0.1)"
 
 
@@ -32,11 +35,14 @@ def applied(capture, key):
 @pytest.mark.parametrize("rule", ["momentum", "lamb"])
 def test_the_update_rule_is_another(launch, rule):
     """The rate and the weight decay are the program's, and its steps are still told."""
-    body = TRAINED.replace("OPTIMIZER", ADAM).replace('print(optimizer.param_groups[0]["lr"])', "") + """
+    body = (
+        TRAINED.replace("OPTIMIZER", ADAM).replace('print(optimizer.param_groups[0]["lr"])', "")
+        + """
 group = optimizer.param_groups[0]
 final = nn.functional.cross_entropy(model(Pairs(64).inputs), Pairs(64).labels)
 print(type(optimizer).__name__, group["weight_decay"], round(group["lr"], 6), bool(torch.isfinite(final)))
 """
+    )
     names = {"momentum": "SGD", "lamb": "LAMB"}
     done, [capture] = launch(body, prefix="", steps=0, treatment=f"optimizer={rule}")
     assert words(done) == [names[rule], "0.1", "0.00125", "True"]
@@ -46,13 +52,16 @@ print(type(optimizer).__name__, group["weight_decay"], round(group["lr"], 6), bo
 
 def test_an_update_rule_computes_what_it_says(launch):
     """One step of each from the same gradient, by hand."""
-    body = LOOP + """
+    body = (
+        LOOP
+        + """
 weight = nn.Parameter(torch.tensor([3.0, 4.0]))
 optimizer = torch.optim.SGD([weight], lr=0.1)
 weight.grad = torch.tensor([0.6, 0.8])
 optimizer.step()
 print(*[round(one, 4) for one in weight.tolist()])
 """
+    )
     # lars: gradient times |w| / |g| = 5; lamb: Adam's first step is the sign, scaled to |w|; novograd: gradient over its norm
     expected = {"sgd": [2.94, 3.92], "lars": [2.7, 3.6], "novograd": [2.94, 3.92],
                 "lamb": [3 - 0.1 * 5 / math.sqrt(2), 4 - 0.1 * 5 / math.sqrt(2)]}  # fmt: skip
@@ -79,23 +88,32 @@ def test_the_rate_follows_a_schedule(launch):
     assert rates == sorted(rates) and rates[0] < 0.006 and rates[-1] == pytest.approx(0.1)
     assert applied(capture, "schedule")[0][1:] == ("the program's own", "onecycle", 0)
     rates = [float(one) for one in words(launch(body, prefix="", steps=0, treatment="schedule=warmup-cosine")[0])]
-    assert rates[7] == pytest.approx(0.1) and rates[8] < 0.1 and rates == [*sorted(rates[:8]), *sorted(rates[8:], reverse=True)]
+    assert (
+        rates[7] == pytest.approx(0.1)
+        and rates[8] < 0.1
+        and rates == [*sorted(rates[:8]), *sorted(rates[8:], reverse=True)]
+    )
     assert {float(one) for one in words(launch(body, prefix="", steps=0, treatment="schedule=constant")[0])} == {0.1}
 
 
 def test_a_schedule_needs_to_know_an_epoch(launch):
-    body = LOOP + """
+    body = (
+        LOOP
+        + """
 model = build()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(4):
     nn.functional.cross_entropy(model(torch.randn(4, 8)), torch.zeros(4, dtype=torch.long)).backward()
     optimizer.step()
 """
+    )
     done, [capture] = launch(body, prefix="", steps=0, treatment="schedule=onecycle")
     assert done.returncode == 0 and "how long an epoch is" in applied(capture, "schedule")[0][2]
 
 
-TEXTS = LOOP + """
+TEXTS = (
+    LOOP
+    + """
 class Texts(Dataset):
     def __len__(self):
         return 50
@@ -120,6 +138,7 @@ for texts, indices in loader:
 in_order = [index for _, indices in held_out for index in indices] == list(range(50))
 print(sorted(seen) == list(range(50)), seen != list(range(50)), padded < tokens / 5, len(loader), in_order)
 """
+)
 
 
 def test_texts_of_one_length_share_a_batch(launch):

@@ -1,6 +1,5 @@
 """Treatments of Python scripts beyond test_python_shim.py: seen to take effect in the program, not only reported."""
 
-import os
 import re
 
 import pytest
@@ -30,7 +29,9 @@ def build():
     return nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
 """
 
-PARALLEL = LOOP + """
+PARALLEL = (
+    LOOP
+    + """
 import tempfile
 torch.distributed.init_process_group("gloo", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
 model = nn.parallel.DistributedDataParallel(build(), find_unused_parameters=True)
@@ -49,6 +50,7 @@ for step in range(10):
     optimizer.step()
 print("exchanges", len(exchanges), "searches", model.find_unused_parameters)
 """
+)
 
 
 def line_of(body, mark):
@@ -61,7 +63,9 @@ def words(done):
 
 
 def test_persistent_workers_stay_from_pass_to_pass(launch):
-    body = LOOP + """
+    body = (
+        LOOP
+        + """
 model, seen = build(), set()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 loader = DataLoader(Pairs(32), batch_size=8, num_workers=1)
@@ -73,14 +77,20 @@ for epoch in range(3):
         optimizer.step()
 print(len(seen), loader.prefetch_factor)
 """
+    )
     assert words(launch(body, prefix="", steps=0)[0]) == ["3", "2"]
     done, [capture] = launch(body, prefix="", steps=0, treatment="loader.persistent=on;loader.prefetch=5")
     assert words(done) == ["1", "5"]
-    assert sorted(one[0::2][:2] for one in capture.applied) == [("loader.persistent", "False"), ("loader.prefetch", "2")]
+    assert sorted(one[0::2][:2] for one in capture.applied) == [
+        ("loader.persistent", "False"),
+        ("loader.prefetch", "2"),
+    ]
     assert all(one[4] == 0 for one in capture.applied)
 
 
-CLIPPED = LOOP + """
+CLIPPED = (
+    LOOP
+    + """
 model = build()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
 for step in range(3):
@@ -91,6 +101,7 @@ for step in range(3):
     norm = torch.stack([one.grad.norm() for one in model.parameters()]).norm()
     print("clipped" if norm < 1.001 else "free")
 """
+)
 
 
 def test_gradients_are_clipped_before_the_step(launch):
@@ -104,7 +115,9 @@ def test_gradients_are_clipped_before_the_step(launch):
 
 
 def test_models_are_compiled(launch):
-    body = LOOP + """
+    body = (
+        LOOP
+        + """
 compile_it = nn.Module.compile
 nn.Module.compile = lambda module: compile_it(module, backend="eager")  # no minutes in a C++ compiler
 class Net(nn.Module):
@@ -122,14 +135,19 @@ for step in range(6):
 from torch._dynamo.utils import counters
 print(counters["stats"]["unique_graphs"])
 """
+    )
     done, captures = launch(body, prefix="", steps=0, treatment="compile=on")
     assert words(done) == ["1"]
     applied = [one for capture in captures for one in capture.applied]
     assert [one[1:] for one in applied] == [("Net", "eager", "compiled", 0)]
-    assert words(launch(body.replace("model = Net()", "model = Net()\nmodel.compile()"), prefix="", mode="trace", steps=0)[0]) == ["1"]
+    assert words(
+        launch(body.replace("model = Net()", "model = Net()\nmodel.compile()"), prefix="", mode="trace", steps=0)[0]
+    ) == ["1"]
 
 
-GRAPHED = LOOP + """
+GRAPHED = (
+    LOOP
+    + """
 modes = []
 nn.Parameter.is_cuda = property(lambda parameter: {on_gpu})  # no graph is recorded here
 nn.Module.compile = lambda module, **named: modes.append(named.get("mode", "plain"))
@@ -141,6 +159,7 @@ for step in range(4):
     optimizer.step()
 print(*modes)
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +192,9 @@ def test_unused_parameters_are_not_searched(launch):
     assert [one[2:] for one in capture.applied] == [("True", "False", 0)]
 
 
-HALF = LOOP + """
+HALF = (
+    LOOP
+    + """
 model = build()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 schedule = torch.optim.lr_scheduler.StepLR(optimizer, 5)
@@ -190,6 +211,7 @@ for step in range(40):
     losses.append(loss.item())
 print(*kinds, losses[0] < 1, losses[-1] < 0.9 * losses[0])
 """
+)
 
 
 def test_fp16_trains_with_scaled_losses(launch):
@@ -207,13 +229,17 @@ def test_fp16_is_refused_where_gradients_add_up(launch):
 
 @pytest.mark.parametrize("accumulates", [False, True])
 def test_accumulation_beside_a_schedule(launch, accumulates):
-    body = HALF.replace("{zero}", "True").replace("print(*kinds", "print(optimizer.state[model[0].weight]['step'].item()")
+    body = HALF.replace("{zero}", "True").replace(
+        "print(*kinds", "print(optimizer.state[model[0].weight]['step'].item()"
+    )
     treatment = {"treatment": "accumulate=4"} if accumulates else {}
     done, _ = launch(body, prefix="", steps=0, **treatment)
     assert words(done)[0] == ("10.0" if accumulates else "40.0")
 
 
-EVALUATION = LOOP + """
+EVALUATION = (
+    LOOP
+    + """
 model = build()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 train, held_out = DataLoader(Pairs(32), batch_size=8), DataLoader(Pairs(16), batch_size=8)
@@ -228,6 +254,7 @@ for epoch in range(3):
         graphs.append(model(inputs).requires_grad)
     print(*graphs)
 """
+)
 
 
 def test_evaluation_in_training_mode_is_learned_from_the_loader(launch):
@@ -237,7 +264,9 @@ def test_evaluation_in_training_mode_is_learned_from_the_loader(launch):
     assert [one[2:] for one in capture.applied] == [("records a graph", "no_grad", 0)]
 
 
-RECOMPUTE = LOOP + """
+RECOMPUTE = (
+    LOOP
+    + """
 from torch.utils.checkpoint import checkpoint
 model, calls = build(), 0
 def block(inputs):
@@ -252,6 +281,7 @@ for step in range(6):
     optimizer.step()
 print(calls, f"{float(model[0].weight.sum()):.6f}")
 """
+)
 
 
 def test_recomputed_blocks_keep_their_activations(launch):
@@ -263,7 +293,9 @@ def test_recomputed_blocks_keep_their_activations(launch):
     assert [one[1:] for one in capture.applied] == [(where, "recomputes", "keeps its activations", 0)]
 
 
-SUM = LOOP + """
+SUM = (
+    LOOP
+    + """
 model, total = build(), 0
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(12):
@@ -276,6 +308,7 @@ for step in range(12):
     del loss, extra
 print(total.requires_grad, f"{float(total):.6f}", f"{float(model[0].weight.sum()):.6f}")
 """
+)
 
 
 @pytest.mark.parametrize("line", ["total += loss", "total = total + loss"])

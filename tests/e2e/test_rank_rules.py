@@ -165,13 +165,20 @@ def training(data):
     """Two ranks in the middle of training: the launcher and the ranks' process ids, by rank."""
     started = subprocess.Popen(
         command(data, "--ranks", "2", ranks__timeout=5, log__every=1),
-        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     for line in started.stdout:
         if "step 3/" in line:
             break
-    environments = {pid: pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in children(started.pid)}
-    ranks = {pid: int(next(one for one in items if one.startswith(b"RANK="))[5:]) for pid, items in environments.items()}
+    environments = {
+        pid: pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in children(started.pid)
+    }
+    ranks = {
+        pid: int(next(one for one in items if one.startswith(b"RANK="))[5:]) for pid, items in environments.items()
+    }
     yield started, [pid for pid, _ in sorted(ranks.items(), key=lambda one: one[1])]
     started.kill()
     started.wait()
@@ -182,7 +189,9 @@ def test_a_rank_that_dies_is_named_and_the_others_end(training):
     os.kill(ranks[1], signal.SIGKILL)
     _, err = launcher.communicate(timeout=60)
     assert launcher.returncode == 128 + signal.SIGKILL
-    assert re.search(r"train_image: rank 1 was killed by signal 9 \(Killed\) in epoch \d+, step \d+ \(\w+\); rank 0 was in", err)
+    assert re.search(
+        r"train_image: rank 1 was killed by signal 9 \(Killed\) in epoch \d+, step \d+ \(\w+\); rank 0 was in", err
+    )
     assert not any(map(alive, ranks))
 
 
@@ -266,7 +275,15 @@ def test_every_flaw_of_two_python_ranks_has_its_line(loopscope):
 
 @pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")
 def test_two_python_ranks_with_their_flaws_repaired(loopscope):
-    torchrun = ["torchrun", "--standalone", "--nproc-per-node", "2", EXAMPLES / "ddp_two_ranks_tuned.py", "--epochs", "50"]
+    torchrun = [
+        "torchrun",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        EXAMPLES / "ddp_two_ranks_tuned.py",
+        "--epochs",
+        "50",
+    ]
     said = verdicts(diagnose(loopscope, *torchrun))
     for rule in ("accumulation-allreduce", "duplicated-data", "unused-parameter-search", "redundant-logging"):
         assert said[rule] == "clear", rule

@@ -32,7 +32,9 @@ def export(path, own_ms, program="train.py", steps=20):
         for step in range(steps):
             at = 1_000_000_000 + step * STEP
             own = at + int(own_ms * 1e6)
-            nsys.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?)", (at, at + STEP, f"step {step}", 5 << 24 | 7))
+            nsys.execute(
+                "INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?)", (at, at + STEP, f"step {step}", 5 << 24 | 7)
+            )
             nsys.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, 0, ?, 1, 1)", (at, own, 5 << 24))
             nsys.execute(
                 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 8, 0, ?, 2, 2)", (own, at + STEP, 5 << 24)
@@ -127,7 +129,9 @@ def test_queries_over_many_runs(loopscope, monkeypatch):
             export(traces / f"rank{rank}.sqlite", ms)
         with sqlite3.connect(traces / "rank0.sqlite") as nsys:
             nsys.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcTime TEXT)")
-            nsys.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)", (f"2026-05-0{ord(run) - 96}T10:00:00",))
+            nsys.execute(
+                "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)", (f"2026-05-0{ord(run) - 96}T10:00:00",)
+            )
         nsys.close()
         done = loopscope("report", "--json", out / "report.json", traces)
         assert done.code == 0, done.err
@@ -139,4 +143,6 @@ def test_queries_over_many_runs(loopscope, monkeypatch):
     assert all(seconds >= 0 for _, _, seconds in costs)
     assert [rank for _, rank, _ in late] == [1, 0]
     assert late[0][2] == pytest.approx(4, abs=0.01)
-    assert len(history) == 3 and all(mean == pytest.approx(20, abs=0.1) and busy > 99 for _, mean, _, busy, _ in history)
+    assert len(history) == 3 and all(
+        mean == pytest.approx(20, abs=0.1) and busy > 99 for _, mean, _, busy, _ in history
+    )

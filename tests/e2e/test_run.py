@@ -68,7 +68,7 @@ def test_report_of_a_folder_a_capture_and_a_json(loopscope, tiny_train):
 
 
 def test_torn_capture_is_reported_with_a_warning(loopscope, tiny_train):
-    done = loopscope("run", "-o", "out", *RUN, "--", *tiny_train, "--epochs", "100000")
+    loopscope("run", "-o", "out", *RUN, "--", *tiny_train, "--epochs", "100000")
     capture = next((loopscope.folder / "out").glob("*.cap"))
     os.truncate(capture, capture.stat().st_size * 2 // 3)
     again, report = loopscope.report("report", "out")
@@ -82,12 +82,17 @@ def test_interrupt_is_forwarded_once_and_still_reported(loopscope, tiny_train):
     training = " ".join([*tiny_train, "--losses", "--epochs", "100000000"])
     program.write_text(
         f"#!/bin/sh\ntrap 'echo interrupted >> {seen}; kill -TERM $child' INT\n{training} > {losses} & child=$!\n"
-        "wait $child\nwait $child\nexit 9\n")
+        "wait $child\nwait $child\nexit 9\n"
+    )
     program.chmod(0o755)
     out = loopscope.folder / "out"
     run = subprocess.Popen(
         [BUILD / "loopscope", "run", "-o", out, "--steps", "0", "--", program],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
     deadline = time.monotonic() + 120
     while not (losses.exists() and losses.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -101,8 +106,14 @@ def test_interrupt_is_forwarded_once_and_still_reported(loopscope, tiny_train):
 
 
 def test_no_secret_is_written_down(loopscope, script):
-    loopscope("run", "-o", "out", "--", script("true\n"),
-              env={"TORCH_API_TOKEN": "hunter2", "OMP_NUM_THREADS": "1", "CUDA_SECRET": "hunter2"})
+    loopscope(
+        "run",
+        "-o",
+        "out",
+        "--",
+        script("true\n"),
+        env={"TORCH_API_TOKEN": "hunter2", "OMP_NUM_THREADS": "1", "CUDA_SECRET": "hunter2"},
+    )
     for path in (loopscope.folder / "out").iterdir():
         assert b"hunter2" not in path.read_bytes()
     recorded = json.loads((loopscope.folder / "out/run.json").read_text())["environment"]

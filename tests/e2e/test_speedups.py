@@ -50,8 +50,13 @@ def table():
     if len(rows) < len(CURES) + 3:
         return  # a part of the tests was run: the table stays as it is
     units = "" if matrix.has_16_bit_units() else ", without 16-bit units: `amp` is not tried"
-    lines = [f"Measured on {rows['host']}{units}.", "", "| program | fix | speedup, 95 % interval | n | verdict | training |",
-             "|---|---|---|---|---|---|", *(rows[key] for key in rows if key != "host")]
+    lines = [
+        f"Measured on {rows['host']}{units}.",
+        "",
+        "| program | fix | speedup, 95 % interval | n | verdict | training |",
+        "|---|---|---|---|---|---|",
+        *(rows[key] for key in rows if key != "host"),
+    ]
     refill(TABLE, "cures", lines)
 
 
@@ -59,17 +64,20 @@ def note(preset, row, treatment):
     training = row.get("loss", {}).get("verdict") or "each fix is checked by itself"
     peak = ""
     if row.get("metric") == "peak-memory":
-        peak = f" (peak memory {row['peak_bytes']['baseline'] / 1e6:.0f} to {row['peak_bytes']['treated'] / 1e6:.0f} MB)"
+        peak = (
+            f" (peak memory {row['peak_bytes']['baseline'] / 1e6:.0f} to {row['peak_bytes']['treated'] / 1e6:.0f} MB)"
+        )
     rows[preset + treatment] = (
         f"| `--preset {preset}` | {treatment} | {interval(row)}"
         f"{' of the epoch boundary' if row.get('metric') == 'epoch-boundary' else ''} | {row['n']} | "
-        f"{row.get('verdict', 'measured on fresh blocks')}{peak} | {training} |")
+        f"{row.get('verdict', 'measured on fresh blocks')}{peak} | {training} |"
+    )
 
 
 @pytest.mark.parametrize("rule", CURES)
 def test_the_cure_of_each_flaw(loopscope, rule):
     report = prove(loopscope, "--only", CURES[rule], "--blocks", "12", preset=f"only:{rule}", budget="100s")
-    row, = report["trials"]
+    (row,) = report["trials"]
     assert row["verdict"] != "different-training", row
     assert row["loss"]["verdict"] in SAME_TRAINING[row["exactness"]], row["loss"]
     note(f"only:{rule}", row, f"{row['treatment']}={row['value']}")
@@ -97,7 +105,7 @@ def test_all_fixes_but_the_two_dominant_ones(loopscope):
 
 def test_a_fix_that_does_nothing(loopscope):
     report = prove(loopscope, "--only", "cudnn.benchmark=on", "--blocks", "12", preset="tuned", budget="100s")
-    row, = report["trials"]
+    (row,) = report["trials"]
     note("tuned", row, "cudnn.benchmark=on (does nothing on a CPU)")
     assert row["applied"] and row["loss"]["verdict"] == "bit-identical"
     # One such verdict in twenty is wrong by design; a p this small never comes by chance.

@@ -50,15 +50,30 @@ def names(sweep):
 
 def test_debug_switch_is_seen_in_the_grid(loopscope, tiny_train):
     """Anomaly mode costs many times a step: off is best, whatever the noise."""
-    done, report = loopscope.report("sweep", "-o", "out", "debug=off", "threads=1", "--blocks", "4", *SHORT, "--",
-                                    *tiny_train, "--epochs", "100000000", "--anomaly", "--shallow", timeout=600)
+    done, report = loopscope.report(
+        "sweep",
+        "-o",
+        "out",
+        "debug=off",
+        "threads=1",
+        "--blocks",
+        "4",
+        *SHORT,
+        "--",
+        *tiny_train,
+        "--epochs",
+        "100000000",
+        "--anomaly",
+        "--shallow",
+        timeout=600,
+    )
     assert done.code == 0, done.err
     jsonschema.validate(report, SCHEMA)
     sweep = report["sweep"]
     assert names(sweep) == [{"debug": "off", "threads": "1"}, {}]
     assert sweep["best"] == 0 and sweep["cells"][1]["own"]
     assert sweep["cells"][1]["ratio"] > 1.3, sweep["cells"]
-    row, = sweep["comparisons"]
+    (row,) = sweep["comparisons"]
     assert row["verdict"] == "faster" and row["ci95"][0] > 1 and row["n"] == 4, row
     assert "2 blocks of the grid" in done.err and "4 fresh blocks" in done.err, "the plan is printed first"
     assert ("measured in turns of" in done.err) == (not report["run"]["host"]["gpus"]), done.err
@@ -70,8 +85,9 @@ def test_debug_switch_is_seen_in_the_grid(loopscope, tiny_train):
 
 
 def test_cells_that_do_not_apply_are_shown(loopscope, tiny_train):
-    done, report = loopscope.report("sweep", "loader.workers=0,2", "threads=1", "--blocks", "4", *SHORT, "--",
-                                    *tiny_train, "--epochs", "100000000")
+    done, report = loopscope.report(
+        "sweep", "loader.workers=0,2", "threads=1", "--blocks", "4", *SHORT, "--", *tiny_train, "--epochs", "100000000"
+    )
     assert done.code == 3, done.err
     sweep = report["sweep"]
     assert [cell["verdict"] for cell in sweep["cells"]] == ["not-applicable", "not-applicable", "measured"]
@@ -80,8 +96,9 @@ def test_cells_that_do_not_apply_are_shown(loopscope, tiny_train):
 
 
 def test_the_programs_own_cell_is_known(loopscope, slow_loader):
-    done, report = loopscope.report("sweep", "loader.workers=0", "loader.pin_memory=0,1", "--blocks", "4", *SHORT, "--",
-                                    *slow_loader, timeout=600)
+    done, report = loopscope.report(
+        "sweep", "loader.workers=0", "loader.pin_memory=0,1", "--blocks", "4", *SHORT, "--", *slow_loader, timeout=600
+    )
     assert done.code == 0, done.err
     own, pinned = report["sweep"]["cells"]
     assert own["own"] and own["verdict"] == "best" and own["published_s"] == 25.26
@@ -94,8 +111,9 @@ def test_the_programs_own_cell_is_known(loopscope, slow_loader):
 
 def test_loader_alone_leaves_the_training_out(loopscope, slow_loader):
     """8 ms of loading against 50 ms of training a step: alone, the loader takes far less than a step."""
-    done, report = loopscope.report("sweep", "--loader-only", "loader.workers=0,2", "--blocks", "4", *SHORT, "--",
-                                    *slow_loader, timeout=600)
+    done, report = loopscope.report(
+        "sweep", "--loader-only", "loader.workers=0,2", "--blocks", "4", *SHORT, "--", *slow_loader, timeout=600
+    )
     assert done.code == 0, done.err
     sweep = report["sweep"]
     assert sweep["loader_only"] and sweep["cells"][0]["own"]
@@ -107,8 +125,20 @@ def test_loader_alone_leaves_the_training_out(loopscope, slow_loader):
 def test_loader_alone_of_train_image(loopscope, tmp_path):
     program = BUILD / "workloads" / "train_image"
     data = ["--data", str(tmp_path / "images"), "--set", "train_images=64", "--set", "val_images=10"]
-    done, report = loopscope.report("sweep", "--loader-only", "loader.workers=0,1", "--blocks", "4", *SHORT, "--",
-                                    str(program), *data, "--set", "batch.size=8", timeout=600)
+    done, report = loopscope.report(
+        "sweep",
+        "--loader-only",
+        "loader.workers=0,1",
+        "--blocks",
+        "4",
+        *SHORT,
+        "--",
+        str(program),
+        *data,
+        "--set",
+        "batch.size=8",
+        timeout=600,
+    )
     assert done.code == 0, done.err
     cells = report["sweep"]["cells"]
     assert len(cells) == 2 and all(cell["n"] == 2 and cell["ms"] > 0 for cell in cells), cells

@@ -2,8 +2,8 @@
 """`prove --target`: ways of training compared by the time to a metric, censored runs told as such."""
 
 import json
-import textwrap
 import sys
+import textwrap
 
 import jsonschema
 import pytest
@@ -42,8 +42,9 @@ def scores(tmp_path):
 
 
 def prove(loopscope, program, *arguments, **options):
-    return loopscope.report("prove", "--only", "clip=norm", "--budget", "10m", *arguments, "--", *program,
-                            timeout=800, **options)
+    return loopscope.report(
+        "prove", "--only", "clip=norm", "--budget", "10m", *arguments, "--", *program, timeout=800, **options
+    )
 
 
 def test_a_quicker_way_takes_fewer_steps(loopscope, scores):
@@ -53,7 +54,7 @@ def test_a_quicker_way_takes_fewer_steps(loopscope, scores):
     jsonschema.validate(report, SCHEMA)
     target = report["target"]
     assert target["source"] == "output" and [arm["reached"] for arm in target["arms"]] == [6, 6]
-    row, = report["trials"]
+    (row,) = report["trials"]
     # Seconds are the machine's, and its start-up is the longest part; steps are the script's.
     assert row["metric"] == "time-to-target" and (row["verdict"] == "faster") == (row["p_holm"] <= 0.05), row
     assert row["verdict"] != "slower"
@@ -64,14 +65,15 @@ def test_a_quicker_way_takes_fewer_steps(loopscope, scores):
 
 def test_runs_that_never_get_there_are_censored(loopscope, scores):
     """The untreated program ends after 60 steps at 0.60: what is not reached has no number."""
-    done, report = prove(loopscope, scores(length=60), "--target", "score=0.8", "--metric-regex", REGEX, "--blocks",
-                         "6")
+    done, report = prove(
+        loopscope, scores(length=60), "--target", "score=0.8", "--metric-regex", REGEX, "--blocks", "6"
+    )
     assert done.code == 0, done.err
     baseline, clipped = report["target"]["arms"]
     assert baseline["reached"] == 0 and baseline["median_s"] is None and clipped["reached"] == 6
     assert {run["status"] for run in baseline["runs"]} == {"ended without it"}
     assert all(run["last"] == 0.6 for run in baseline["runs"])
-    row, = report["trials"]
+    (row,) = report["trials"]
     assert row["verdict"] == "faster" and row["speedup"] is None and row["ci95"] is None
     ratio = report["target"]["comparisons"][0]["seconds"]
     assert ratio["low"] > 1 and ratio["high"] is None
@@ -79,17 +81,41 @@ def test_runs_that_never_get_there_are_censored(loopscope, scores):
 
 
 def test_a_target_that_nobody_reaches(loopscope, scores):
-    done = loopscope("prove", "--only", "clip=norm", "--target", "score=99", "--metric-regex", REGEX, "--time", "60s", "--",
-                     *scores(length=50))
+    done = loopscope(
+        "prove",
+        "--only",
+        "clip=norm",
+        "--target",
+        "score=99",
+        "--metric-regex",
+        REGEX,
+        "--time",
+        "60s",
+        "--",
+        *scores(length=50),
+    )
     assert done.code == 3
     assert "no arm came to score >= 99" in done.message() and "the best was" in done.message()
 
 
 def test_a_metric_that_is_never_printed(loopscope, scores):
-    done = loopscope("prove", "--only", "clip=norm", "--target", "accuracy=0.9", "--time", "60s", "--", *scores(length=50))
+    done = loopscope(
+        "prove", "--only", "clip=norm", "--target", "accuracy=0.9", "--time", "60s", "--", *scores(length=50)
+    )
     assert done.code == 3 and "no metric named accuracy" in done.message() and "--metric-regex" in done.message()
-    done = loopscope("prove", "--only", "clip=norm", "--target", "accuracy=0.9", "--metric-regex", "acc: ([0-9]+)",
-                     "--time", "60s", "--", *scores(length=50))
+    done = loopscope(
+        "prove",
+        "--only",
+        "clip=norm",
+        "--target",
+        "accuracy=0.9",
+        "--metric-regex",
+        "acc: ([0-9]+)",
+        "--time",
+        "60s",
+        "--",
+        *scores(length=50),
+    )
     assert done.code == 3 and "nothing that the program printed matched" in done.message()
 
 
@@ -117,14 +143,36 @@ def test_bad_wishes(loopscope, tiny_train, arguments, message):
 def test_marks_of_a_program_tell(loopscope, tmp_path):
     """train_image marks its accuracy: any share of the images is reached at the end of an epoch."""
     program = [str(BUILD / "workloads" / "train_image"), "--data", str(tmp_path / "images")]
-    for item in ["train_images=64", "val_images=10", "batch.size=8", "model.size=small", "image_size=32", "source_size=48"]:
+    for item in [
+        "train_images=64",
+        "val_images=10",
+        "batch.size=8",
+        "model.size=small",
+        "image_size=32",
+        "source_size=48",
+    ]:
         program += ["--set", item]
-    done, report = loopscope.report("prove", "--only", "schedule=onecycle,clip=norm,optimizer=lamb", "--target",
-                                    "accuracy>=0.01", "--blocks", "2", "--time", "60s", "--budget", "300s", "--", *program,
-                                    timeout=600)
+    done, report = loopscope.report(
+        "prove",
+        "--only",
+        "schedule=onecycle,clip=norm,optimizer=lamb",
+        "--target",
+        "accuracy>=0.01",
+        "--blocks",
+        "2",
+        "--time",
+        "60s",
+        "--budget",
+        "300s",
+        "--",
+        *program,
+        timeout=600,
+    )
     assert done.code == 0, done.err
     assert report["target"]["source"] == "marks"
     assert [row["verdict"] for row in report["trials"]] == ["inconclusive"] * 3, report["trials"]
     baseline = report["target"]["arms"][0]
-    assert baseline["reached"] == 2 and all(run["steps"] % 8 == 0 for run in baseline["runs"]), "whole epochs of 8 steps"
+    assert baseline["reached"] == 2 and all(run["steps"] % 8 == 0 for run in baseline["runs"]), (
+        "whole epochs of 8 steps"
+    )
     assert all(run["samples"] == 8 * run["steps"] for run in baseline["runs"])

@@ -11,7 +11,7 @@ import unicodedata
 
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import ROOT
 from terminals import all_of
 
 COLOR = re.compile(r"\x1b\[[0-9;]*[mK]")

@@ -60,7 +60,9 @@ def test_two_commands(experiment):
 
 
 def test_a_fix(experiment):
-    report, launches = experiment("prove", "-o", "out", "--only", "threads=1", *BOUNDS, "--time", "5s", "--", *train(10))
+    report, launches = experiment(
+        "prove", "-o", "out", "--only", "threads=1", *BOUNDS, "--time", "5s", "--", *train(10)
+    )
     timed = [one for one in launches if not one["losses"]]
     assert len(timed) == 4  # baseline and ALL, as pilots and in the block
     assert all(one["steps"] == STEPS and one["ms_per_step"] > 10 for one in timed), timed

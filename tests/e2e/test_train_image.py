@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+
 import workload_programs
 from workload_programs import BUILD, accuracy, build_listener, losses, told
 
@@ -21,6 +22,7 @@ SMALL = {
     "model.size": "small",
     "epochs": 2,
 }
+
 
 def launch(*arguments, env=None):
     return workload_programs.launch(PROGRAM, *arguments, env=env)

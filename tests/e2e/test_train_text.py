@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 import workload_programs
 from workload_programs import BUILD, accuracy, build_listener, items, losses, told
 

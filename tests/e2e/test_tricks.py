@@ -10,8 +10,9 @@ from conftest import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "docs"))
-import refresh_tricks  # noqa: E402
 from tricks.table import TRICKS  # noqa: E402
+
+import refresh_tricks  # noqa: E402
 
 
 def listed(loopscope, command):
@@ -48,7 +49,9 @@ def test_presets_and_knobs_exist(program):
 
 
 def test_the_page_is_made_from_the_figures():
-    assert refresh_tricks.PAGE.read_text() == refresh_tricks.page(refresh_tricks.load()), "run docs/refresh_tricks.py --render"
+    assert refresh_tricks.PAGE.read_text() == refresh_tricks.page(refresh_tricks.load()), (
+        "run docs/refresh_tricks.py --render"
+    )
 
 
 def test_each_figure_is_of_the_command_that_the_row_asks_for():

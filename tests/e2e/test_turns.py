@@ -16,7 +16,8 @@ import pytest
 from conftest import BUILD
 
 pytestmark = pytest.mark.skipif(
-    not (BUILD / "probes" / "python" / "site" / "sitecustomize.py").exists(), reason="the Python shim is not built")
+    not (BUILD / "probes" / "python" / "site" / "sitecustomize.py").exists(), reason="the Python shim is not built"
+)
 
 # Tells when its steps end, and when a process of its own gets to run. NAME FAULT: "crash" ends it in the window, where
 # it runs beside others. Each line is one write: what Python prints unbuffered is several, which two processes may mix.
@@ -82,7 +83,9 @@ def test_programs_take_turns(loopscope, command, tmp_path):
         if not label.startswith("pair"):
             continue
         pair, side = label.split(" of ")[0].replace(" ", "-"), label[-1]
-        files = {name: next((tmp_path / "out" / "launches").glob(f"*-{pair}-of-2-*-{name}")) / "output.txt" for name in "AB"}
+        files = {
+            name: next((tmp_path / "out" / "launches").glob(f"*-{pair}-of-2-*-{name}")) / "output.txt" for name in "AB"
+        }
         mine, others = in_window(files[side]), in_window(files["B" if side == "A" else "A"])
         # Neither runs on into the other's turn; two in a row are the last of one round and the first of the next.
         together = stretches(mine, others)
@@ -98,7 +101,9 @@ def test_programs_take_turns(loopscope, command, tmp_path):
 
 
 def test_without_turns_they_run_one_after_another(loopscope, command):
-    done, report = loopscope.report("ab", *OPTIONS, "--no-turns", "-o", "out", " ".join(command("a")), "--", *command("b"))
+    done, report = loopscope.report(
+        "ab", *OPTIONS, "--no-turns", "-o", "out", " ".join(command("a")), "--", *command("b")
+    )
     assert done.code == 0, done.err
     assert not any("started together" in line for line in report["plan"]) and report["trials"][0]["n"] == 2
 
@@ -127,9 +132,24 @@ def processes_of(folder):
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_behind_when_it_is_ended(command, tmp_path, signal_number):
     running = subprocess.Popen(
-        [BUILD / "loopscope", "ab", *map(str, OPTIONS), "--steps", "300", "-o", tmp_path / "out", " ".join(command("a")),
-         "--", *command("b")], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)})
+        [
+            BUILD / "loopscope",
+            "ab",
+            *map(str, OPTIONS),
+            "--steps",
+            "300",
+            "-o",
+            tmp_path / "out",
+            " ".join(command("a")),
+            "--",
+            *command("b"),
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
     stopped = 0
     deadline = time.monotonic() + 600
     while stopped < 2 and time.monotonic() < deadline:  # one of them is stopped, with its ticking process

@@ -20,8 +20,7 @@ const std::map<std::string_view, RangeCategory> kCategories{
     {"copy", RangeCategory::kCopyToDevice},  {"communication", RangeCategory::kCommunication},
     {"forward", RangeCategory::kForward},    {"evaluation", RangeCategory::kEvaluation},
     {"wait", RangeCategory::kWait},          {"call", RangeCategory::kDeviceCall},
-    {"module", RangeCategory::kModule},
-    {"output", RangeCategory::kOutput},
+    {"module", RangeCategory::kModule},      {"output", RangeCategory::kOutput},
 };
 
 const std::map<std::string_view, std::uint16_t> kFlags{

@@ -34,7 +34,9 @@ FEW = ("--warmup", "3", "--steps", "20", "--time", "1s")  # where steps take lon
 class Plant:
     rule: str
     program: str
-    place: str = ""  # in the path of the first line of evidence; "": a fact about the whole loop. Scripts mark their line
+    place: str = (
+        ""  # in the path of the first line of evidence; "": a fact about the whole loop. Scripts mark their line
+    )
     treatment: str = ""  # KEY=VALUE; "": advice, or nothing that this program lets in
     options: tuple = ()  # of loopscope run
     knobs: tuple = ()  # beyond the preset
@@ -54,7 +56,9 @@ def text(rule, place="", treatment="", **more):
 
 
 def script(file, **every):
-    return lambda rule, treatment="", line=True, **more: Plant(rule, file, file if line else "", treatment, **every, **more)
+    return lambda rule, treatment="", line=True, **more: Plant(
+        rule, file, file if line else "", treatment, **every, **more
+    )
 
 
 pictures, language, ranks = script(PICTURES), script(LANGUAGE), script(RANKS, options=OF_RANKS)
@@ -151,12 +155,21 @@ def clean(program, *knobs):
     return Plant("", program, knobs=knobs)
 
 
-CLEAN = [clean(IMAGE), clean(TEXT), replace(clean(IMAGE, *TWO, *SMALL_MODEL), options=OF_RANKS), clean(PICTURES), clean(LANGUAGE), replace(clean(RANKS), options=OF_RANKS)]
+CLEAN = [
+    clean(IMAGE),
+    clean(TEXT),
+    replace(clean(IMAGE, *TWO, *SMALL_MODEL), options=OF_RANKS),
+    clean(PICTURES),
+    clean(LANGUAGE),
+    replace(clean(RANKS), options=OF_RANKS),
+]
 
 
 def command_of(plant, seed=1):
     if plant.program.endswith(".py"):
-        launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if plant.program == RANKS else []
+        launcher = (
+            ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if plant.program == RANKS else []
+        )
         flaws = [plant.rule] if plant.rule else []
         return [sys.executable, *launcher, str(SCRIPTS / plant.program), *flaws, f"seed={seed}"]
     preset = f"only:{plant.rule}" if plant.rule else "tuned"
@@ -171,8 +184,25 @@ def loopscope(folder, *arguments, command, timeout=400):
     if command[1:2] == ["-m"]:
         environment["OMP_NUM_THREADS"] = "1"  # else torchrun says that it sets it
     verb, *options = arguments
-    done = subprocess.run([BUILD / "loopscope", verb, "-o", tempfile.mkdtemp(prefix="out-", dir=folder), "--json", report, "--quiet", *options, "--",
-                           *command], capture_output=True, text=True, timeout=timeout, env=environment, cwd=folder)
+    done = subprocess.run(
+        [
+            BUILD / "loopscope",
+            verb,
+            "-o",
+            tempfile.mkdtemp(prefix="out-", dir=folder),
+            "--json",
+            report,
+            "--quiet",
+            *options,
+            "--",
+            *command,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment,
+        cwd=folder,
+    )
     assert done.returncode in (0, 3) and report.exists(), done.stdout[-2000:] + done.stderr[-2000:]
     return json.loads(report.read_text())
 
@@ -187,7 +217,7 @@ def findings(report):
 
 def why_missed(report, rule):
     """What the report says of a rule that found nothing."""
-    row, = [row for row in report["rules"] if row["id"] == rule]
+    (row,) = [row for row in report["rules"] if row["id"] == rule]
     return f"{row['verdict']}: {row['reason']}" if row["reason"] else "what it cost came out under the rule's threshold"
 
 
@@ -210,11 +240,18 @@ def marked_lines(plant):
 def evidence_is_right(report, plant):
     if not plant.place:
         return True
-    places = [evidence["where"] for one in findings(report) if one["rule"] == plant.rule for evidence in one["evidence"]
-              if evidence["where"]]
+    places = [
+        evidence["where"]
+        for one in findings(report)
+        if one["rule"] == plant.rule
+        for evidence in one["evidence"]
+        if evidence["where"]
+    ]
     if not places or plant.place not in places[0]["path"] or not places[0]["line"]:
         return False
-    return plant.program not in (PICTURES, LANGUAGE, RANKS) or bool(marked_lines(plant) & {one["line"] for one in places})
+    return plant.program not in (PICTURES, LANGUAGE, RANKS) or bool(
+        marked_lines(plant) & {one["line"] for one in places}
+    )
 
 
 def unexpected(report, plant):
@@ -235,13 +272,34 @@ def walk(folder, plant, seed=1):
     report = diagnose(folder, plant, seed)
     found = bool(plant.rule) and is_found(report, plant.rule)
     missed = {"why": why_missed(report, plant.rule)} if plant.rule and not found else {}
-    return {"seed": seed, "found": found, "right_line": found and evidence_is_right(report, plant),
-            "unexpected": sorted(unexpected(report, plant)), **missed}
+    return {
+        "seed": seed,
+        "found": found,
+        "right_line": found and evidence_is_right(report, plant),
+        "unexpected": sorted(unexpected(report, plant)),
+        **missed,
+    }
 
 
 def try_treatment(folder, plant):
     """The row of the report's trials: `applied` says what was changed, and the verdict whether it trained on."""
-    report = loopscope(folder, "prove", "--only", plant.treatment, "--blocks", "1", "--warmup", "3", "--min-window", "100ms",
-                       "--budget", "60s", "--time", "5s", command=command_of(plant), timeout=600)
-    row, = [row for row in report["trials"] if row["treatment"] == plant.treatment.split("=")[0]][:1]
+    report = loopscope(
+        folder,
+        "prove",
+        "--only",
+        plant.treatment,
+        "--blocks",
+        "1",
+        "--warmup",
+        "3",
+        "--min-window",
+        "100ms",
+        "--budget",
+        "60s",
+        "--time",
+        "5s",
+        command=command_of(plant),
+        timeout=600,
+    )
+    (row,) = [row for row in report["trials"] if row["treatment"] == plant.treatment.split("=")[0]][:1]
     return row

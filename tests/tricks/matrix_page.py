@@ -27,7 +27,9 @@ def _runs(figures, plant):
 
 def precision_and_recall(figures, timing):
     """Over the facts, or over the rules that time decides; what is said without a flaw counts against both."""
-    planted = [one for plant in matrix.PLANTS if (plant.rule in matrix.TIMING) == timing for one in _runs(figures, plant)]
+    planted = [
+        one for plant in matrix.PLANTS if (plant.rule in matrix.TIMING) == timing for one in _runs(figures, plant)
+    ]
     everything = [one for plant in [*matrix.PLANTS, *matrix.CLEAN] for one in _runs(figures, plant)]
     hits = sum(one["found"] for one in planted)
     false = sum((rule in matrix.TIMING) == timing for one in everything for rule in one["unexpected"])
@@ -69,11 +71,17 @@ def _treated(plant, figures):
 
 
 def page(figures):
-    lines = ["# The matrix: planted flaws, and what was said of them", "",
-             "Each flaw is planted alone, in the C++ programs of `workloads/` (`--preset only:RULE`) and in small Python scripts",
-             "(`tests/e2e/scripts/planted*.py RULE`), then none. `tests/e2e/test_matrix_long.py` (`make long`) walks the plants and",
-             "keeps what it saw in `docs/matrix.json`, of which this page is made. Where time decides what a rule says, a plant is",
-             "run with several seeds.", "", "| rules | precision | recall |", "|---|---|---|"]
+    lines = [
+        "# The matrix: planted flaws, and what was said of them",
+        "",
+        "Each flaw is planted alone, in the C++ programs of `workloads/` (`--preset only:RULE`) and in small Python scripts",
+        "(`tests/e2e/scripts/planted*.py RULE`), then none. `tests/e2e/test_matrix_long.py` (`make long`) walks the plants and",
+        "keeps what it saw in `docs/matrix.json`, of which this page is made. Where time decides what a rule says, a plant is",
+        "run with several seeds.",
+        "",
+        "| rules | precision | recall |",
+        "|---|---|---|",
+    ]
     for name, timing in (("facts", False), ("decided by time", True)):
         precision, recall = precision_and_recall(figures, timing)
         lines.append(f"| {name} | {precision:.2f} | {recall:.2f} |")
@@ -81,11 +89,27 @@ def page(figures):
     for plant in matrix.PLANTS:
         program = f"`{plant.program}`" + (", two ranks" if "--ranks" in plant.knobs else "")
         lines.append(f"| {program} | `{plant.rule}` | {_found(plant, figures)} | {_treated(plant, figures)} |")
-    lines += ["", "Without a flaw: " + "; ".join(
-        f"{plant.name.replace(' without a flaw', '')}, {len(_runs(figures, plant))} runs, "
-        + (", ".join(sorted({rule for one in _runs(figures, plant) for rule in one['unexpected']})) or "nothing is said")
-        for plant in matrix.CLEAN) + ".", "", "## Misses and false alarms", "",
-        *([f"- {one}" for one in misses(figures)] or ["None."]), "", "## Not planted here", "",
+    lines += [
+        "",
+        "Without a flaw: "
+        + "; ".join(
+            f"{plant.name.replace(' without a flaw', '')}, {len(_runs(figures, plant))} runs, "
+            + (
+                ", ".join(sorted({rule for one in _runs(figures, plant) for rule in one["unexpected"]}))
+                or "nothing is said"
+            )
+            for plant in matrix.CLEAN
+        )
+        + ".",
+        "",
+        "## Misses and false alarms",
+        "",
+        *([f"- {one}" for one in misses(figures)] or ["None."]),
+        "",
+        "## Not planted here",
+        "",
         "These want a machine whose memory is short, or a GPU; traces written by hand show them (`tests/cases/`):",
-        ", ".join(f"`{rule}`" for rule in sorted(matrix.ONLY_CASES)) + ".", ""]
+        ", ".join(f"`{rule}`" for rule in sorted(matrix.ONLY_CASES)) + ".",
+        "",
+    ]
     return "\n".join(lines)

@@ -357,7 +357,8 @@ TEST_F(CaptureWriter, AFullDiskSwitchesItOffAndSaysSo) {
 
 TEST_F(CaptureWriter, TheSizeLimitHolds) {
   constexpr std::uint64_t kLimit = 32u << 20;
-  // One thread cannot use ready chunks that lie before one it made itself, as many as there are slots for; one is spare.
+  // One thread cannot use ready chunks that lie before one it made itself, as many as there are slots for; one is
+  // spare.
   constexpr std::uint64_t kLeast = kLimit / wire::kChunkBytes - 1 - ReadyChunks::kMax - 1;
   constexpr std::uint64_t kMarksInChunk = (wire::kChunkBytes - sizeof(wire::ChunkHeader)) / sizeof(wire::MarkRecord);
   ASSERT_EQ(Open(path_.c_str(), {.limit_bytes = kLimit, .ready_chunks = 2}), 0);

@@ -196,9 +196,8 @@ TEST(Experiment, AMachineThatSlowsDownDoesNotCostTheRecommendedSet) {
       ExperimentInput input = Input(TypicalFixes(), 12);
       input.options.budget_s = budget;
       double spent = 0;
-      const Launcher slowing = Counting(program, spent, slower, [](const std::string& label) {
-        return label.find("block") != std::string::npos;
-      });
+      const Launcher slowing = Counting(
+          program, spent, slower, [](const std::string& label) { return label.find("block") != std::string::npos; });
       Report report;
       ASSERT_TRUE(RunExperiment(input, slowing, {}, report).ok());
       EXPECT_LE(spent, 1.1 * budget) << slower;
@@ -218,9 +217,8 @@ TEST(Experiment, BlocksMuchSlowerThanTheirPilotsLeaveTimeForTheRecommendedSet) {
     ExperimentInput input = Input(TypicalFixes(), 12);
     input.options.budget_s = budget;
     double spent = 0;
-    const Launcher slow_blocks = Counting(program, spent, 1.7, [](const std::string& label) {
-      return label.find("pilot") == std::string::npos;
-    });
+    const Launcher slow_blocks = Counting(
+        program, spent, 1.7, [](const std::string& label) { return label.find("pilot") == std::string::npos; });
     Report report;
     ASSERT_TRUE(RunExperiment(input, slow_blocks, {}, report).ok());
     EXPECT_LE(spent, 1.1 * budget);

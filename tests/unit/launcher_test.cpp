@@ -181,8 +181,9 @@ TEST(LaunchEnvironment, TellsTheProbesWhatToDo) {
   spec.seed = 5;
   const Environment base = {
       {"LD_PRELOAD", "/lib/other.so"}, {"LOOPSCOPE_UNTIL", "epoch"}, {"OMP_NUM_THREADS", "8"}, {"PYTHONPATH", "/mine"}};
-  const Environment made = LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true},
-                                             {"/probes/preload.so", "/probes/nvtx.so", "/probes/cupti.so", "/probes/python/site"});
+  const Environment made =
+      LaunchEnvironment(base, spec, {"/run/1", "/run/1/files", true},
+                        {"/probes/preload.so", "/probes/nvtx.so", "/probes/cupti.so", "/probes/python/site"});
   for (const auto& [name, value] : Environment{{"LD_PRELOAD", "/probes/preload.so:/lib/other.so"},
                                                {"LOOPSCOPE_PRELOAD", "/probes/preload.so"},
                                                {"NVTX_INJECTION64_PATH", "/probes/nvtx.so"},
@@ -215,9 +216,11 @@ TEST(LaunchEnvironment, MergesTheAllocatorsSettings) {
   const std::string old_name = "PYTORCH_CUDA_ALLOC_CONF", new_name = "PYTORCH_ALLOC_CONF";
   EXPECT_THAT(made({}), Contains(Pair(old_name, "expandable_segments:True")));
   EXPECT_EQ(made({}).count(new_name), 0u);
-  EXPECT_THAT(made({{old_name, "expandable_segments:False,roundup_power2_divisions:[256:1,512:2],max_split_size_mb:64"}}),
-              Contains(Pair(old_name, "roundup_power2_divisions:[256:1,512:2],max_split_size_mb:64,"
-                                      "expandable_segments:True")));
+  EXPECT_THAT(
+      made({{old_name, "expandable_segments:False,roundup_power2_divisions:[256:1,512:2],max_split_size_mb:64"}}),
+      Contains(Pair(old_name,
+                    "roundup_power2_divisions:[256:1,512:2],max_split_size_mb:64,"
+                    "expandable_segments:True")));
   const Environment both = made({{old_name, "a:1"}, {new_name, "b:2"}});
   EXPECT_THAT(both, Contains(Pair(new_name, "b:2,expandable_segments:True")));
   EXPECT_THAT(both, Contains(Pair(old_name, "a:1")));
@@ -229,9 +232,9 @@ TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
   LaunchSpec spec;
   spec.mode = LaunchMode::kTrace;
   spec.time_s = 30;
-  const Environment made = LaunchEnvironment({{"NVTX_INJECTION64_PATH", "/other/tool.so"}}, spec,
-                                             {"/run/1", "/run/1/files", false},
-                                             {"/p/preload.so", "/p/nvtx.so", "/p/cupti.so", ""});
+  const Environment made =
+      LaunchEnvironment({{"NVTX_INJECTION64_PATH", "/other/tool.so"}}, spec, {"/run/1", "/run/1/files", false},
+                        {"/p/preload.so", "/p/nvtx.so", "/p/cupti.so", ""});
   EXPECT_THAT(made, Contains(Pair("NVTX_INJECTION64_PATH", "/other/tool.so")));
   EXPECT_THAT(made, Contains(Pair("CUDA_INJECTION64_PATH", "/p/cupti.so")));
   EXPECT_THAT(made, Contains(Pair("LOOPSCOPE_TIME", "30")));

@@ -328,7 +328,9 @@ TEST_F(NsysImporter, HostileSchemasDoNoHarm) {
   nsys.Run(
       "CREATE VIEW OSRT_API AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS start, "
       "i AS end, 1 AS globalTid, 1 AS nameId FROM n");
-  nsys.Run("CREATE TABLE ThreadNames (nameId INTEGER, globalTid INTEGER GENERATED ALWAYS AS (printf('%100000000d', nameId)))");
+  nsys.Run(
+      "CREATE TABLE ThreadNames (nameId INTEGER, globalTid INTEGER GENERATED ALWAYS AS (printf('%100000000d', "
+      "nameId)))");
   nsys.Run("INSERT INTO ThreadNames (nameId) VALUES (1)");
   nsys.Run("CREATE TABLE META_DATA_EXPORT (name, value)");
   nsys.Run("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', zeroblob(50000000))");

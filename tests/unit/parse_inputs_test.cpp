@@ -73,9 +73,9 @@ TEST(ParsePadding, StandsBehindTheInputs) {
 }
 
 TEST(ParsePadding, NothingToldOrNonsense) {
-  for (const char* text : {"", "i64[16,115];0", ";padding=", "f32[1];padding=1", "f32[1];padding=1/", "f32[1];padding=/2",
-                           "f32[1];padding=3/2", "f32[1];padding=1/2x", "f32[1];padding=-1/2",
-                           "f32[1];padding=99999999999999999999/2"}) {
+  for (const char* text :
+       {"", "i64[16,115];0", ";padding=", "f32[1];padding=1", "f32[1];padding=1/", "f32[1];padding=/2",
+        "f32[1];padding=3/2", "f32[1];padding=1/2x", "f32[1];padding=-1/2", "f32[1];padding=99999999999999999999/2"}) {
     EXPECT_FALSE(ParsePadding(text).has_value()) << text;
   }
 }

@@ -10,12 +10,8 @@ namespace loopscope::train {
 class PhaseRange {
  public:
 #ifdef TRAIN_NVTX
-  explicit PhaseRange(const char* name) {
-    nvtxRangePushA(name);
-  }
-  ~PhaseRange() {
-    nvtxRangePop();
-  }
+  explicit PhaseRange(const char* name) { nvtxRangePushA(name); }
+  ~PhaseRange() { nvtxRangePop(); }
 #else
   explicit PhaseRange(const char*) {}
   ~PhaseRange() {}

@@ -1,6 +1,6 @@
 """Trains a multi-layer perceptron on two ranks that exchange over gloo, the way a first version is often written:
 
-    torchrun --nproc_per_node=2 ddp_two_ranks.py
+torchrun --nproc_per_node=2 ddp_two_ranks.py
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """ddp_two_ranks.py with its flaws repaired in the script itself:
 
-    torchrun --nproc_per_node=2 ddp_two_ranks_tuned.py
+torchrun --nproc_per_node=2 ddp_two_ranks_tuned.py
 """
 
 import argparse

@@ -97,8 +97,12 @@ def main():
     paths = image_data.make(args.data, args.samples, seed=1)
     split = len(paths) * 4 // 5
     random.Random(0).shuffle(paths)
-    options = {"batch_size": args.batch_size, "num_workers": args.workers, "persistent_workers": args.workers > 0,
-               "pin_memory": on_gpu}
+    options = {
+        "batch_size": args.batch_size,
+        "num_workers": args.workers,
+        "persistent_workers": args.workers > 0,
+        "pin_memory": on_gpu,
+    }
     train_loader = DataLoader(Images(paths[:split], augment=True), shuffle=True, **options)
     val_loader = DataLoader(Images(paths[split:], augment=False), **options)
 

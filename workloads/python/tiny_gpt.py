@@ -98,7 +98,9 @@ def main():
             optimizer.step()
             history = history + loss
             worst = max(worst, loss.item())
-        print(f"epoch {epoch} loss {loss.item():.3f} worst {worst:.3f} held out {validate(model, val_loader, args.device):.3f}")
+        print(
+            f"epoch {epoch} loss {loss.item():.3f} worst {worst:.3f} held out {validate(model, val_loader, args.device):.3f}"
+        )
     print(f"mean {history.item() / (args.epochs * len(train_loader)):.3f}")
 
 

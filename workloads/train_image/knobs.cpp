@@ -8,7 +8,8 @@ namespace {
 
 // For what an item, "key=value", cannot be set with.
 auto NeedsOf(std::string_view item) {
-  return [item](std::string_view other, std::string_view why) { return fmt::format("{} needs {}: {}", item, other, why); };
+  return
+      [item](std::string_view other, std::string_view why) { return fmt::format("{} needs {}: {}", item, other, why); };
 }
 
 // What a recorded pass cannot hold, with what to set instead.

@@ -33,7 +33,9 @@ def apply(value, report):
         if min(lengths) == max(lengths):
             return report.not_applicable("all samples have one length: what pads them is the data set")
         drop = bool(arguments.get("drop_last"))
-        arguments.update(batch_sampler=_Batches(lengths, size, drop, torch), batch_size=1, shuffle=None, drop_last=False)
+        arguments.update(
+            batch_sampler=_Batches(lengths, size, drop, torch), batch_size=1, shuffle=None, drop_last=False
+        )
         report.applied("random order", f"by length, {min(lengths)} to {max(lengths)}")
         return None
 

@@ -34,7 +34,9 @@ def _become(optimizer, kind, options):
     defaults = {one.name: one.default for one in known if one.default is not inspect.Parameter.empty}
     defaults.update(options)
     for group in optimizer.param_groups:
-        kept = {key: group[key] for key in _KEPT if key in group and (key in defaults or key in ("params", "initial_lr"))}
+        kept = {
+            key: group[key] for key in _KEPT if key in group and (key in defaults or key in ("params", "initial_lr"))
+        }
         if group.get("weight_decay"):
             kept["weight_decay"] = group["weight_decay"]
         group.clear()

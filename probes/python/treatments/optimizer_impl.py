@@ -27,7 +27,9 @@ def apply(value, report):
     for one in list(vars(optim).values()):
         if isinstance(one, type) and issubclass(one, optim.Optimizer) and "__init__" in vars(one):
             if one is not optim.Optimizer:
-                wrapping.replace(one, "__init__", lambda original: _wrapper(original, value, switches, building, report))
+                wrapping.replace(
+                    one, "__init__", lambda original: _wrapper(original, value, switches, building, report)
+                )
 
 
 def _wrapper(original, value, switches, building, report):
@@ -69,7 +71,9 @@ def _switch(switches, value, report):
         if not all(key in known for key in switches):
             report.not_applicable(f"{type(optimizer).__name__} has no {value} implementation")
         elif elsewhere and (value == "fused" or any(group.get("fused") for group in groups)):
-            report.not_applicable("on a GPU a fused optimizer keeps its state elsewhere: that cannot be switched between steps")
+            report.not_applicable(
+                "on a GPU a fused optimizer keeps its state elsewhere: that cannot be switched between steps"
+            )
         elif all(_implementation(group) == value for group in groups):
             report.not_applicable(f"{type(optimizer).__name__} is {value} already")
         else:

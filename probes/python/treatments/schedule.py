@@ -51,7 +51,9 @@ def apply(value, report):
     def begins(optimizer):
         loader = last[0]() if last else None
         if loader is None:
-            return report.not_applicable("no DataLoader gave a batch before the step: how long an epoch is, is not known")
+            return report.not_applicable(
+                "no DataLoader gave a batch before the step: how long an epoch is, is not known"
+            )
         try:
             batches = len(loader)
         except TypeError:

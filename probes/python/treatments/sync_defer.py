@@ -91,7 +91,9 @@ def why_not_later(source, line):
         name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
         return "" if name in _LOGGERS else f"the value goes into {name or 'an expression'}(), which may act on it"
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
-    names = {node.id for target in targets if target is not None for node in ast.walk(target) if isinstance(node, ast.Name)}
+    names = {
+        node.id for target in targets if target is not None for node in ast.walk(target) if isinstance(node, ast.Name)
+    }
     if not names:
         return "it is not known what becomes of the value"
     return _decides(scope, names)

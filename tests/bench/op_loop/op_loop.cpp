@@ -1,7 +1,7 @@
-// An op-bound loop: in-place adds of one-element tensors, nothing else. Takes turns (tests/bench/turns.py): for each line
-// it reads it prints the time per op of one stretch, so that what a probe or a profiler adds to each can be read off: ns
-// of wall time and of this thread's processor time. Says at last how many ops it ran and how many events torch's profiler
-// made. Usage: op_loop plain|kineto OPS
+// An op-bound loop: in-place adds of one-element tensors, nothing else. Takes turns (tests/bench/turns.py): for each
+// line it reads it prints the time per op of one stretch, so that what a probe or a profiler adds to each can be read
+// off: ns of wall time and of this thread's processor time. Says at last how many ops it ran and how many events
+// torch's profiler made. Usage: op_loop plain|kineto OPS
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <time.h>

@@ -1,5 +1,7 @@
 """Records the traces beside this file: python record.py cpu_full.json full; python record.py cpu_plain.json plain."""
+
 import sys
+
 import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, schedule
@@ -22,8 +24,13 @@ def train(profiler, steps):
 
 def main(out, full):
     torch.set_num_threads(1)
-    with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=1, warmup=1, active=4, repeat=1),
-                 record_shapes=full, with_stack=full, profile_memory=full) as profiler:
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=1, warmup=1, active=4, repeat=1),
+        record_shapes=full,
+        with_stack=full,
+        profile_memory=full,
+    ) as profiler:
         train(profiler, 6)
     profiler.export_chrome_trace(out)
 

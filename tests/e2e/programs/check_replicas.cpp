@@ -60,8 +60,8 @@ void FollowStatistics(const Settings& settings) {
   for (const torch::Tensor& one : network->buffers()) before.push_back(one.clone());
   Replicas replicas = torch::nn::parallel::replicate(network, kDevices);
   InHalves(replicas, Images(settings));
-  fmt::print("statistics {}\n", Apart(network->buffers(), before) > 0 &&
-                                    Apart(network->buffers(), replicas.front()->buffers()) == 0);
+  fmt::print("statistics {}\n",
+             Apart(network->buffers(), before) > 0 && Apart(network->buffers(), replicas.front()->buffers()) == 0);
 }
 
 }  // namespace

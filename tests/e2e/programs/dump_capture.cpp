@@ -32,11 +32,10 @@ void Define(const char* from) {
 }
 
 void PrintMark(const MarkRecord& mark, double ms) {
-  static constexpr const char* kNames[] = {"",           "StepEnd",   "MeasureBegin", "MeasureEnd",  "EpochEnd",
-                                           "Resident",   "Peak",      "Loss",         "Metric",      "SampleHash",
-                                           "ProbeOff",   "ProbeOn",   "CleanEnd",     "DetailBegin", "DetailEnd",
-                                           "ThreadName", "EpochStart", "Switch",      "DeviceBytes", "DeviceSample",
-                                           "OpsEnd",     "OpsBegin"};
+  static constexpr const char* kNames[] = {
+      "",           "StepEnd",    "MeasureBegin", "MeasureEnd",   "EpochEnd", "Resident",    "Peak",      "Loss",
+      "Metric",     "SampleHash", "ProbeOff",     "ProbeOn",      "CleanEnd", "DetailBegin", "DetailEnd", "ThreadName",
+      "EpochStart", "Switch",     "DeviceBytes",  "DeviceSample", "OpsEnd",   "OpsBegin"};
   double value;
   std::memcpy(&value, &mark.value, sizeof value);
   std::printf("%12.3f mark %-12s %s %llu", ms, kNames[mark.head.sub], Text(mark.name),

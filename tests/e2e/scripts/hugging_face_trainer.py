@@ -31,16 +31,32 @@ def compute_metrics(prediction):
 
 def main():
     config = BertConfig(
-        vocab_size=1000, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
-        max_position_embeddings=64, num_labels=2,
+        vocab_size=1000,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=64,
+        num_labels=2,
     )
     arguments = TrainingArguments(
-        output_dir="results", num_train_epochs=20, learning_rate=1e-3, per_device_train_batch_size=16, per_device_eval_batch_size=16,
-        eval_strategy="epoch", save_strategy="epoch", logging_steps=10, report_to="none", use_cpu=True,
+        output_dir="results",
+        num_train_epochs=20,
+        learning_rate=1e-3,
+        per_device_train_batch_size=16,
+        per_device_eval_batch_size=16,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_steps=10,
+        report_to="none",
+        use_cpu=True,
     )
     trainer = Trainer(
-        model=BertForSequenceClassification(config), args=arguments, train_dataset=Reviews(640, seed=1),
-        eval_dataset=Reviews(64, seed=2), compute_metrics=compute_metrics,
+        model=BertForSequenceClassification(config),
+        args=arguments,
+        train_dataset=Reviews(640, seed=1),
+        eval_dataset=Reviews(64, seed=2),
+        compute_metrics=compute_metrics,
     )
     trainer.train()
 

@@ -10,7 +10,7 @@ for step in range(400):
     for micro_batch in range(48):
         inputs = torch.randn(8, 16, requires_grad=True)
         outputs = model(inputs)
-        slope, = torch.autograd.grad(outputs.sum(), inputs, create_graph=True)
+        (slope,) = torch.autograd.grad(outputs.sum(), inputs, create_graph=True)
         loss = (outputs - inputs.sum(1, keepdim=True)).square().mean() + 0.1 * (slope.norm(dim=1) - 1).square().mean()
         (loss / 48).backward()
     optimizer.step()

@@ -79,7 +79,9 @@ def main():
     loader = DataLoader(Pictures(PICTURES), batch_size=BATCH, shuffle=True, **workers)  # too-many-workers
     held_out = DataLoader(Pictures(4 * BATCH), batch_size=BATCH)
     model = Net()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **({"foreach": False} if "single-tensor-optimizer" in FLAWS else {"fused": True}))
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=1e-3, **({"foreach": False} if "single-tensor-optimizer" in FLAWS else {"fused": True})
+    )
     torch.autograd.set_detect_anomaly("debug-left-on" in FLAWS)
     step = 0
     for epoch in range(1000):
@@ -101,7 +103,10 @@ def main():
                 shown = loss.item()  # host-sync
             if "periodic-stall" in FLAWS and step % 10 == 0:
                 torch.linalg.svdvals(torch.randn(800, 800))  # periodic-stall
-        print(f"epoch {epoch} loss {shown:.4f} mean {total.item() / len(loader):.4f} held out {validate(model, held_out):.3f}", flush=True)
+        print(
+            f"epoch {epoch} loss {shown:.4f} mean {total.item() / len(loader):.4f} held out {validate(model, held_out):.3f}",
+            flush=True,
+        )
 
 
 main()

@@ -40,8 +40,12 @@ def main():
     pairs = Pairs(torch.randn(SAMPLES, INPUTS), torch.randint(0, 8, (SAMPLES,)))
     small = "overdistributed" in FLAWS
     width, size = WIDTH, 2 if small else 128
-    model = nn.Sequential(nn.Linear(INPUTS, width), nn.ReLU(True), nn.Linear(width, width), nn.ReLU(True), nn.Linear(width, 8))
-    model = DistributedDataParallel(model, find_unused_parameters="unused-parameter-search" in FLAWS)  # unused-parameter-search
+    model = nn.Sequential(
+        nn.Linear(INPUTS, width), nn.ReLU(True), nn.Linear(width, width), nn.ReLU(True), nn.Linear(width, 8)
+    )
+    model = DistributedDataParallel(
+        model, find_unused_parameters="unused-parameter-search" in FLAWS
+    )  # unused-parameter-search
     if small:
         model.register_comm_hook(None, as_over_a_slow_link)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)

@@ -17,7 +17,9 @@ def worker(rank, world_size, store):
     dataset = TensorDataset(inputs, (inputs[:, 0] > 0).long())
     sampler = DistributedSampler(dataset)
     loader = DataLoader(dataset, batch_size=16, sampler=sampler)
-    model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 2)))
+    model = DistributedDataParallel(
+        torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 2))
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
     for epoch in range(50):
         sampler.set_epoch(epoch)

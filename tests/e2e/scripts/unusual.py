@@ -129,8 +129,16 @@ def calls_of_modules():
     print(inspect.isfunction(call), call.__qualname__, inspect.getsource(call)[:40].split(), inspect.signature(call))
     print(model.__call__.__self__ is model, model.__call__.__func__ is call, inspect.signature(model.__call__))
     batch = torch.ones(2, 4)
-    results = [call(model, batch), model.__call__(batch), functools.partial(model)(batch), *map(model, [batch]), model(input=batch)]
-    print(all(torch.equal(results[0], one) for one in results), model[0](batch, scale=2.0).shape, model[0](x=batch).shape)
+    results = [
+        call(model, batch),
+        model.__call__(batch),
+        functools.partial(model)(batch),
+        *map(model, [batch]),
+        model(input=batch),
+    ]
+    print(
+        all(torch.equal(results[0], one) for one in results), model[0](batch, scale=2.0).shape, model[0](x=batch).shape
+    )
     print(refused(call), refused(model), refused(lambda: Raising()(batch)), Recursive()(batch).shape)
     copy.deepcopy(model)
     pickle.loads(pickle.dumps(model[2]))
@@ -167,7 +175,11 @@ def zeroed_gradients():
         print({"none" if one.grad is None else float(one.grad.abs().sum()) for one in model.parameters()})
     model.zero_grad()
     OwnOptimizer(model.parameters(), lr=0.1).zero_grad()
-    print(inspect.signature(optimizer.zero_grad), refused(lambda: optimizer.zero_grad(1, 2)), refused(lambda: optimizer.zero_grad(no=1)))
+    print(
+        inspect.signature(optimizer.zero_grad),
+        refused(lambda: optimizer.zero_grad(1, 2)),
+        refused(lambda: optimizer.zero_grad(no=1)),
+    )
 
 
 passes_over_data()

@@ -103,8 +103,10 @@ def train():
         if batch % args.log_interval == 0 and batch > 0:
             cur_loss = total_loss / args.log_interval
             elapsed = time.time() - start_time
-            print(f"| epoch {epoch:3d} | {batch:5d} batches | lr {lr:02.2f} | ms/batch "
-                  f"{elapsed * 1000 / args.log_interval:5.2f} | loss {cur_loss:5.2f} | ppl {math.exp(cur_loss):8.2f}")
+            print(
+                f"| epoch {epoch:3d} | {batch:5d} batches | lr {lr:02.2f} | ms/batch "
+                f"{elapsed * 1000 / args.log_interval:5.2f} | loss {cur_loss:5.2f} | ppl {math.exp(cur_loss):8.2f}"
+            )
             total_loss = 0
             start_time = time.time()
 
