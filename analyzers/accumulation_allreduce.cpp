@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/communication.h"
+#include "profiler/core/timeline/communication.h"
 
 namespace loopscope {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "analyzers/device_copies.h"
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/device_copies.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "analyzers/device_memory.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/device_memory.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

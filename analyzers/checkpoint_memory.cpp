@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "analyzers/activations.h"
-#include "analyzers/memory_use.h"
-#include "analyzers/recompute.h"
+#include "analyzers/shared/activations.h"
+#include "analyzers/shared/memory_use.h"
+#include "analyzers/shared/recompute.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analyzers/convolutions.h"
-#include "analyzers/devices.h"
-#include "analyzers/facts.h"
+#include "analyzers/shared/convolutions.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

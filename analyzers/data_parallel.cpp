@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
-#include "analyzers/facts.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

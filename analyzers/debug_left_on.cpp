@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzers/anomaly_cost.h"
-#include "analyzers/evidence.h"
-#include "analyzers/facts.h"
+#include "analyzers/shared/anomaly_cost.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

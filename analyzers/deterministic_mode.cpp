@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "analyzers/convolutions.h"
-#include "analyzers/devices.h"
-#include "analyzers/facts.h"
+#include "analyzers/shared/convolutions.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

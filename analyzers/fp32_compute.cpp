@@ -4,11 +4,11 @@
 #include <array>
 #include <map>
 
-#include "analyzers/anomaly_cost.h"
-#include "analyzers/evidence.h"
-#include "analyzers/fp32_devices.h"
+#include "analyzers/shared/anomaly_cost.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/fp32_devices.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

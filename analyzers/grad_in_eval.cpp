@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzers/evidence.h"
-#include "analyzers/memory_use.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

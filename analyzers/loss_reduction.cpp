@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/communication.h"
+#include "profiler/core/timeline/communication.h"
 
 namespace loopscope {
 namespace {

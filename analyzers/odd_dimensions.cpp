@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzers/anomaly_cost.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/anomaly_cost.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -8,11 +8,11 @@
 #include <set>
 #include <vector>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
-#include "analyzers/facts.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/communication.h"
+#include "profiler/core/timeline/communication.h"
 
 namespace loopscope {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
-#include "analyzers/memory_use.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/kernel_names.h"
+#include "profiler/core/trace/kernel_names.h"
 
 namespace loopscope {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analyzers/evidence.h"
-#include "analyzers/facts.h"
-#include "analyzers/processors.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
+#include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

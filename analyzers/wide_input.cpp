@@ -2,11 +2,11 @@
 
 #include <set>
 
-#include "analyzers/device_copies.h"
-#include "analyzers/devices.h"
-#include "analyzers/evidence.h"
+#include "analyzers/shared/device_copies.h"
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/inputs.h"
+#include "profiler/core/trace/inputs.h"
 
 namespace loopscope {
 namespace {

@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/terminal.h"
+#include "profiler/system/terminal.h"
 
 namespace loopscope {
 namespace {
@@ -19,12 +19,12 @@ void KeepHeapSmall() {
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  const Result<Options> options = ParseOptions(arguments);
+  const Result<Options> options = ParseOptions(AllCommands(), arguments);
   if (options && !options->text.empty()) {
     fmt::print("{}", options->text);
     return 0;
   }
-  const Result<int> code = options ? FindCommand(options->command)->run(*options) : options.error();
+  const Result<int> code = options ? FindCommand(AllCommands(), options->command)->run(*options) : options.error();
   if (code) return *code;
   Say("loopscope: " + code.error().Message());
   return code.error().exit_code;

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "profiler/core/format.h"
-#include "reports/escape.h"
-#include "reports/sweep_wording.h"
-#include "reports/wording.h"
+#include "reports/words/escape.h"
+#include "reports/words/sweep_wording.h"
+#include "reports/words/wording.h"
 
 namespace loopscope {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "profiler/core/format.h"
-#include "reports/escape.h"
 #include "reports/formats.h"
-#include "reports/html_data.h"
+#include "reports/html/data.h"
+#include "reports/words/escape.h"
 
 namespace loopscope {
 

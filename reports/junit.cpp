@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "profiler/core/format.h"
-#include "reports/escape.h"
-#include "reports/gate_wording.h"
-#include "reports/wording.h"
+#include "reports/words/escape.h"
+#include "reports/words/gate_wording.h"
+#include "reports/words/wording.h"
 
 namespace loopscope {
 namespace {

@@ -7,12 +7,12 @@
 #include <cmath>
 
 #include "profiler/core/format.h"
-#include "reports/escape.h"
-#include "reports/gate_wording.h"
-#include "reports/printable.h"
-#include "reports/sweep_wording.h"
-#include "reports/units.h"
-#include "reports/wording.h"
+#include "profiler/core/printable.h"
+#include "reports/words/escape.h"
+#include "reports/words/gate_wording.h"
+#include "reports/words/sweep_wording.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
 
 namespace loopscope {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "profiler/core/format.h"
-#include "reports/event_category.h"
-#include "reports/trace_json.h"
+#include "reports/json/trace_json.h"
+#include "reports/words/event_category.h"
 
 namespace loopscope {
 namespace {

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/core/format.h"
-#include "reports/escape.h"
-#include "reports/gate_wording.h"
-#include "reports/printable.h"
-#include "reports/units.h"
-#include "reports/wording.h"
+#include "profiler/core/printable.h"
+#include "reports/words/escape.h"
+#include "reports/words/gate_wording.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
 
 namespace loopscope {
 namespace {

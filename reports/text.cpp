@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "profiler/core/format.h"
-#include "reports/printable.h"
-#include "reports/text_sections.h"
-#include "reports/units.h"
-#include "reports/wording.h"
-#include "reports/worth_most.h"
+#include "profiler/core/printable.h"
+#include "reports/text/sections.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
+#include "reports/words/worth_most.h"
 
 namespace loopscope {
 namespace {

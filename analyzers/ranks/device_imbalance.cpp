@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/rank_analyzer.h"
 
 namespace loopscope {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/rank_analyzer.h"
 
 namespace loopscope {

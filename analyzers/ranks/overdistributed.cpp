@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyzers/evidence.h"
+#include "analyzers/shared/evidence.h"
 #include "profiler/core/rank_analyzer.h"
 
 namespace loopscope {

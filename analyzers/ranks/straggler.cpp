@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "analyzers/evidence.h"
-#include "analyzers/processors.h"
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/processors.h"
 #include "profiler/core/rank_analyzer.h"
-#include "profiler/core/statistics.h"
+#include "profiler/core/statistics/statistics.h"
 
 namespace loopscope {
 namespace {

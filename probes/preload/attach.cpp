@@ -15,8 +15,8 @@
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/python/shim_path.h"
 #include "probes/preload/rank_meeting.h"
-#include "probes/preload/shim_path.h"
 
 namespace loopscope {
 namespace {

@@ -14,10 +14,10 @@
 #include "probes/preload/ending.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
-#include "probes/preload/memory.h"
 #include "probes/preload/op_load.h"
 #include "probes/preload/passes.h"
-#include "probes/preload/processors.h"
+#include "probes/preload/process/memory.h"
+#include "probes/preload/process/processors.h"
 #include "probes/preload/rank_meeting.h"
 #include "probes/preload/turns.h"
 

@@ -72,7 +72,7 @@ class Forward:
             module.__call__ = self._wrapped(self._original, is_compiling)
 
     def _wrapped(self, original, is_compiling):
-        """What around_modules does (probes/preload/python_modules.h)."""
+        """What around_modules does (probes/preload/python/modules.h)."""
         thread, outermost, named_call = self._thread, self._outermost, self._named_call
 
         @functools.wraps(original)

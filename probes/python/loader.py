@@ -223,7 +223,7 @@ class _Pass:
         return min(of_batch, left) if left > 0 else of_batch
 
     def handed_over(self):
-        """What the builtins take of it (probes/preload/python_loader.h)."""
+        """What the builtins take of it (probes/preload/python/loader.h)."""
         own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
         return ctypes.addressof(self.given), self.loader_id, self.name, *own
 

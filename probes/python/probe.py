@@ -1,4 +1,4 @@
-"""The preloaded library's functions for interpreters (probes/preload/script.h), by ctypes."""
+"""The preloaded library's functions for interpreters (probes/preload/python/script.h), by ctypes."""
 
 import ctypes
 import os
@@ -88,7 +88,7 @@ class Probe:
 
 
 def _builtins(library):
-    """Quicker forms of the calls and wrappers of every step (probes/preload/python_calls.h)."""
+    """Quicker forms of the calls and wrappers of every step (probes/preload/python/calls.h)."""
     library.loopscope_script_builtins.restype = ctypes.c_void_p  # as an object, ctypes would take null for one
     address = library.loopscope_script_builtins()
     return ctypes.cast(address, ctypes.py_object).value if address else {}  # null: this Python lacks what they need

@@ -34,7 +34,7 @@ def load(torch, probe):
 
 def _tell_launcher(torch):
     """Which torch has no probe: a launcher that knows the command alone cannot tell what a script starts. Read by
-    profiler/commands/probe_build.cpp."""
+    profiler/launch/probe_build.cpp."""
     with contextlib.suppress(OSError, KeyError):
         path = os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], "torch-without-probe")
         with open(path, "w") as file:
@@ -55,7 +55,7 @@ def _minor(version):
 
 
 def _cached(torch):
-    """As profiler/commands/probe_build.cpp names it."""
+    """As profiler/launch/probe_build.cpp names it."""
     cache = os.environ.get("LOOPSCOPE_PROBE_CACHE", "")
     return cache and os.path.join(cache, f"torch-{torch.__version__}-abi{_abi(torch)}")
 

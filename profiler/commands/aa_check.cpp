@@ -4,16 +4,16 @@
 #include <array>
 #include <cmath>
 
+#include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/experiment_pairs.h"
-#include "profiler/commands/experiment_pilots.h"
-#include "profiler/commands/report_output.h"
 #include "profiler/commands/session.h"
-#include "profiler/commands/terminal.h"
-#include "profiler/commands/verdicts.h"
-#include "profiler/core/statistics.h"
-#include "reports/text_page.h"
-#include "reports/units.h"
+#include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/pairs.h"
+#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/verdicts.h"
+#include "profiler/system/terminal.h"
+#include "reports/text/page.h"
+#include "reports/words/units.h"
 
 namespace loopscope {
 namespace {

@@ -1,6 +1,6 @@
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/experiment.h"
 #include "profiler/commands/session.h"
+#include "profiler/experiments/pairs.h"
 
 namespace loopscope {
 namespace {

@@ -1,15 +1,9 @@
 #include "profiler/commands/command_table.h"
 
-#include <fmt/format.h>
-
 #include <array>
-
-#include "reports/text_page.h"
 
 namespace loopscope {
 namespace {
-
-constexpr std::size_t kSummaryColumn = 14;
 
 constexpr std::array<Command, 12> kCommands = {{
     {"run", "What slows this training loop, with the line that does it.", "run [options] -- CMD…",
@@ -43,33 +37,8 @@ constexpr std::array<Command, 12> kCommands = {{
 
 }  // namespace
 
-std::span<const Command> AllCommands() {
+Commands AllCommands() {
   return kCommands;
-}
-
-const Command* FindCommand(std::string_view id) {
-  for (const Command& command : kCommands) {
-    if (command.id == id) return &command;
-  }
-  return nullptr;
-}
-
-std::string GeneralHelp() {
-  Output output;
-  Page page(output);
-  page.Line({{"Finds what slows a training loop, says where, and proves each fix by measuring."}});
-  page.Blank();
-  page.Line({{"Usage: loopscope COMMAND [options] [-- CMD…]"}});
-  page.Heading("Commands:");
-  for (const Command& command : kCommands) {
-    page.Entry(kSummaryColumn, {"  " + std::string(command.id)}, {command.summary});
-  }
-  page.Heading("Start with:");
-  page.Line({{"  loopscope run -- python train.py      # or any program that uses LibTorch"}});
-  page.Blank();
-  page.Line({{"`loopscope COMMAND --help` tells the options of a command, `loopscope --version`"}});
-  page.Line({{"the version. Behind `--` stands your own command, as you always start it."}});
-  return output.bytes;
 }
 
 }  // namespace loopscope

@@ -1,29 +1,12 @@
-// The commands there are: name, help and what they take.
+// The commands: name, help, what they take, and what runs them.
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "profiler/commands/options.h"
+#include "profiler/cli/command.h"
+#include "profiler/cli/options.h"
 
 namespace loopscope {
 
-struct Command {
-  std::string_view id, summary;
-  std::string_view usage, example;     // usage without "loopscope"
-  bool reports;                        // --json, --format …
-  bool launches;                       // -o, --warmup …
-  bool diagnoses;                      // --time
-  bool experiments;                    // --blocks …
-  bool program;                        // takes `-- CMD`
-  int inputs;                          // words before it: 0, at most 1, or -1 for any number
-  Result<int> (*run)(const Options&);  // the exit code
-};
-
-std::span<const Command> AllCommands();
-const Command* FindCommand(std::string_view id);  // null when there is none
-std::string GeneralHelp();
+Commands AllCommands();
 
 Result<int> RunCommand(const Options& options);
 Result<int> ProveCommand(const Options& options);

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/diagnosis.h"
-#include "profiler/commands/report_output.h"
+#include "profiler/diagnosis/diagnosis.h"
 
 namespace loopscope {
 

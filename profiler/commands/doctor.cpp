@@ -7,13 +7,13 @@
 #include <fstream>
 
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/containment.h"
-#include "profiler/commands/output_folder.h"
-#include "profiler/commands/probe_paths.h"
-#include "profiler/commands/program_kind.h"
-#include "profiler/commands/terminal.h"
+#include "profiler/containment/containment.h"
+#include "profiler/containment/output_folder.h"
 #include "profiler/core/host.h"
-#include "reports/text_page.h"
+#include "profiler/launch/probe_paths.h"
+#include "profiler/launch/program_kind.h"
+#include "profiler/system/terminal.h"
+#include "reports/text/page.h"
 
 namespace loopscope {
 namespace {

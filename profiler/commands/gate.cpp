@@ -5,15 +5,15 @@
 #include <cmath>
 #include <optional>
 
+#include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/gate_counters.h"
-#include "profiler/commands/gate_procedure.h"
-#include "profiler/commands/history_file.h"
-#include "profiler/commands/report_output.h"
-#include "profiler/commands/run_info.h"
 #include "profiler/commands/session.h"
-#include "profiler/commands/terminal.h"
-#include "reports/gate_wording.h"
+#include "profiler/experiments/gate/history_file.h"
+#include "profiler/experiments/gate/procedure.h"
+#include "profiler/launch/run_info.h"
+#include "profiler/system/terminal.h"
+#include "reports/words/gate_wording.h"
 
 namespace loopscope {
 namespace {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "profiler/commands/counter_file.h"
-#include "profiler/commands/options.h"
+#include "profiler/cli/options.h"
 #include "profiler/commands/session.h"
-#include "profiler/core/counters.h"
+#include "profiler/core/report/counters.h"
+#include "profiler/experiments/gate/counter_file.h"
 
 namespace loopscope {
 

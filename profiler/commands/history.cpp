@@ -5,13 +5,13 @@
 #include <map>
 
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/history_file.h"
-#include "profiler/commands/terminal.h"
-#include "profiler/core/change_points.h"
-#include "profiler/core/statistics.h"
-#include "reports/printable.h"
-#include "reports/text_page.h"
-#include "reports/units.h"
+#include "profiler/core/printable.h"
+#include "profiler/core/statistics/change_points.h"
+#include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/gate/history_file.h"
+#include "profiler/system/terminal.h"
+#include "reports/text/page.h"
+#include "reports/words/units.h"
 
 namespace loopscope {
 namespace {

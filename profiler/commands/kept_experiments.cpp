@@ -9,13 +9,14 @@
 #include <chrono>
 #include <fstream>
 
-#include "profiler/commands/containment.h"
-#include "profiler/commands/counter_file.h"
-#include "profiler/commands/journal.h"
 #include "profiler/commands/program_files.h"
-#include "profiler/commands/run_info.h"
-#include "profiler/commands/user_cache.h"
+#include "profiler/containment/containment.h"
 #include "profiler/core/file_text.h"
+#include "profiler/core/text.h"
+#include "profiler/experiments/gate/counter_file.h"
+#include "profiler/experiments/journal.h"
+#include "profiler/launch/run_info.h"
+#include "profiler/system/user_cache.h"
 
 namespace loopscope {
 namespace {
@@ -84,7 +85,7 @@ Result<KeptExperiment> KeptExperiment::Of(const Options& options, const std::vec
     if (!files) return files.error();
     question += fmt::format("command {}\n{}", fmt::join(command, "\x1f"), *files);
   }
-  return KeptExperiment(cache / "loopscope" / "experiments" / fmt::format("{:016x}", JournalHash(question)), question);
+  return KeptExperiment(cache / "loopscope" / "experiments" / fmt::format("{:016x}", TextHash(question)), question);
 }
 
 std::optional<std::string> KeptExperiment::Take(const fs::path& output) const {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/commands/options.h"
+#include "profiler/cli/options.h"
 #include "profiler/core/result.h"
 
 namespace loopscope {

@@ -4,10 +4,11 @@
 
 #include <set>
 
-#include "profiler/commands/journal.h"
-#include "profiler/commands/probe_build.h"
-#include "profiler/commands/program_kind.h"
 #include "profiler/core/file_text.h"
+#include "profiler/core/text.h"
+#include "profiler/experiments/journal.h"
+#include "profiler/launch/probe_build.h"
+#include "profiler/launch/program_kind.h"
 
 namespace loopscope {
 namespace {
@@ -27,7 +28,7 @@ std::string BySizeAndTime(const fs::path& path) {
 std::string ByContent(const fs::path& path) {
   std::error_code error;
   if (fs::file_size(path, error) > kMostHashedBytes) return BySizeAndTime(path);
-  return fmt::format("{} {:016x}\n", path.native(), JournalHash(FileText(path)));
+  return fmt::format("{} {:016x}\n", path.native(), TextHash(FileText(path)));
 }
 
 // Of packages, version control and environments: not the program's own.

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "profiler/commands/terminal.h"
-#include "reports/printable.h"
+#include "profiler/core/printable.h"
+#include "profiler/system/terminal.h"
 
 namespace loopscope {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiler/commands/experiment.h"
+#include "profiler/experiments/input.h"
 
 namespace loopscope {
 

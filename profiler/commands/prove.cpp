@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/diagnosis.h"
-#include "profiler/commands/experiment.h"
-#include "profiler/commands/experiment_live.h"
 #include "profiler/commands/prove_target.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/host.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/experiments/prove/experiment.h"
+#include "profiler/experiments/prove/live.h"
 
 namespace loopscope {
 namespace {

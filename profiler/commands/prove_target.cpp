@@ -1,7 +1,7 @@
 #include "profiler/commands/prove_target.h"
 
 #include "profiler/commands/session.h"
-#include "profiler/commands/target_procedure.h"
+#include "profiler/experiments/target/procedure.h"
 
 namespace loopscope {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "profiler/commands/experiment_candidates.h"
-#include "profiler/commands/options.h"
+#include "profiler/cli/options.h"
+#include "profiler/experiments/candidates.h"
 
 namespace loopscope {
 

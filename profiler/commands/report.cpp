@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "profiler/cli/definitions.h"
+#include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/definitions.h"
-#include "profiler/commands/diagnosis.h"
-#include "profiler/commands/report_output.h"
-#include "profiler/commands/terminal.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/system/terminal.h"
 
 namespace loopscope {
 // Every input is tried; the first that fails gives the exit code, else --fail-on.

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/rank_analyzers.h"
-#include "analyzers/rule_texts.h"
+#include "analyzers/diagnose/rule_texts.h"
+#include "analyzers/ranks/rank_analyzers.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/option_values.h"
-#include "profiler/commands/terminal.h"
+#include "profiler/core/text.h"
+#include "profiler/system/terminal.h"
 #include "profiler/treatments/treatments.h"
-#include "reports/reflow.h"
-#include "reports/text_page.h"
+#include "reports/text/page.h"
+#include "reports/words/reflow.h"
 
 namespace loopscope {
 

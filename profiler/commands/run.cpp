@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/report_output.h"
 #include "profiler/commands/session.h"
-#include "profiler/commands/terminal.h"
+#include "profiler/system/terminal.h"
 
 namespace loopscope {
 namespace {

@@ -6,18 +6,18 @@
 #include <cstdlib>
 #include <utility>
 
-#include "profiler/commands/diagnosis.h"
-#include "profiler/commands/folder_copy.h"
-#include "profiler/commands/probe_build.h"
-#include "profiler/commands/probe_paths.h"
-#include "profiler/commands/rank_inputs.h"
-#include "profiler/commands/rank_report.h"
-#include "profiler/commands/report_output.h"
-#include "profiler/commands/run_info.h"
-#include "profiler/commands/terminal.h"
-#include "profiler/commands/unreachable.h"
+#include "profiler/cli/report_output.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/rank_inputs.h"
+#include "profiler/diagnosis/rank_report.h"
+#include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
-#include "profiler/importers/run_json.h"
+#include "profiler/launch/probe_build.h"
+#include "profiler/launch/probe_paths.h"
+#include "profiler/launch/run_info.h"
+#include "profiler/launch/unreachable.h"
+#include "profiler/system/folder_copy.h"
+#include "profiler/system/terminal.h"
 
 namespace loopscope {
 namespace {

@@ -6,13 +6,14 @@
 #include <memory>
 #include <optional>
 
-#include "profiler/commands/experiment.h"
+#include "profiler/cli/options.h"
 #include "profiler/commands/kept_experiments.h"
-#include "profiler/commands/launcher.h"
-#include "profiler/commands/options.h"
-#include "profiler/commands/outcome.h"
-#include "profiler/commands/output_folder.h"
 #include "profiler/commands/progress_bar.h"
+#include "profiler/containment/output_folder.h"
+#include "profiler/core/report/report.h"
+#include "profiler/experiments/input.h"
+#include "profiler/launch/launcher.h"
+#include "profiler/launch/outcome.h"
 
 namespace loopscope {
 

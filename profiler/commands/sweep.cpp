@@ -2,8 +2,8 @@
 
 #include "profiler/commands/command_table.h"
 #include "profiler/commands/session.h"
-#include "profiler/commands/sweep_grid.h"
-#include "profiler/commands/sweep_procedure.h"
+#include "profiler/experiments/sweep/grid.h"
+#include "profiler/experiments/sweep/procedure.h"
 
 namespace loopscope {
 namespace {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "profiler/commands/command_table.h"
-#include "profiler/commands/option_values.h"
-#include "profiler/commands/terminal.h"
 #include "profiler/core/host.h"
-#include "reports/text_page.h"
+#include "profiler/core/text.h"
+#include "profiler/system/terminal.h"
+#include "reports/text/page.h"
 
 namespace loopscope {
 namespace {

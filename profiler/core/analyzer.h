@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/finding.h"
-#include "profiler/core/timeline.h"
+#include "profiler/core/report/finding.h"
+#include "profiler/core/timeline/timeline.h"
 
 namespace loopscope {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/report.h"
+#include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
 
 namespace loopscope {

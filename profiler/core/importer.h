@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "profiler/core/result.h"
-#include "profiler/core/trace.h"
+#include "profiler/core/trace/trace.h"
 
 namespace loopscope {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/leading_process.h"
-#include "profiler/core/loader_depth.h"
-#include "profiler/core/settling.h"
-#include "profiler/core/statistics.h"
+#include "profiler/core/statistics/settling.h"
+#include "profiler/core/statistics/statistics.h"
+#include "profiler/core/trace/leading_process.h"
+#include "profiler/core/trace/loader_depth.h"
 
 namespace loopscope {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/report/target.h"
 #include "profiler/core/result.h"
-#include "profiler/core/target.h"
-#include "profiler/core/trace.h"
+#include "profiler/core/trace/trace.h"
 
 namespace loopscope {
 

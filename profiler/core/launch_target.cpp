@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "profiler/core/leading_process.h"
+#include "profiler/core/trace/leading_process.h"
 
 namespace loopscope {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/finding.h"
-#include "profiler/core/rank_summary.h"
+#include "profiler/core/report/finding.h"
+#include "profiler/core/report/rank_summary.h"
 
 namespace loopscope {
 

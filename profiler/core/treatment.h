@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/finding.h"
 #include "profiler/core/host.h"
+#include "profiler/core/report/finding.h"
 
 namespace loopscope {
 

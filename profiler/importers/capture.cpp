@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "profiler/core/importer.h"
-#include "profiler/importers/capture_definitions.h"
-#include "profiler/importers/capture_devices.h"
-#include "profiler/importers/capture_file.h"
-#include "profiler/importers/capture_join.h"
-#include "profiler/importers/capture_threads.h"
-#include "profiler/importers/device_samples.h"
-#include "profiler/importers/run_json.h"
+#include "profiler/importers/capture/definitions.h"
+#include "profiler/importers/capture/device_samples.h"
+#include "profiler/importers/capture/devices.h"
+#include "profiler/importers/capture/file.h"
+#include "profiler/importers/capture/join.h"
+#include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/threads.h"
 
 namespace loopscope {
 namespace {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "profiler/core/importer.h"
-#include "profiler/importers/json_windows.h"
-#include "profiler/importers/kineto_events.h"
-#include "profiler/importers/kineto_merge.h"
-#include "profiler/importers/kineto_metadata.h"
-#include "profiler/importers/kineto_sniff.h"
-#include "profiler/importers/kineto_steps.h"
+#include "profiler/importers/json/windows.h"
+#include "profiler/importers/kineto/events.h"
+#include "profiler/importers/kineto/merge.h"
+#include "profiler/importers/kineto/metadata.h"
+#include "profiler/importers/kineto/sniff.h"
+#include "profiler/importers/kineto/steps.h"
 
 namespace loopscope {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "profiler/core/importer.h"
-#include "profiler/importers/nsys_processes.h"
-#include "profiler/importers/nsys_run.h"
+#include "profiler/importers/nsys/processes.h"
+#include "profiler/importers/nsys/run.h"
 
 namespace loopscope {
 namespace {

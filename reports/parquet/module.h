@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "reports/tables.h"
+#include "reports/parquet/tables.h"
 
 namespace loopscope {
 

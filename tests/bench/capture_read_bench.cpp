@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
 #include "tests/bench/large_capture.h"
 

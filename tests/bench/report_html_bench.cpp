@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "profiler/commands/diagnosis.h"
+#include "profiler/diagnosis/diagnosis.h"
 #include "reports/formats.h"
 #include "tests/bench/large_capture.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/diagnose.h"
-#include "profiler/core/timeline.h"
+#include "analyzers/diagnose/diagnose.h"
+#include "profiler/core/timeline/timeline.h"
 #include "tests/support/case_reader.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
 
 namespace {

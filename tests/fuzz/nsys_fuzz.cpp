@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "profiler/core/rank_summary.h"
+#include "profiler/core/report/rank_summary.h"
 #include "profiler/importers/importers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

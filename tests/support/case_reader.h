@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/finding.h"
+#include "profiler/core/report/finding.h"
 #include "profiler/core/result.h"
-#include "profiler/core/trace.h"
+#include "profiler/core/trace/trace.h"
 
 namespace loopscope::test {
 

@@ -1,7 +1,7 @@
 // Reports built by hand: a complete one after an experiment, and one whose every text is hostile.
 #pragma once
 
-#include "profiler/core/report.h"
+#include "profiler/core/report/report.h"
 
 namespace loopscope::test {
 

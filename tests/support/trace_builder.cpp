@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope::test {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/core/trace.h"
+#include "profiler/core/trace/trace.h"
 
 namespace loopscope::test {
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <string>
 
-#include "analyzers/diagnose.h"
-#include "analyzers/evidence.h"
-#include "analyzers/rule_texts.h"
+#include "analyzers/diagnose/diagnose.h"
+#include "analyzers/diagnose/rule_texts.h"
+#include "analyzers/shared/evidence.h"
 #include "tests/support/case_reader.h"
 #include "tests/support/trace_builder.h"
 

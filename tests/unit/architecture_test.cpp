@@ -55,11 +55,12 @@ std::vector<std::string> SourcesIn(const std::string& folder) {
 
 struct Direction {
   std::string_view folder;
-  std::vector<std::string_view> may_include;  // prefixes; its own folder always
+  std::vector<std::string_view> may_include;  // prefixes; its own files always
   bool torch = false;                         // may it include torch's or CUDA's headers?
 };
 
-// The first that fits holds.
+// Each folder that is a library of its own (the rooms of cmake/Rooms.cmake); the first that fits holds. "a/" stands for
+// all below it, "a/*" for the files of that very folder.
 const std::vector<Direction>& Directions() {
   static const std::vector<Direction> directions = {
       {"probes/torch/", {"probes/"}, true},
@@ -67,15 +68,63 @@ const std::vector<Direction>& Directions() {
       {"probes/nvtx/", {"probes/"}, true},
       {"probes/cupti/", {"probes/"}, true},
       {"probes/", {}},
+
+      {"profiler/core/statistics/", {}},
+      {"profiler/core/trace/", {"profiler/core/statistics/", "probes/wire.h"}},
+      {"profiler/core/devices/", {"profiler/core/statistics/", "profiler/core/trace/"}},
+      {"profiler/core/timeline/",
+       {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/devices/", "profiler/core/result.h"}},
+      {"profiler/core/report/",
+       {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/devices/", "profiler/core/timeline/",
+        "profiler/core/result.h"}},
       {"profiler/core/", {"probes/wire.h"}},
-      {"profiler/importers/", {"profiler/core/", "probes/wire.h", "probes/capture/crc32c.h"}},
+
+      {"profiler/importers/json/", {"profiler/core/"}},
+      {"profiler/importers/shared/", {"profiler/core/"}},
+      {"profiler/importers/capture/",
+       {"profiler/core/", "profiler/importers/shared/", "probes/wire.h", "probes/capture/crc32c.h"}},
+      {"profiler/importers/kineto/", {"profiler/core/", "profiler/importers/shared/", "profiler/importers/json/"}},
+      {"profiler/importers/nsys/", {"profiler/core/", "profiler/importers/shared/"}},
+      {"profiler/importers/", {"profiler/core/"}},
       {"profiler/treatments/", {"profiler/core/"}},
-      {"analyzers/", {"profiler/core/"}},
+
+      {"analyzers/shared/", {"profiler/core/"}},
+      {"analyzers/diagnose/", {"profiler/core/", "analyzers/shared/", "analyzers/*"}},
+      {"analyzers/ranks/", {"profiler/core/", "analyzers/shared/", "analyzers/diagnose/"}},
+      {"analyzers/", {"profiler/core/", "analyzers/shared/"}},
+
+      {"reports/words/", {"profiler/core/"}},
+      {"reports/text/", {"profiler/core/", "reports/words/"}},
+      {"reports/json/", {"profiler/core/"}},
+      {"reports/html/", {"profiler/core/", "reports/words/", "reports/json/"}},
+      {"reports/parquet/", {"profiler/core/", "reports/words/"}},
       {"reports/", {"profiler/core/"}},
-      {"profiler/", {"profiler/", "analyzers/", "reports/", "probes/wire.h", "probes/environment.h"}},
+
+      {"profiler/system/", {"profiler/core/"}},
+      {"profiler/containment/", {"profiler/core/", "profiler/system/"}},
+      {"profiler/launch/",
+       {"profiler/core/", "profiler/system/", "profiler/containment/", "profiler/importers/", "probes/environment.h"}},
+      {"profiler/experiments/prove/", {"profiler/core/", "profiler/treatments/", "profiler/experiments/*"}},
+      {"profiler/experiments/sweep/", {"profiler/core/", "profiler/treatments/", "profiler/experiments/*"}},
+      {"profiler/experiments/target/", {"profiler/core/", "profiler/treatments/", "profiler/experiments/*"}},
+      {"profiler/experiments/gate/", {"profiler/core/", "profiler/treatments/", "profiler/experiments/*"}},
+      {"profiler/experiments/", {"profiler/core/", "profiler/treatments/", "probes/wire.h"}},
+      {"profiler/diagnosis/",
+       {"profiler/core/", "profiler/importers/", "profiler/treatments/", "analyzers/", "reports/"}},
+      {"profiler/cli/", {"profiler/core/", "profiler/system/", "profiler/experiments/*", "reports/"}},
+      {"profiler/commands/", {"profiler/", "analyzers/", "reports/"}},
+      {"profiler/main.cpp", {"profiler/"}},
+
       {"workloads/", {"probes/loopscope.h", "probes/environment.h"}, true},
   };
   return directions;
+}
+
+// Is the file what `prefix` stands for?
+bool Fits(std::string_view file, std::string_view prefix) {
+  if (!prefix.ends_with("/*")) return file.starts_with(prefix);
+  prefix.remove_suffix(1);
+  return file.starts_with(prefix) && file.find('/', prefix.size()) == file.npos;
 }
 
 const Direction* DirectionOf(std::string_view file) {
@@ -100,7 +149,7 @@ bool MayInclude(const std::string& file, const std::string& header) {
   if (direction == nullptr) return false;
   if (!IsOurs(header)) return direction->torch || !IsTorchOrCuda(header);
   if (header.starts_with(direction->folder)) return true;
-  return std::ranges::any_of(direction->may_include, [&](std::string_view one) { return header.starts_with(one); });
+  return std::ranges::any_of(direction->may_include, [&](std::string_view one) { return Fits(header, one); });
 }
 
 std::vector<std::string> IncludesOf(const std::string& text) {
@@ -169,13 +218,13 @@ std::string MissingApplier(const Treatment& treatment, const std::string& stem, 
 }
 
 TEST(Includes, TheRulesTellRightFromWrong) {
-  EXPECT_TRUE(MayInclude("reports/text.cpp", "profiler/core/report.h"));
+  EXPECT_TRUE(MayInclude("reports/text.cpp", "profiler/core/report/report.h"));
   EXPECT_FALSE(MayInclude("reports/text.cpp", "profiler/commands/prove.h"));
-  EXPECT_FALSE(MayInclude("analyzers/host_sync.cpp", "reports/units.h"));
-  EXPECT_FALSE(MayInclude("profiler/core/trace.h", "analyzers/analyzers.h"));
-  EXPECT_FALSE(MayInclude("profiler/core/trace.h", "ATen/record_function.h"));
-  EXPECT_FALSE(MayInclude("workloads/train_image/main.cpp", "profiler/core/report.h"));
-  EXPECT_FALSE(MayInclude("probes/torch/ops.cpp", "profiler/core/trace.h"));
+  EXPECT_FALSE(MayInclude("analyzers/host_sync.cpp", "reports/words/units.h"));
+  EXPECT_FALSE(MayInclude("profiler/core/trace/trace.h", "analyzers/analyzers.h"));
+  EXPECT_FALSE(MayInclude("profiler/core/trace/trace.h", "ATen/record_function.h"));
+  EXPECT_FALSE(MayInclude("workloads/train_image/main.cpp", "profiler/core/report/report.h"));
+  EXPECT_FALSE(MayInclude("probes/torch/ops.cpp", "profiler/core/trace/trace.h"));
   EXPECT_TRUE(MayInclude("probes/torch/ops.cpp", "ATen/record_function.h"));
   EXPECT_FALSE(MayInclude("probes/preload/preload.cpp", "ATen/record_function.h"));
   EXPECT_EQ(IncludesOf("#include <a>\n  # include \"b/c.h\"\n// #include <d>\n"),

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
 #include "tests/support/capture_builder.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
+#include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
-#include "profiler/importers/run_json.h"
 #include "tests/support/capture_builder.h"
 
 namespace loopscope {

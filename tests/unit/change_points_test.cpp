@@ -1,4 +1,4 @@
-#include "profiler/core/change_points.h"
+#include "profiler/core/statistics/change_points.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "profiler/commands/containment.h"
+#include "profiler/containment/containment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <map>
 #include <sstream>
 
-#include "profiler/commands/folder_copy.h"
-#include "profiler/commands/shared_caches.h"
+#include "profiler/containment/shared_caches.h"
+#include "profiler/system/folder_copy.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/core/counters.h"
+#include "profiler/core/report/counters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "profiler/commands/counter_file.h"
-#include "profiler/commands/report_output.h"
+#include "profiler/cli/report_output.h"
+#include "profiler/experiments/gate/counter_file.h"
 #include "tests/support/case_reader.h"
 
 namespace loopscope {

@@ -1,5 +1,5 @@
 // Devices that were held back, by what was sampled of them.
-#include "profiler/importers/device_samples.h"
+#include "profiler/importers/capture/device_samples.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What devices did and why they stood still, on traces written by hand and, where they are at hand, on recorded ones.
-#include "profiler/core/device_timeline.h"
+#include "profiler/core/devices/device_timeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "profiler/core/hta.h"
-#include "profiler/core/report.h"
+#include "profiler/core/report/report.h"
+#include "profiler/core/timeline/hta.h"
 #include "profiler/importers/importers.h"
 #include "tests/support/case_reader.h"
 

@@ -1,11 +1,10 @@
-#include "profiler/commands/experiment_live.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "profiler/commands/launch_environment.h"
+#include "profiler/experiments/prove/live.h"
+#include "profiler/launch/launch_environment.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"
 

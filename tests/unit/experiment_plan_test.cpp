@@ -1,8 +1,7 @@
-#include "profiler/commands/experiment_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profiler/experiments/plan.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {

@@ -1,4 +1,4 @@
-#include "profiler/commands/experiment.h"
+#include "profiler/experiments/prove/experiment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "profiler/commands/experiment.h"
+#include "profiler/experiments/prove/experiment.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"
 

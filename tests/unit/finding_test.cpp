@@ -1,4 +1,4 @@
-#include "profiler/core/finding.h"
+#include "profiler/core/report/finding.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/core/gate_decision.h"
+#include "profiler/core/statistics/gate_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

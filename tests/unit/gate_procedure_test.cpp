@@ -1,10 +1,9 @@
-#include "profiler/commands/gate_procedure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "profiler/experiments/gate/procedure.h"
 #include "tests/support/scripted_launcher.h"
 
 namespace loopscope {

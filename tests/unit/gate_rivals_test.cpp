@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "profiler/core/gate_decision.h"
+#include "profiler/core/statistics/gate_decision.h"
 #include "tests/support/simulated_machine.h"
 
 namespace loopscope {

@@ -1,4 +1,4 @@
-#include "profiler/core/interval_set.h"
+#include "profiler/core/trace/interval_set.h"
 
 #include <gtest/gtest.h>
 

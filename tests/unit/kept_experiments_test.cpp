@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "profiler/commands/containment.h"
+#include "profiler/containment/containment.h"
 
 namespace loopscope {
 namespace {

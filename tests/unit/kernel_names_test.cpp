@@ -1,5 +1,5 @@
 // Names of kernels as cuBLAS, cuDNN and CUTLASS give them.
-#include "profiler/core/kernel_names.h"
+#include "profiler/core/trace/kernel_names.h"
 
 #include <gtest/gtest.h>
 

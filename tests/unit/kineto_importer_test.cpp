@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
-#include "profiler/importers/kineto_sniff.h"
+#include "profiler/importers/kineto/sniff.h"
 
 namespace loopscope {
 namespace {

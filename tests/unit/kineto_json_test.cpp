@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler/importers/json_cursor.h"
-#include "profiler/importers/json_scan.h"
-#include "profiler/importers/json_windows.h"
+#include "profiler/importers/json/cursor.h"
+#include "profiler/importers/json/scan.h"
+#include "profiler/importers/json/windows.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/commands/launcher.h"
+#include "profiler/launch/launcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <sstream>
 #include <thread>
 
-#include "profiler/commands/outcome.h"
-#include "profiler/commands/output_folder.h"
+#include "profiler/containment/output_folder.h"
+#include "profiler/launch/outcome.h"
 
 namespace loopscope {
 namespace {

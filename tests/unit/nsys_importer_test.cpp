@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/nsys.h"
 #include "tests/support/nsys_builder.h"

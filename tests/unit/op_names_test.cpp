@@ -1,4 +1,4 @@
-#include "profiler/core/op_names.h"
+#include "profiler/core/trace/op_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/commands/options.h"
+#include "profiler/cli/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profiler/commands/option_values.h"
+#include "profiler/cli/option_values.h"
+#include "profiler/commands/command_table.h"
 
 namespace loopscope {
 namespace {
@@ -18,13 +19,13 @@ using testing::IsEmpty;
 using Words = std::vector<std::string>;
 
 Options Parsed(const Words& arguments) {
-  const auto options = ParseOptions(arguments);
+  const auto options = ParseOptions(AllCommands(), arguments);
   if (!options) ADD_FAILURE() << options.error().Message();
   return options ? *options : Options{};
 }
 
 std::string Refused(const Words& arguments) {
-  const auto options = ParseOptions(arguments);
+  const auto options = ParseOptions(AllCommands(), arguments);
   EXPECT_FALSE(options.ok());
   if (options) return "";
   EXPECT_EQ(options.error().exit_code, 2);

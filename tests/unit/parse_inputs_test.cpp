@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "profiler/core/inputs.h"
+#include "profiler/core/trace/inputs.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/commands/probe_build.h"
+#include "profiler/launch/probe_build.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "analyzers/rank_analyzers.h"
+#include "analyzers/ranks/rank_analyzers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "analyzers/rule_texts.h"
+#include "analyzers/diagnose/rule_texts.h"
 
 namespace loopscope {
 namespace {

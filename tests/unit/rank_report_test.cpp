@@ -1,4 +1,4 @@
-#include "profiler/commands/rank_report.h"
+#include "profiler/diagnosis/rank_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profiler/commands/diagnosis.h"
-#include "profiler/commands/rank_inputs.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/rank_inputs.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/nsys_builder.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/core/reach.h"
+#include "profiler/core/report/reach.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,10 +11,10 @@
 #include <map>
 #include <vector>
 
-#include "reports/escape.h"
+#include "profiler/core/printable.h"
 #include "reports/formats.h"
-#include "reports/printable.h"
-#include "reports/wording.h"
+#include "reports/words/escape.h"
+#include "reports/words/wording.h"
 #include "tests/support/sample_report.h"
 
 namespace loopscope {

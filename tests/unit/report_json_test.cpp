@@ -1,5 +1,3 @@
-#include "reports/report_json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <limits>
 
 #include "reports/formats.h"
+#include "reports/json/read.h"
 #include "tests/support/sample_report.h"
 
 namespace loopscope {

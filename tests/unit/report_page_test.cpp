@@ -11,13 +11,13 @@
 #include <numeric>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/rule_texts.h"
-#include "profiler/core/comparison.h"
-#include "profiler/core/report.h"
+#include "analyzers/diagnose/rule_texts.h"
+#include "profiler/core/printable.h"
+#include "profiler/core/report/comparison.h"
+#include "profiler/core/report/report.h"
 #include "reports/formats.h"
-#include "reports/printable.h"
-#include "reports/source_quote.h"
-#include "reports/timeline_view.h"
+#include "reports/html/source_quote.h"
+#include "reports/html/timeline_view.h"
 #include "tests/support/trace_builder.h"
 
 namespace loopscope {

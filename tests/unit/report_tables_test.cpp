@@ -8,7 +8,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "reports/tables.h"
+#include "reports/parquet/tables.h"
 #include "tests/support/sample_report.h"
 
 namespace loopscope {

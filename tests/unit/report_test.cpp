@@ -1,4 +1,4 @@
-#include "profiler/core/report.h"
+#include "profiler/core/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,11 +7,11 @@
 #include <iterator>
 #include <sstream>
 
+#include "profiler/core/printable.h"
 #include "profiler/core/treatment.h"
 #include "reports/formats.h"
-#include "reports/printable.h"
-#include "reports/reflow.h"
-#include "reports/units.h"
+#include "reports/words/reflow.h"
+#include "reports/words/units.h"
 #include "tests/support/sample_report.h"
 
 namespace loopscope {

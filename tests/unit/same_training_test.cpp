@@ -1,4 +1,4 @@
-#include "profiler/commands/same_training.h"
+#include "profiler/experiments/prove/same_training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "profiler/core/statistics.h"
+#include "profiler/core/statistics/statistics.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/core/settling.h"
+#include "profiler/core/statistics/settling.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "profiler/core/statistics.h"
+#include "profiler/core/statistics/statistics.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/core/statistics.h"
+#include "profiler/core/statistics/statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

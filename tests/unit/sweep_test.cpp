@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "profiler/commands/sweep_grid.h"
-#include "profiler/commands/sweep_procedure.h"
+#include "profiler/experiments/sweep/grid.h"
+#include "profiler/experiments/sweep/procedure.h"
 #include "tests/support/scripted_launcher.h"
 
 namespace loopscope {

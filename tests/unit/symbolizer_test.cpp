@@ -1,4 +1,4 @@
-#include "profiler/importers/symbolizer.h"
+#include "profiler/importers/capture/symbolizer.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -6,9 +6,10 @@
 #include <fstream>
 #include <random>
 
-#include "profiler/commands/options.h"
-#include "profiler/commands/target_procedure.h"
-#include "profiler/commands/target_watch.h"
+#include "profiler/cli/options.h"
+#include "profiler/commands/command_table.h"
+#include "profiler/experiments/target/procedure.h"
+#include "profiler/launch/target_watch.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {
@@ -177,7 +178,7 @@ TEST(Target, OptionsAreChecked) {
   const auto parsed = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"prove"});
     words.insert(words.end(), {"--", "./train"});
-    return ParseOptions(words);
+    return ParseOptions(AllCommands(), words);
   };
   const auto mistake = [&](const std::vector<std::string>& words) {
     const auto options = parsed(words);

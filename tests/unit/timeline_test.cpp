@@ -1,4 +1,4 @@
-#include "profiler/core/timeline.h"
+#include "profiler/core/timeline/timeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

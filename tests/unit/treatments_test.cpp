@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "profiler/commands/diagnosis.h"
-#include "profiler/commands/experiment_candidates.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/experiments/candidates.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/commands/unreachable.h"
+#include "profiler/launch/unreachable.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "workloads/common/usage_error.h"
+#include "workloads/common/knobs/usage_error.h"
 
 namespace loopscope::train {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "workloads/common/knobs/treatment.h"
 #include "workloads/common/settings.h"
-#include "workloads/common/treatment.h"
 
 namespace loopscope::train {
 

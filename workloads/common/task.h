@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "workloads/common/treatment.h"
+#include "workloads/common/knobs/treatment.h"
 
 namespace loopscope::train {
 

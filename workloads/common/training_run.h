@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "workloads/common/ranks.h"
-#include "workloads/common/treatment.h"
+#include "workloads/common/knobs/treatment.h"
+#include "workloads/common/ranks/ranks.h"
 
 namespace loopscope::train {
 

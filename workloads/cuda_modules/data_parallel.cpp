@@ -1,7 +1,7 @@
 // The module behind data_parallel=on. It alone is built with what LibTorch scatters and gathers with on GPUs.
 #include <torch/nn/parallel/data_parallel.h>
 
-#include "workloads/common/replicas.h"
+#include "workloads/common/ranks/replicas.h"
 
 extern "C" __attribute__((visibility("default"))) void train_forward_on_all(
     const std::shared_ptr<loopscope::train::ReplicatedModule>& module, const torch::Tensor& input,

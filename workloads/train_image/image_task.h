@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "workloads/common/batch_stream.h"
-#include "workloads/common/rank_sampler.h"
-#include "workloads/common/replicas.h"
+#include "workloads/common/ranks/rank_sampler.h"
+#include "workloads/common/ranks/replicas.h"
 #include "workloads/common/task.h"
 #include "workloads/train_image/loader.h"
 #include "workloads/train_image/model.h"

@@ -1,6 +1,6 @@
 // train_image: trains a small residual network on JPEG files. Every habit that makes training slow or quick is a knob.
-#include "workloads/common/command_line.h"
 #include "workloads/common/device.h"
+#include "workloads/common/knobs/command_line.h"
 #include "workloads/common/training.h"
 #include "workloads/train_image/image_task.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "workloads/common/replicas.h"
+#include "workloads/common/ranks/replicas.h"
 #include "workloads/train_image/layers.h"
 
 namespace loopscope::train::image {

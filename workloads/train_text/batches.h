@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/common/rank_sampler.h"
+#include "workloads/common/ranks/rank_sampler.h"
 #include "workloads/common/task.h"
 #include "workloads/train_text/texts.h"
 

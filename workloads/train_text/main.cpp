@@ -1,6 +1,6 @@
 // train_text: trains a small transformer encoder to sort texts. Every habit that makes training slow or quick is a
 // knob.
-#include "workloads/common/command_line.h"
+#include "workloads/common/knobs/command_line.h"
 #include "workloads/common/training.h"
 #include "workloads/train_text/text_task.h"
 

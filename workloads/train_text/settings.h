@@ -1,7 +1,7 @@
 // Everything about a training run of train_text that a knob can change, with the program's own defaults.
 #pragma once
 
-#include "workloads/common/knobs.h"
+#include "workloads/common/knobs/knobs.h"
 #include "workloads/common/settings.h"
 
 namespace loopscope::train::text {

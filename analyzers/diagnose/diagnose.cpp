@@ -1,0 +1,127 @@
+#include "analyzers/diagnose/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "analyzers/analyzers.h"
+#include "analyzers/diagnose/rule_texts.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::size_t kMinSteps = 3;
+constexpr double kMaxDroppedShare = 0.01;
+
+std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
+  const std::size_t steps = timeline.steady().size();
+  if (steps == 0) {
+    return timeline.why_no_steps().empty() ? "no timed step was seen" : timeline.why_no_steps();
+  }
+  if (steps < kMinSteps) {
+    return fmt::format("only {} step{} outside warm-up and epoch boundaries, and {} are needed", steps,
+                       steps == 1 ? "" : "s", kMinSteps);
+  }
+  const Quality& quality = timeline.trace().quality;
+  const double all = static_cast<double>(quality.events + quality.dropped);
+  if (static_cast<double>(quality.dropped) > kMaxDroppedShare * all) {
+    return fmt::format("{} of {} records were dropped", quality.dropped, quality.events + quality.dropped);
+  }
+  return std::nullopt;
+}
+
+// Rules that need no operators: they look at the loop and at facts.
+constexpr std::string_view kWithoutOps[] = {"input-starvation"};
+
+// Where no probe could be loaded into the program's torch, a rule about its operators is not clear but blind.
+std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& timeline) {
+  if (std::ranges::find(kWithoutOps, analyzer.id) != std::end(kWithoutOps)) return std::nullopt;
+  for (const Mark& mark : timeline.trace().marks) {
+    const std::string_view said = timeline.trace().text(mark.name);
+    if (mark.kind == MarkKind::kProbeOff && said.starts_with("LibTorch probe off")) return std::string(said);
+  }
+  return std::nullopt;
+}
+
+// Rules about what the passes compute, which they know by operators and kernels.
+constexpr std::string_view kOfPasses[] = {
+    "activation-memory",  "bias-before-norm",      "checkpoint-memory", "cudnn-autotune-off", "cudnn-retuning",
+    "deterministic-mode", "exposed-communication", "fp32-compute",      "launch-bound",       "layout-conversion",
+    "needless-recompute", "odd-dimensions",        "padding-waste",     "tf32-off",
+};
+
+std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& timeline) {
+  const bool of_passes = std::ranges::find(kOfPasses, analyzer.id) != std::end(kOfPasses);
+  const std::string& why = timeline.device_coverage().why_no_passes;
+  return of_passes && !why.empty() ? std::optional(why) : std::nullopt;
+}
+
+void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {
+  finding.rule = analyzer.id;
+  if (finding.verdict != Verdict::kFound) return;
+  finding.advice = RuleAdvice(analyzer.id);
+  finding.examples = RuleExamples(analyzer.id);
+  std::optional<Where> place;
+  if (!finding.evidence.empty()) place = finding.evidence.front().where;
+  if (place) place->path = RelativePath(place->path, timeline.trace().run.working_directory);
+  finding.id = FindingId(analyzer.id, place);
+  finding.cost_ms_per_step = std::min(finding.cost_ms_per_step, timeline.mean_step_ms());
+  finding.cost_pct = std::min(finding.cost_pct, 100.0);
+}
+
+RuleRow RowOf(const Analyzer& analyzer, const std::vector<Finding>& findings) {
+  RuleRow row{std::string(analyzer.id), Verdict::kClear, ""};
+  for (const Finding& finding : findings) {
+    if (row.verdict == Verdict::kFound) break;
+    row.verdict = finding.verdict;
+    row.reason = finding.reason;
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
+  const std::optional<std::string> nothing = WhyNothingCanBeSaid(timeline);
+  const bool speaks = analyzer.without_steps && timeline.steps().empty();
+  std::vector<Finding> findings =
+      nothing && !speaks ? std::vector<Finding>{Finding::CannotTell(*nothing)} : analyzer.run(timeline);
+  if (std::ranges::find(findings, Verdict::kFound, &Finding::verdict) == findings.end()) {
+    const auto blind = WhyBlind(analyzer, timeline);
+    const auto hidden = blind ? blind : WhyHidden(analyzer, timeline);
+    if (hidden) findings = {Finding::CannotTell(*hidden)};
+  }
+  for (Finding& finding : findings) Complete(finding, analyzer, timeline);
+  return findings;
+}
+
+void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Report& report) {
+  const auto analyzers = AllAnalyzers();
+  std::vector<std::vector<Finding>> findings(analyzers.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < analyzers.size(); i = next++) findings[i] = Judge(*analyzers[i], timeline);
+  };
+  std::thread other(work);
+  work();
+  other.join();
+
+  report.rules.clear();
+  report.findings.clear();
+  for (std::size_t i = 0; i < analyzers.size(); ++i) {
+    report.rules.push_back(RowOf(*analyzers[i], findings[i]));
+    for (Finding& finding : findings[i]) {
+      if (finding.verdict != Verdict::kFound) continue;
+      finding.treatment_id = treatment_of(finding);
+      report.findings.push_back(std::move(finding));
+    }
+  }
+  std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
+    return a.severity != b.severity ? a.severity > b.severity : a.cost_ms_per_step > b.cost_ms_per_step;
+  });
+}
+
+}  // namespace loopscope

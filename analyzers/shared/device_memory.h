@@ -1,0 +1,34 @@
+// When the training loop gives memory of a device back and asks for it anew, and why.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+// Blocks given back one after the other (cudaFree waits for the whole device), and what was then allocated up to the
+// next time.
+struct MemoryReturn {
+  // An allocation came right before, or an operator was running: the allocator had found no room, gave back what it
+  // kept, and tried again. Else the program emptied the cache.
+  bool retry = false;
+  std::uint64_t frees = 0, allocations = 0;
+  double ms = 0;  // of the thread's time, in these calls
+  std::optional<Where> where;
+};
+
+// In the steady steps.
+std::vector<MemoryReturn> MemoryReturns(const Timeline& timeline);
+
+// What MemoryReturns() tell apart: all of one kind together.
+struct MemoryReturnSum {
+  std::uint64_t times = 0, frees = 0, allocations = 0;
+  double ms = 0;
+  std::optional<Where> where;  // of the costliest that has a place
+};
+MemoryReturnSum SumOf(const std::vector<MemoryReturn>& returns, bool retry);
+
+}  // namespace loopscope

@@ -1,0 +1,80 @@
+#include "analyzers/shared/devices.h"
+
+#include <algorithm>
+
+#include "analyzers/shared/evidence.h"
+
+namespace loopscope {
+namespace {
+
+double PerDevice(const Timeline& timeline, double total) {
+  return timeline.devices().empty() ? 0 : total / static_cast<double>(timeline.devices().size());
+}
+
+std::uint64_t KeyOf(EventRef ref) {
+  return std::uint64_t{ref.thread} << 32 | ref.index;
+}
+
+}  // namespace
+
+std::optional<Finding> WhyNotDevices(const Timeline& timeline) {
+  const DeviceCoverage& coverage = timeline.device_coverage();
+  if (coverage.why_not.empty()) return std::nullopt;
+  return coverage.used ? Finding::CannotTell(coverage.why_not) : Finding::NotApplicable(coverage.why_not);
+}
+
+std::optional<Finding> WhyNotCauses(const Timeline& timeline) {
+  if (const auto why_not = WhyNotDevices(timeline)) return why_not;
+  const std::string& why = timeline.device_coverage().why_no_causes;
+  return why.empty() ? std::nullopt : std::optional(Finding::CannotTell(why));
+}
+
+bool DevicesKnown(const Timeline& timeline) {
+  return timeline.device_coverage().why_not.empty();
+}
+
+double IdleMs(const Timeline& timeline, IdleCause cause) {
+  double total = 0;
+  for (const DeviceTimeline& device : timeline.devices()) total += Ms(device.times().idle_by(cause));
+  return PerStep(timeline, PerDevice(timeline, total));
+}
+
+double IdleMs(const Timeline& timeline) {
+  double total = 0;
+  for (int cause = 0; cause < kIdleCauses; ++cause) total += IdleMs(timeline, static_cast<IdleCause>(cause));
+  return total;
+}
+
+double IdleMs(const Timeline& timeline, IdleCause cause, Interval within) {
+  double total = 0;
+  for (const DeviceTimeline& device : timeline.devices()) total += Ms(device.idle(cause).total_ns(within));
+  return PerDevice(timeline, total);
+}
+
+OpCost::OpCost(const Timeline& timeline) : timeline_(timeline), devices_(DevicesKnown(timeline)) {
+  if (!devices_) return;
+  ForEachWork(timeline, [&](const DeviceTimeline& device, std::uint32_t i, const DeviceEvent& event) {
+    const EventRef launch = device.launch(i);
+    if (launch.thread != kNone) work_ns_.push_back({KeyOf(launch), event.duration_ns()});
+  });
+  std::sort(work_ns_.begin(), work_ns_.end());
+}
+
+double OpCost::Ms(EventRef ref) const {
+  const Event& op = timeline_.event(ref);
+  if (!devices_) return loopscope::Ms(op.duration_ns());
+  std::int64_t work_ns = 0;
+  auto one = std::lower_bound(work_ns_.begin(), work_ns_.end(), std::pair(KeyOf(ref), INT64_MIN));
+  for (; one != work_ns_.end() && (one->first >> 32) == ref.thread; ++one) {
+    const auto index = static_cast<std::uint32_t>(one->first);
+    if (timeline_.event({ref.thread, index}).start_ns >= op.end_ns) break;
+    work_ns += one->second;
+  }
+  double idle_ms = 0;
+  for (int cause = 0; cause < kIdleCauses; ++cause) {
+    idle_ms += IdleMs(timeline_, static_cast<IdleCause>(cause), {op.start_ns, op.end_ns});
+  }
+  return loopscope::Ms(work_ns) + idle_ms;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,41 @@
+// What the rules about devices share: when they abstain, idle time by cause, what an operator costs on a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "profiler/core/report/finding.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+// kNotApplicable without a device, kCannotTell where the trace does not show what it did; empty where rules can judge.
+std::optional<Finding> WhyNotDevices(const Timeline& timeline);
+// The same, and kCannotTell where idle time cannot be split by cause.
+std::optional<Finding> WhyNotCauses(const Timeline& timeline);
+bool DevicesKnown(const Timeline& timeline);
+
+// Mean per steady step and device, ms.
+double IdleMs(const Timeline& timeline, IdleCause cause);
+double IdleMs(const Timeline& timeline);
+
+// The same of one interval, in total: idle time of that cause inside `within`, mean over the devices.
+double IdleMs(const Timeline& timeline, IdleCause cause, Interval within);
+
+// What an operator costs the loop, ms. On a device: the device's work that was launched inside it, and the time for
+// which the device stood still meanwhile, since the host's own time is hidden behind a busy device. Else its duration.
+class OpCost {
+ public:
+  explicit OpCost(const Timeline& timeline);
+  double Ms(EventRef ref) const;
+  bool on_device() const { return devices_; }
+
+ private:
+  const Timeline& timeline_;
+  bool devices_;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> work_ns_;  // by thread << 32 | index of the call
+};
+
+}  // namespace loopscope

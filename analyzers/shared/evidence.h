@@ -1,0 +1,104 @@
+// What the rules share: names looked up once per trace, ancestors of an op, counts and times by call site.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/report/finding.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+// The names of a trace that a predicate of op_names.h accepts, so that events are tested by their string id.
+class NameSet {
+ public:
+  NameSet(const Trace& trace, bool (*accepts)(std::string_view));
+  // Ops only: a range may carry any text.
+  bool Has(const Event& event) const {
+    return event.kind == EventKind::kOp && event.name < accepted_.size() && accepted_[event.name];
+  }
+
+ private:
+  std::vector<bool> accepted_;
+};
+
+// The nearest ancestor that `accepts`; {kNone, kNone} when there is none.
+EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
+bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
+inline bool Exists(EventRef ref) {
+  return ref.index != kNone;
+}
+
+// The module whose forward an op ran in, "layer1.0.conv1", where a shim told it in the detail window; else "".
+std::string_view ModuleOf(const Timeline& timeline, EventRef ref);
+
+// Counts and milliseconds by call site, in total over the steps looked at.
+class CallSites {
+ public:
+  struct Site {
+    std::optional<Where> where;
+    std::uint64_t count = 0;
+    double ms = 0;
+    std::vector<std::string> modules;  // whose forward the ops ran in, each once
+  };
+
+  void Add(const Where* where, double ms = 0, std::string_view module = {});
+  void DropRarerThan(double count);
+  // Probes take the stacks of ranges in some steps only: what has no place goes to the one place that is known, where
+  // there is just one.
+  void FoldUnknown();
+  bool empty() const { return sites_.empty(); }
+  std::uint64_t count() const;
+  double ms() const;
+  // The costliest first, then the most frequent; known places before unknown ones.
+  std::vector<Site> Ordered() const;
+  // One evidence per site, with its modules, at most `most`, the rest in one line.
+  std::vector<Evidence> Describe(const std::function<std::string(const Site&)>& text, std::size_t most = 8) const;
+
+ private:
+  std::map<std::optional<Where>, Site> sites_;
+};
+
+// Where the training thread asks for its batches; nullopt where no stack of a steady step tells it.
+std::optional<Where> LoaderAskedAt(const Timeline& timeline);
+
+// A kFound finding whose cost is `ms_per_step`: cost_pct is its share of the mean step, the severity that of its share
+// of WorkMs().
+Finding Costing(const Timeline& timeline, double ms_per_step, std::string title);
+
+// `ms_per_step` in percent of WorkMs(): what thresholds are held against.
+double SharePct(const Timeline& timeline, double ms_per_step);
+
+// "12 % of the step", and under anomaly mode "12 % of the step without anomaly mode".
+std::string ShareText(const Timeline& timeline, double ms_per_step);
+
+inline double Ms(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e6;
+}
+
+// Why no steady step has details (inputs, call stacks), and what to do about it: the begin of a sentence.
+std::string WhyNoDetail(const Timeline& timeline);
+
+// `total` over all steady steps, by step. There is at least one: Judge() sees to it.
+inline double PerStep(const Timeline& timeline, double total) {
+  return total / static_cast<double>(timeline.steady().size());
+}
+
+// "once per step", "0.83 times per step".
+std::string TimesPerStep(double times);
+
+// "12.3 ms", "0.41 ms", "85 us": three digits that a person reads.
+std::string MsText(double ms);
+
+// The place in a fact's text: "train.py:36".
+std::optional<Where> PlaceOf(std::string_view text);
+
+// "1 step", "3 steps".
+std::string Counted(std::uint64_t count, std::string_view singular);
+
+}  // namespace loopscope

@@ -1,0 +1,88 @@
+#include "analyzers/shared/fp32_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analyzers/shared/devices.h"
+#include "analyzers/shared/evidence.h"
+#include "profiler/core/trace/kernel_names.h"
+
+namespace loopscope {
+namespace {
+
+using kernels::Factors;
+
+constexpr double kMinSharePct = 20;       // of the step's work
+constexpr double kMaxUnknownShare = 0.5;  // of such kernels' time, whose names do not tell their type
+
+// Before Volta: no tensor cores.
+constexpr std::array<std::string_view, 9> kWithoutUnits{"K40", "K80",   "M40",    "M60",    "P4",
+                                                        "P40", "GTX 9", "GTX 10", "TITAN X"};
+
+bool LacksUnits(std::string_view device) {
+  return std::ranges::any_of(kWithoutUnits, [&](std::string_view model) {
+    const std::size_t at = device.find(model);
+    if (at == device.npos || (at > 0 && device[at - 1] != ' ')) return false;
+    const std::size_t end = at + model.size();
+    return model.starts_with("GTX") || end == device.size() || device[end] == ' ' || device[end] == '-';
+  });
+}
+
+struct Measured {
+  std::array<double, 4> ms{};  // by Factors, in total
+  CallSites sites;             // float32
+  double of(Factors factors) const { return ms[static_cast<std::size_t>(factors)]; }
+};
+
+Measured Measure(const Timeline& timeline) {
+  std::vector<Factors> factors;
+  for (const std::string& name : timeline.trace().strings) factors.push_back(kernels::FactorsOf(name));
+  Measured measured;
+  ForEachWork(timeline, [&](const DeviceTimeline& device, std::uint32_t i, const DeviceEvent& event) {
+    if (event.kind != DeviceKind::kKernel || event.name >= factors.size()) return;
+    measured.ms[static_cast<std::size_t>(factors[event.name])] += Ms(event.duration_ns());
+    if (factors[event.name] != Factors::kFloat32) return;
+    const EventRef launch = device.launch(i);
+    if (const Where* where = launch.thread == kNone ? nullptr : timeline.where(launch)) {
+      measured.sites.Add(where, Ms(event.duration_ns()));
+    }
+  });
+  for (double& ms : measured.ms) ms /= static_cast<double>(timeline.devices().size());
+  return measured;
+}
+
+}  // namespace
+
+std::vector<Finding> JudgeFp32OnDevices(const Timeline& timeline) {
+  if (const auto why_not = WhyNotDevices(timeline)) return {*why_not};
+  const Trace& trace = timeline.trace();
+  const auto lacks_units = [&](const DeviceTimeline& one) { return LacksUnits(trace.devices[one.index()].name); };
+  if (std::ranges::all_of(timeline.devices(), lacks_units)) {
+    return {Finding::NotApplicable("this GPU has no 16-bit tensor cores")};
+  }
+  const Measured measured = Measure(timeline);
+  const double known = measured.of(Factors::kFloat32) + measured.of(Factors::k16Bit);
+  const double unknown = measured.of(Factors::kUnknown);
+  if (known + unknown == 0) {
+    return {Finding::NotApplicable("no convolution or matrix product was seen in the timed steps")};
+  }
+  const double ms = PerStep(timeline, measured.of(Factors::kFloat32));
+  if (SharePct(timeline, ms) < kMinSharePct) {
+    if (unknown < kMaxUnknownShare * (known + unknown)) return {};
+    return {Finding::CannotTell("the kernels' names do not tell the types of most convolutions and matrix products")};
+  }
+  Finding finding = Costing(timeline, ms,
+                            fmt::format("float32 convolutions and matrix products take {} on a GPU with 16-bit units",
+                                        ShareText(timeline, ms)));
+  finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("float32 layers: {} per step on the GPU", MsText(PerStep(timeline, site.ms)));
+  });
+  if (finding.evidence.empty()) {
+    finding.evidence.push_back({fmt::format("float32 layers: {} per step on the GPU", MsText(ms)), 1, {}});
+  }
+  return {finding};
+}
+
+}  // namespace loopscope

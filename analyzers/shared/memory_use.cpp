@@ -1,0 +1,67 @@
+#include "analyzers/shared/memory_use.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzers/shared/facts.h"
+
+namespace loopscope {
+namespace {
+
+std::uint64_t FactBytes(const Trace& trace, const std::string& key) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, NumberFact(trace, key).value_or(0)));
+}
+
+std::uint64_t PeakOf(const Trace& trace, std::string_view name) {
+  std::uint64_t peak = 0;
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind == MarkKind::kPeakBytes && trace.text(mark.name) == name) peak = std::max(peak, mark.value);
+  }
+  return peak;
+}
+
+void SayUnknown(MemoryUse& use) {
+  if (use.peak_bytes == 0) use.why_unknown = fmt::format("the peak of {} was not recorded", use.name);
+  if (use.limit_bytes == 0) use.why_unknown = fmt::format("how much there is of {} was not recorded", use.name);
+}
+
+MemoryUse OfDevice(const Trace& trace, std::uint32_t number) {
+  MemoryUse use{.name = fmt::format("cuda:{}", number)};
+  use.peak_bytes = PeakOf(trace, use.name);
+  use.limit_bytes = FactBytes(trace, fmt::format("device.{}.memory_bytes", number));
+  use.name = fmt::format("the memory of {}", use.name);
+  SayUnknown(use);
+  return use;
+}
+
+}  // namespace
+
+MemoryUse MemoryUseOf(const Timeline& timeline) {
+  const Trace& trace = timeline.trace();
+  if (timeline.devices().empty()) {
+    MemoryUse use{.name = "this machine's memory"};
+    use.peak_bytes = PeakOf(trace, "host");
+    use.limit_bytes = FactBytes(trace, "memory.limit_bytes");
+    SayUnknown(use);
+    return use;
+  }
+  MemoryUse fullest;
+  for (const DeviceTimeline& device : timeline.devices()) {
+    MemoryUse use = OfDevice(trace, trace.devices[device.index()].ordinal);
+    if (!use.known()) return use;
+    if (fullest.name.empty() || use.pct() > fullest.pct()) fullest = use;
+  }
+  return fullest;
+}
+
+std::string BytesText(double bytes) {
+  return bytes >= 1e9 ? fmt::format("{:.1f} GB", bytes / 1e9) : fmt::format("{:.0f} MB", bytes / 1e6);
+}
+
+std::string UseText(const MemoryUse& use) {
+  return fmt::format("{} of {} ({:.0f} %)", BytesText(static_cast<double>(use.peak_bytes)),
+                     BytesText(static_cast<double>(use.limit_bytes)), use.pct());
+}
+
+}  // namespace loopscope

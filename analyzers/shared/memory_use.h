@@ -1,0 +1,36 @@
+// How much of the memory that a training run may use it takes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+// From this share of the limit on the run is taken to be limited by memory: what allocators keep beside live tensors
+// and what other processes need comes on top. Up to kFreePct most of it is free.
+inline constexpr double kTightPct = 85;
+inline constexpr double kFreePct = 50;
+
+struct MemoryUse {
+  std::string name;  // "this machine's memory", "cuda:0"
+  std::uint64_t peak_bytes = 0, limit_bytes = 0;
+  std::string why_unknown = {};  // begin of a sentence; "" when both are known
+
+  bool known() const { return why_unknown.empty(); }
+  double pct() const { return 100 * static_cast<double>(peak_bytes) / static_cast<double>(limit_bytes); }
+  bool tight() const { return known() && pct() >= kTightPct; }
+  bool free() const { return known() && pct() <= kFreePct; }
+};
+
+// Of the device that is the fullest where devices did work, else of the host.
+MemoryUse MemoryUseOf(const Timeline& timeline);
+
+// "3.4 GB", "215 MB".
+std::string BytesText(double bytes);
+
+// "3.4 GB of 4.0 GB (85 %)".
+std::string UseText(const MemoryUse& use);
+
+}  // namespace loopscope

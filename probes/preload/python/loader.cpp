@@ -1,0 +1,134 @@
+#include "probes/preload/python/loader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "probes/capture/writer.h"
+#include "probes/preload/python/method.h"
+#include "probes/preload/python/object.h"
+#include "probes/preload/python/script.h"
+
+namespace loopscope {
+namespace {
+
+enum NextItem : ssize_t { kNextOriginal, kNext, kGave, kRanOut, kNextItems };
+enum IndexItem : ssize_t { kIndexOriginal, kIndex, kIndexItems };
+enum Argument : ssize_t { kIterator, kGiven, kLoader, kName, kAppend, kPopLeft, kOfBatch, kOfPass, kArguments };
+
+// The pass that was handed over; under the interpreter's lock.
+struct Pass {
+  void* iterator = nullptr;  // not kept alive: pass_stops() is called when it goes
+  std::uint64_t* given = nullptr;
+  std::uint64_t loader = 0;
+  void *name = nullptr, *append = nullptr, *popleft = nullptr;  // kept
+  std::uint64_t of_batch = 0, of_pass = 0;                      // samples; 0: each index is to be asked
+  const char* text = nullptr;                                   // of the name
+};
+Pass pass;
+
+void Stop() noexcept {
+  const Pass old = std::exchange(pass, {});
+  for (void* const one : {old.name, old.append, old.popleft}) {
+    if (one != nullptr) python.give(one);
+  }
+}
+
+// Of a batch by its index: 1 where that is not a list.
+std::size_t Samples(void* index) noexcept {
+  const bool several =
+      python.is_instance(index, python.list_type) == 1 || python.is_instance(index, python.tuple_type) == 1;
+  const ssize_t size = several ? python.size(index) : 1;
+  python.clear_error();
+  return size < 0 ? 0 : static_cast<std::size_t>(size);
+}
+
+// Of the batch that is given now.
+std::size_t NextSamples() noexcept {
+  if (pass.of_batch != 0) {
+    const std::uint64_t given = *pass.given * pass.of_batch;
+    return given < pass.of_pass ? std::min(pass.of_batch, pass.of_pass - given) : pass.of_batch;
+  }
+  void* const index = python.call(pass.popleft, nullptr, 0, nullptr);
+  if (index == nullptr) {
+    python.clear_error();
+    return 1;
+  }
+  const std::size_t samples = Samples(index);
+  python.give(index);
+  return samples;
+}
+
+// Returns whether it went well; if not, an exception is set.
+bool Tell(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns) noexcept {
+  void* const arguments[] = {iterator, python.new_number(begin_ns)};
+  void* const told = CallItem(self, item, arguments, 2);
+  python.give(arguments[1]);
+  if (told != nullptr) python.give(told);
+  return told != nullptr;
+}
+
+void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept {
+  if (count != 1 || arguments[0] != pass.iterator) return CallItem(self, kNext, arguments, count);
+  void* const iterator = arguments[0];
+  const std::uint64_t begin_ns = capture::NowNs();
+  void* const batch = CallItem(self, kNextOriginal, arguments, count);
+  if (batch == nullptr) {
+    if (python.error_is(*python.stop_iteration) == 0) return nullptr;
+    const ErrorAside error;
+    if (!Tell(self, kRanOut, iterator, begin_ns)) python.clear_error();
+    return nullptr;
+  }
+  if (iterator != pass.iterator) {  // another loader was asked within
+    if (Tell(self, kGave, iterator, begin_ns)) return batch;
+    python.give(batch);
+    return nullptr;
+  }
+  loopscope_script_loader_gave(pass.loader, begin_ns, pass.text, nullptr, NextSamples());
+  ++*pass.given;
+  return batch;
+}
+
+void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void*) noexcept {
+  if (count != 1 || arguments[0] != pass.iterator) return CallItem(self, kIndex, arguments, count);
+  void* const index = CallItem(self, kIndexOriginal, arguments, count);
+  if (index == nullptr || arguments[0] != pass.iterator || pass.of_batch != 0) return index;
+  if (void* const kept = python.call(pass.append, &index, 1, nullptr)) python.give(kept);
+  python.clear_error();
+  return index;
+}
+
+}  // namespace
+
+void* AroundNext(void*, PythonArguments arguments, ssize_t count) noexcept {
+  if (count != kNextItems) return WrongArguments();
+  return NewMethod<Next>(arguments[kNextOriginal], arguments[kNext], arguments[kGave], arguments[kRanOut]);
+}
+
+void* AroundNextIndex(void*, PythonArguments arguments, ssize_t count) noexcept {
+  if (count != kIndexItems) return WrongArguments();
+  return NewMethod<NextIndex>(arguments[kIndexOriginal], arguments[kIndex]);
+}
+
+void* PassGoesOn(void*, PythonArguments a, ssize_t count) noexcept {
+  if (count != kArguments) return WrongArguments();
+  for (void* const one : {a[kName], a[kAppend], a[kPopLeft]}) python.take(one);
+  Stop();
+  pass = {a[kIterator],
+          reinterpret_cast<std::uint64_t*>(python.number(a[kGiven])),
+          python.number(a[kLoader]),
+          a[kName],
+          a[kAppend],
+          a[kPopLeft],
+          python.number(a[kOfBatch]),
+          python.number(a[kOfPass]),
+          python.bytes(a[kName])};
+  return NewNone();
+}
+
+void* PassStops(void*, PythonArguments, ssize_t) noexcept {
+  Stop();
+  return NewNone();
+}
+
+}  // namespace loopscope

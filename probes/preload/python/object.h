@@ -1,0 +1,44 @@
+// What the shim's builtins do with Python's objects.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/preload/python/api.h"
+
+namespace loopscope {
+
+// Calls an item of a tuple. Returns a new reference, or null with an exception set.
+inline void* CallItem(void* tuple, ssize_t item, PythonArguments arguments, ssize_t count,
+                      void* names = nullptr) noexcept {
+  return python.call(python.tuple_item(tuple, item), arguments, static_cast<std::size_t>(count), names);
+}
+
+inline bool IsTrue(void* object) noexcept {
+  return python.is_true(object) == 1;
+}
+
+// An exception that is on its way stays out of what is called meanwhile, whose own ones are dropped.
+class ErrorAside {
+ public:
+  ErrorAside() noexcept { python.fetch_error(&type_, &value_, &trace_); }
+  ~ErrorAside() { python.restore_error(type_, value_, trace_); }
+  ErrorAside(const ErrorAside&) = delete;
+  ErrorAside& operator=(const ErrorAside&) = delete;
+
+ private:
+  void *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
+// A function whose self is `self`; the method must live as long as the process.
+template <class Function>
+void* NewFunction(PythonMethod& method, Function* function, void* self) noexcept {
+  method.function = reinterpret_cast<void*>(function);
+  return python.new_function(&method, self, nullptr);
+}
+
+inline void* WrongArguments() noexcept {
+  python.set_error(*python.type_error, "wrong number of arguments");
+  return nullptr;
+}
+
+}  // namespace loopscope

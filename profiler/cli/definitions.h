@@ -1,0 +1,15 @@
+// `--definitions`: by whose definitions a report's figures of the GPU are given.
+#pragma once
+
+#include <string>
+
+#include "profiler/core/report/report.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// "loopscope" leaves the report as it is; "hta" gives its `gpu` by the definitions of Holistic Trace Analysis. Error
+// (exit 2): another name, or a report whose trace is not at hand.
+Result<void> ApplyDefinitions(const std::string& definitions, Report& report);
+
+}  // namespace loopscope

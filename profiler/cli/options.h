@@ -1,0 +1,57 @@
+// The command line of `loopscope COMMAND [options] [INPUT…] [-- CMD…]`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/cli/command.h"
+#include "profiler/cli/gate_options.h"
+#include "profiler/cli/target_options.h"
+#include "profiler/core/result.h"
+#include "profiler/experiments/candidates.h"
+
+namespace loopscope {
+
+struct Options {
+  std::string command;                             // "run", "prove" …
+  std::vector<std::string> program;                // what follows `--`
+  std::vector<std::string> program_a;              // `ab`: the first command
+  std::filesystem::path against_dir;               // `ab` and `gate`: the other side's folder, as it was given
+  std::map<std::string, std::string> against_env;  // and what is set in its environment
+  std::vector<std::string> inputs;                 // report INPUT…, rules [ID], treatments [ID]
+
+  std::filesystem::path output;              // -o
+  bool quick = false;                        // `prove`: live pairs only
+  std::string json;                          // file
+  std::map<std::string, std::string> files;  // the other formats that go to a file: id → file
+  std::string format = "text";               // an id in formats.def
+  bool quiet = false, no_color = false;
+  std::string definitions = "loopscope";  // report: whose, for the figures of the GPU
+
+  std::optional<int> warmup = 10;  // empty: auto
+  std::optional<int> steps;        // run: 50, prove and ab: as many as the window needs
+  double time_s = 120;
+
+  Selection selection;  // --only, --skip
+  GateOptions gate;
+  TargetOptions target;  // prove
+  int alone = -1, blocks = 12;
+  double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
+  std::optional<Severity> fail_on;  // --fail-on
+  std::uint64_t seed = 1;
+  bool yes = false;          // build a probe where one is missing
+  bool loader_only = false;  // sweep
+  bool no_seed = false, no_turns = false, resume = false, reuse = false, allow_writes = false, keep = false;
+  std::string prepare;
+
+  std::string text;  // not empty: print this instead (--help, --version)
+};
+
+// `arguments` without the program's name. Errors (exit 2) say what, where and what to do.
+Result<Options> ParseOptions(Commands commands, const std::vector<std::string>& arguments);
+
+}  // namespace loopscope

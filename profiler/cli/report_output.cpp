@@ -1,0 +1,112 @@
+#include "profiler/cli/report_output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include "profiler/system/terminal.h"
+#include "reports/formats.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> WriteFolder(const Output& output, const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return Error{error.message(), folder, "name a folder that can be written to"};
+  for (const OutputFile& file : output.files) {
+    if (const auto written = WriteWhole(folder / file.name, file.bytes); !written) return written;
+  }
+  return {};
+}
+
+Result<void> WriteAs(const std::string& format, const Report& report, const fs::path& place) {
+  Output output;
+  const Format& chosen = *FindFormat(format);
+  if (const auto made = chosen.write(report, output); !made) return made;
+  return chosen.folder ? WriteFolder(output, place) : WriteWhole(place, output.bytes);
+}
+
+// A format that is a folder is nothing to print: it goes to where its own option says, else to one named for it.
+Result<void> WriteNamedFolder(const Report& report, const Options& options) {
+  const auto asked = options.files.find(options.format);
+  const fs::path place =
+      asked == options.files.end() ? fs::path("loopscope-" + options.format) : fs::path(asked->second);
+  if (asked == options.files.end()) {
+    if (const auto written = WriteAs(options.format, report, place); !written) return written;
+  }
+  fmt::print("{}\n", place.native());
+  return {};
+}
+
+}  // namespace
+
+Result<void> WriteWhole(const fs::path& file, const std::string& bytes) {
+  const auto failed = [&] { return Error{std::strerror(errno), file, "name a place that can be written to"}; };
+  const std::string part = file.native() + ".part";
+  std::FILE* const out = std::fopen(part.c_str(), "wb");
+  if (!out) return failed();
+  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
+  const bool closed = std::fclose(out) == 0;
+  if (!whole || !closed || std::rename(part.c_str(), file.c_str()) != 0) {
+    const Error error = failed();
+    std::remove(part.c_str());
+    return error;
+  }
+  return {};
+}
+
+Result<void> CheckFiles(const Options& options) {
+  std::map<std::string, std::string> files = options.files;
+  if (!options.json.empty()) files["json"] = options.json;
+  for (const auto& [format, file] : files) {
+    if (FindFormat(format)->folder) continue;  // is made
+    std::error_code error;
+    const fs::path folder = fs::absolute(file, error).parent_path();
+    const std::string place = "--" + format + " " + file;
+    if (!fs::is_directory(folder, error)) return Error{"there is no folder " + folder.native(), place, "make it first"};
+    if (fs::is_directory(file, error)) return Error{"is a folder", place, "name a file in it"};
+    if (access(folder.c_str(), W_OK) != 0) {
+      return Error{"cannot write into " + folder.native(), place, "name a place that can be written to"};
+    }
+  }
+  return {};
+}
+
+bool MeetsFailOn(const Report& report, const Options& options) {
+  if (!options.fail_on) return false;
+  for (const Finding& one : report.findings) {
+    if (one.severity < *options.fail_on) continue;
+    Say(fmt::format("loopscope: failed by --fail-on {}: {} ({}): {}", SeverityName(*options.fail_on), one.rule,
+                    SeverityName(one.severity), one.title));
+    return true;
+  }
+  return false;
+}
+
+Result<void> WriteReport(const Report& report, const Options& options, const fs::path& folder) {
+  Result<void> result;
+  if (!folder.empty()) result = WriteAs("json", report, folder / "report.json");
+  std::map<std::string, std::string> files = options.files;
+  if (!options.json.empty()) files["json"] = options.json;
+  for (const auto& [format, file] : files) {
+    if (auto written = WriteAs(format, report, file); !written) result = written;
+  }
+  if (FindFormat(options.format)->folder) {
+    const auto written = WriteNamedFolder(report, options);
+    return result ? written : result;
+  }
+  Output output = StandardOutput(options.no_color);
+  if (const auto made = FindFormat(options.format)->write(report, output); !made) return made;
+  Print(output);
+  if (std::fflush(stdout) != 0 && errno != EPIPE) return Error{std::strerror(errno), "standard output", "free space"};
+  return result;
+}
+
+}  // namespace loopscope

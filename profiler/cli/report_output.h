@@ -1,0 +1,26 @@
+// Puts a report where the command line asks for it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "profiler/cli/options.h"
+#include "profiler/core/report/report.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// Before a long run: its report's files can be written. Error (exit 2).
+Result<void> CheckFiles(const Options& options);
+
+// Whether a finding has the severity of --fail-on or more. Says on standard error which.
+bool MeetsFailOn(const Report& report, const Options& options);
+
+// Prints it in --format, writes --json and the other formats' files, and report.json into `folder` unless that is
+// empty. Error (exit 2): a file cannot be written; what could be is.
+Result<void> WriteReport(const Report& report, const Options& options, const std::filesystem::path& folder);
+
+// Replaces the file at once, and says when the disk is full.
+Result<void> WriteWhole(const std::filesystem::path& file, const std::string& bytes);
+
+}  // namespace loopscope

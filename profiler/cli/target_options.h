@@ -1,0 +1,33 @@
+// What `sweep` and `prove --target` take on their command lines.
+#pragma once
+
+#include <string>
+
+#include "profiler/core/report/target.h"
+#include "profiler/core/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace loopscope {
+
+struct Options;
+
+struct TargetOptions {
+  std::string text, regex;  // as they were typed; text empty: no target
+  Target target;            // from the text
+};
+
+void AddSweep(CLI::App& app, Options& options);
+void AddTarget(CLI::App& app, Options& options);  // --target and --metric-regex
+
+// "accuracy=0.9", "accuracy>=0.9", "loss<=0.3"; with "=" a name that holds loss, error, perplexity or ppl is to come
+// down. Error (exit 2): another form.
+Result<Target> ParseTarget(const std::string& text);
+
+// Fills in options.target.target. Error (exit 2): no target for a regex, a regex that is none or has no group, or a
+// target without the treatments to compare (--only).
+Result<void> CheckTarget(Options& options);
+
+}  // namespace loopscope

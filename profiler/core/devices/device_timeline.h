@@ -1,0 +1,99 @@
+// What one device did and why it stood still: unions of its work, the calls that launched it, its idle time by cause.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/trace/interval_set.h"
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+// Why a device has nothing to do. Each idle interval ends with a piece of work; the call that launched it tells which
+// host thread the device waited for. Time before that call is judged by what the host did then, in this order:
+//   kLoader         the training thread waited for its loader
+//   kHostSync       the host was waiting for the device when it ran dry: until the next launch, but for no longer than
+//                   that wait, since without it the launch would have come earlier by that much
+//   kCopy           the same after a copy to the device that the host waited for; and the host's part of any such copy
+//   kCommunication  the host was inside a collective (gloo), or a queued collective had not begun
+//   kLaunch         the host was issuing operators: it could not queue work as fast as the device did it
+//   kOther          nothing of the above was recorded, or queued work did not begin although the device was free
+// Time from the launching call on is kLaunch for up to kLaunchLatencyNs after the call, kCopy for a pageable copy to
+// the device, then kCommunication for a collective, else kOther.
+enum class IdleCause { kLoader, kHostSync, kCopy, kLaunch, kCommunication, kOther };
+inline constexpr int kIdleCauses = 6;
+std::string_view IdleCauseName(IdleCause cause);  // "loader", "host_sync", … as in the report's JSON
+
+inline constexpr std::int64_t kLaunchLatencyNs = 20'000;  // from a launch's return to its start on a free device
+inline constexpr std::int64_t kMaxIssueGapNs = 200'000;   // between two operators: the interpreter; longer: other work
+
+// Sums over a window, ns. busy + idle = span; the causes sum to idle. compute, communication and memory are unions of
+// their kind and may overlap each other.
+struct DeviceTimes {
+  std::int64_t span = 0, busy = 0, idle = 0;
+  std::int64_t compute = 0;        // kernels and graphs that are no collectives
+  std::int64_t communication = 0;  // collectives
+  std::int64_t memory = 0;         // copies and memsets
+  std::int64_t overlap = 0;        // of communication and compute
+  std::array<std::int64_t, kIdleCauses> causes{};
+
+  std::int64_t idle_by(IdleCause cause) const { return causes[static_cast<std::size_t>(cause)]; }
+  DeviceTimes& operator+=(const DeviceTimes& other);
+};
+
+// Whether the trace shows what the devices did.
+struct DeviceCoverage {
+  bool used = false;               // the program used a device
+  std::string why_not;             // why nothing can be said of devices: one sentence; empty when it can
+  std::string why_no_causes;       // why idle time cannot be split by cause; empty when it can
+  std::string why_no_passes = {};  // why what the passes compute cannot be told; empty when it can
+};
+
+class DeviceTimeline {
+ public:
+  std::uint32_t index() const { return index_; }  // into Trace::devices
+  const IntervalSet& busy() const { return busy_; }
+  const IntervalSet& compute() const { return compute_; }
+  const IntervalSet& communication() const { return communication_; }
+  const IntervalSet& memory() const { return memory_; }
+  const IntervalSet& idle(IdleCause cause) const { return idle_[static_cast<std::size_t>(cause)]; }  // in the window
+  // The steady steps; without any, from the device's first piece of work to its last.
+  const IntervalSet& window() const { return window_; }
+
+  // The host's call that launched event `i` of the device; {kNone, kNone} when it is not in the trace.
+  EventRef launch(std::uint32_t i) const { return launches_[i]; }
+  // Calls `visit` with the index of every event that starts inside `within`, in order.
+  template <class Visit>
+  void ForEach(const Trace& trace, Interval within, const Visit& visit) const;
+
+  DeviceTimes times() const;                            // over the window
+  DeviceTimes times(Interval within) const;             // of its part inside `within`
+  double launch_delay_us() const { return delay_us_; }  // median from the call's start to the work's; -1 unknown
+  double queue_depth() const { return queue_depth_; }   // mean of work launched but not begun, at a launch; -1 unknown
+
+ private:
+  friend class DeviceTimelineBuilder;
+
+  std::uint32_t index_ = 0;
+  std::vector<EventRef> launches_;
+  IntervalSet busy_, compute_, communication_, memory_, overlap_, window_;
+  std::array<IntervalSet, kIdleCauses> idle_;
+  double delay_us_ = -1, queue_depth_ = -1;
+};
+
+template <class Visit>
+void DeviceTimeline::ForEach(const Trace& trace, Interval within, const Visit& visit) const {
+  const std::vector<DeviceEvent>& events = trace.devices[index_].events;
+  std::size_t low = 0, high = events.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    (events[middle].start_ns < within.start_ns ? low : high) =
+        events[middle].start_ns < within.start_ns ? middle + 1 : middle;
+  }
+  for (; low < events.size() && events[low].start_ns < within.end_ns; ++low) visit(static_cast<std::uint32_t>(low));
+}
+
+}  // namespace loopscope

@@ -1,0 +1,49 @@
+// How a DeviceTimeline is made: unions of the device's work, then each idle interval judged by what the host did.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "profiler/core/devices/device_links.h"
+#include "profiler/core/devices/device_timeline.h"
+#include "profiler/core/devices/host_activity.h"
+
+namespace loopscope {
+
+class DeviceTimelineBuilder {
+ public:
+  DeviceTimelineBuilder(const HostView& view, const DeviceLinks& links, const HostActivity& host);
+  DeviceTimeline Build(std::uint32_t device);
+
+ private:
+  // One idle interval of the device, cut at the call that ended it.
+  struct Gap {
+    Interval before, launching, queued;
+    Interval drained;                          // the part of `before` that a wait of the host is to blame for
+    bool drained_by_copy = false;              // it waited for a copy to the device
+    bool copy = false, communication = false;  // what came next
+  };
+
+  void FindWork();
+  void FindWindow();
+  void LinkLaunches();
+  void MeasureQueue();
+  void ForEachGap(const std::function<void(const Gap&)>& visit) const;  // a trace has too many to keep
+  Gap GapUntil(Interval idle, std::uint32_t next) const;
+  void FindDrain(Gap& gap) const;
+  void FindCauses();
+
+  const Event& CallOf(EventRef ref) const { return trace_.threads[ref.thread].events[ref.index]; }
+
+  const HostView& view_;
+  const Trace& trace_;
+  const DeviceLinks& links_;
+  const HostActivity& host_;
+  DeviceTimeline device_;
+};
+
+// All devices of the trace that did any work.
+std::vector<DeviceTimeline> BuildDeviceTimelines(const HostView& view);
+
+}  // namespace loopscope

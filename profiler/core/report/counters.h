@@ -1,0 +1,88 @@
+// What a run does per step, as numbers that do not depend on how fast it is: calls, copies, launches, findings. A gate
+// compares them without statistics. What they mean for the verdict is decided here too, with no launches in it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/report/finding.h"
+#include "profiler/core/report/gate.h"
+#include "profiler/core/result.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+struct CounterSite {
+  Where where;  // relative to the run's working folder where it lies inside
+  double per_step = 0;
+};
+
+struct Count {
+  CounterKind kind = CounterKind::kCount;
+  double per_step = 0;             // of a switch: the share of the steps in which it is on
+  std::vector<CounterSite> sites;  // where calls were seen to come from; of most counts only in the detail window
+};
+
+struct CountedFinding {
+  std::string rule, title;
+  Severity severity = Severity::kLow;
+  double cost_pct = 0;  // 0: a fact without a measured cost
+  std::vector<CounterSite> sites;
+};
+
+struct Counters {
+  int steps = 0;                // that were counted: the first of the steady ones
+  double samples_per_step = 0;  // 0 unknown
+  std::string clock;            // what ends a step
+  double ms_per_step = 0;       // under tracing; nothing is judged by it
+  std::map<std::string, Count> counts;
+  std::vector<CountedFinding> findings;
+  std::set<std::string> unstable;  // names of counts and rules that differed between two runs of the same program
+};
+
+// Over the first `steps` steady steps, on the training thread and the autograd engine's: synchronising calls
+// ("host reads", "waits for the device"), debugging switches, operators in all and outermost ones by name ("op
+// aten::clone"), tensors allocated, kernels, bytes each way, collectives and their bytes, peak memory of devices.
+Counters CountersOf(const Timeline& timeline, std::span<const Finding> findings, int steps);
+
+// Two runs of the same program under the same seed: the first one's, with what differs as unstable.
+Counters Stable(Counters first, const Counters& second);
+
+// Why the two do other work per step and are not compared; empty when they do not.
+std::string OtherWork(const Counters& before, const Counters& after);
+
+struct CounterRules {
+  bool strict = false;                      // every change fails
+  Severity fails_from = Severity::kMedium;  // of new findings
+  bool same_machine = true;                 // costs of findings were measured on the same one
+};
+
+struct CounterComparison {
+  int compared = 0;              // counts and rules that are stable
+  std::vector<CounterRow> rows;  // those that fail first, ignored ones last
+
+  bool fails() const;
+};
+
+// New synchronising calls, switches and findings of `fails_from` or more fail. A finding whose cost is a measured share
+// of the step fails from twice the threshold of that severity on: what is nearer may cross it by noise, and is a
+// slowdown that the time gate judges.
+CounterComparison CompareCounters(const Counters& before, const Counters& after, const CounterRules& rules);
+
+// A failure counts when a second launch of the candidate shows it too.
+void Confirm(const CounterComparison& again, CounterComparison& comparison);
+
+// Traces the candidate, or what it is gated against, once more.
+using Recount = std::function<Result<Counters>(bool candidate)>;
+
+// The two compared. Where something fails, the candidate is launched again, and with `against_runs` so is what it is
+// gated against: what only one of the candidate's launches shows, or the other command's too by then (a machine under
+// load shows new costs in both), does not fail. Errors of `recount`.
+Result<CounterComparison> CompareAndConfirm(Counters before, const Counters& after, const CounterRules& rules,
+                                            bool against_runs, const Recount& recount);
+
+}  // namespace loopscope

@@ -1,0 +1,65 @@
+// What an analyzer says: a finding with its cost and its evidence, or why it cannot tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+enum class Severity { kInfo, kLow, kMedium, kHigh };
+enum class Verdict { kFound, kClear, kCannotTell, kNotApplicable };
+
+std::string_view SeverityName(Severity severity);  // "info", "low", "medium", "high"
+std::string_view VerdictName(Verdict verdict);     // "found", "clear", "cannot-tell", "not-applicable"
+
+struct Evidence {
+  std::string text;
+  std::uint64_t count = 1;
+  std::optional<Where> where;
+};
+
+// A change in code, as a rule's text shows it.
+struct CodeExample {
+  std::string language;       // "cpp", "python"
+  std::string before, after;  // whole lines; before is empty where nothing is replaced
+};
+
+// An analyzer returns no finding when the rule is clear, one with kCannotTell or kNotApplicable and a reason when
+// that is so, else one or more with kFound.
+struct Finding {
+  Verdict verdict = Verdict::kFound;
+  std::string reason;  // for kCannotTell and kNotApplicable: one sentence
+  std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
+  Severity severity = Severity::kLow;
+  double cost_ms_per_step = 0;     // an upper bound on what fixing it can bring; 0 for facts without a measurable cost
+  double cost_pct = 0;             // of the mean step
+  bool per_epoch = false;          // the cost falls at epoch boundaries: cost_ms_per_step is spread over the steps
+  std::vector<Evidence> evidence;  // the first names the place to change, where one is known
+  std::string treatment;           // the treatment's value to try first when it is not the obvious one; may be empty
+  // Filled in by Diagnose():
+  std::string rule;                   // "host-sync"
+  std::string id;                     // 12 hex digits of hash(rule, relative path, function)
+  std::string advice;                 // from the rule's text
+  std::vector<CodeExample> examples;  // likewise; at most one per language
+  std::string treatment_id;           // the treatment that cures it, unless the analyzer chose one; empty when none
+
+  static Finding CannotTell(std::string reason);
+  static Finding NotApplicable(std::string reason);
+};
+
+// Stable under edits that move lines. Pass the path relative to the run's working directory (RelativePath), so that the
+// id is the same in another checkout.
+std::string FindingId(std::string_view rule, const std::optional<Where>& where);
+
+// `path` without `directory` in front when it lies inside it, else as it is. Pure text: links are not followed.
+std::string RelativePath(std::string_view path, std::string_view directory);
+
+// The severity that a share of the step deserves: >= 20 % high, >= 5 % medium, >= 1 % low, else info.
+Severity SeverityOfShare(double pct);
+
+}  // namespace loopscope

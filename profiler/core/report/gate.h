@@ -1,0 +1,58 @@
+// What `gate` found, as the report says it. Numbers are absent where unknown.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/report/trial.h"
+#include "profiler/core/statistics/gate_decision.h"
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+// A place in the candidate that accounts for a change of a counter. Counts are per step.
+struct CounterPlace {
+  Where where;
+  double before = 0, after = 0;
+};
+
+enum class CounterKind { kSync, kDebug, kFinding, kCount };
+std::string_view CounterKindName(CounterKind kind);  // "sync", "debug", "finding", "count"
+
+// What is new, gone, or another number per step; and what is not compared, with the reason.
+struct CounterRow {
+  std::string name;  // "host reads", "anomaly mode", "input-starvation", "op aten::copy_"
+  CounterKind kind = CounterKind::kCount;
+  std::optional<double> before, after;  // per step; absent for findings and switches that are off
+  std::string change;                   // "new", "more", "fewer", "gone", "ignored"
+  bool fails = false;
+  std::string reason;  // why it fails, or why it does not count; may be empty
+  std::vector<CounterPlace> places;
+};
+
+// One workload: a command against another, or against recorded counters.
+struct GateRow {
+  std::string command, against;  // as they could be typed; `against` may be a baseline's file
+  GateVerdict verdict = GateVerdict::kInconclusive;
+  std::string reason;                // one sentence
+  std::string error;                 // the commands could not be compared at all: what, where and what to do
+  std::optional<GateDecision> time;  // absent when no pairs were launched
+  std::vector<LaunchRow>
+      launches;  // the pairs': `block` counts the pairs of both stages, arm "A" is what is gated against
+  std::string why_no_time, why_no_counters;  // one sentence each; empty when there are
+  int counters_compared = 0;
+  std::vector<CounterRow> counters;  // those that fail first
+  std::vector<std::string> notes;
+};
+
+struct GateFacts {
+  double max_slowdown = 0.05;
+  std::vector<GateRow> workloads;  // at least one
+};
+
+// The worst of all: a failure, then what could not be judged, then a pass.
+const GateRow& DecidingRow(const GateFacts& gate);
+
+}  // namespace loopscope

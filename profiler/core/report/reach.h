@@ -1,0 +1,46 @@
+// How long runs take to reach a target, when some never do: pairs of runs that share a seed, each with a time or with
+// the limit at which it was censored. Pure numbers. Why these procedures: docs/measurement.md.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "profiler/core/report/target.h"
+
+namespace loopscope {
+
+// Seeds under which nothing is called: five have no two-sided p under 5 %.
+inline constexpr int kFewestSeeds = 6;
+
+// Seconds, steps or samples. A censored one is known to be more than `value`.
+struct Reach {
+  double value = 0;
+  bool censored = false;
+};
+
+struct ReachPair {
+  Reach baseline, treated;
+};
+
+// Of baseline / treated; above 1 the treated run gets there first.
+struct ReachEffect {
+  int n = 0;
+  TargetRatio ratio;  // Hodges and Lehmann's estimate and the exact 95 % interval; see CompareReach
+  double p = 1;       // two-sided: the two are exchangeable within a seed
+  int sign = 0;       // 1: the treated one is ahead, -1 behind
+};
+
+// The p value is Wilcoxon's over ln(treated / baseline) with censored runs at their limit. Under "no effect" the two
+// runs of a seed could change places, limit and all, so that the signs are random and the test is exact, however many
+// are censored. A pair of two censored runs counts for both sides. The ends of the interval take each censored pair at
+// its worst: where the treated run is censored the logarithm lies anywhere above what is known, and so on. An end that
+// this leaves without a bound is absent, and so is the estimate when the bounds give two of them.
+ReachEffect CompareReach(std::span<const ReachPair> pairs);
+
+// The median of Kaplan and Meier (1958): the first time by which half of the runs have reached it; absent when half
+// never did. All censored runs share one limit, or are censored at their end.
+std::optional<double> MedianReach(std::vector<Reach> runs);
+
+}  // namespace loopscope

@@ -1,0 +1,88 @@
+// Everything a report says, as in reports/schema.json ("loopscope.report/1"). Numbers are absent where unknown.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/core/report/comparison.h"
+#include "profiler/core/report/finding.h"
+#include "profiler/core/report/gate.h"
+#include "profiler/core/report/sweep.h"
+#include "profiler/core/report/target.h"
+#include "profiler/core/report/trial.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+struct StepFacts {
+  int warmup = 0, measured = 0;
+  std::optional<double> mean_ms, p50_ms, p95_ms, samples_per_s, per_epoch_ms;
+  int without_operators = 0;  // further plain steps of the window, whose operators were not recorded
+};
+
+// What the devices did, over all of them. Microseconds over the window. idle + compute + other = span.
+struct GpuFacts {
+  std::string definitions =
+      "loopscope";  // or "hta": those of Holistic Trace Analysis, see profiler/core/timeline/hta.h
+  int devices = 0;
+  int steps = 0;  // in the window, which is these steady steps; 0: the whole of what the devices did
+  double span_us = 0, idle_us = 0, compute_us = 0, communication_us = 0, memory_us = 0;
+  double other_us = 0;  // communication or memory without compute
+  std::optional<double> busy_pct, idle_pct;
+  std::optional<double> comm_overlap_pct;                         // of communication, under compute
+  std::optional<double> launch_delay_us, queue_depth;             // of the busiest device: see DeviceTimeline
+  std::array<std::optional<double>, kIdleCauses> idle_causes_us;  // sum to idle_us; absent under hta, and unknown
+};
+
+struct RuleRow {
+  std::string id;
+  Verdict verdict = Verdict::kClear;
+  std::string reason;
+};
+
+// One rank of several; all times per step.
+struct RankRow {
+  int rank = 0;
+  std::string input;   // where it was read from
+  bool shown = false;  // the report's steps, breakdown and findings are this rank's
+  int steps = 0;
+  std::optional<double> mean_ms;
+  std::optional<double> own_ms;                    // without the time in which it only communicated
+  std::optional<double> communication_exposed_ms;  // that time
+  std::optional<double> loader_wait_ms;
+  std::optional<double> busy_pct;  // of its devices
+};
+
+struct Report {
+  RunInfo run;
+  StepFacts steps;
+  std::array<std::optional<double>, kParts> breakdown_ms;
+  std::optional<GpuFacts> gpu;  // absent without a device
+  Quality quality;
+  std::vector<RuleRow> rules;
+  std::vector<Finding> findings;  // kFound only, costliest first
+  std::vector<TrialRow> trials;
+  std::optional<CombinedRow> combined;
+  NoiseFacts noise;
+  std::vector<std::string> plan;             // of an experiment, as it was printed before it began
+  std::vector<RankRow> per_rank;             // by rank; empty when one rank was recorded
+  std::optional<Comparison> compare;         // with the run before this one
+  std::optional<GateFacts> gate;             // of `gate`
+  std::optional<SweepFacts> sweep;           // of `sweep`
+  std::optional<TargetFacts> target;         // of `prove --target`
+  std::string output_directory;              // where captures and the report lie; may be empty
+  std::shared_ptr<const Timeline> timeline;  // null when the report was read from JSON
+};
+
+// Absent when the trace holds no work of a device.
+std::optional<GpuFacts> GpuFactsOf(const Timeline& timeline);
+std::optional<GpuFacts> GpuFactsByHta(const Timeline& timeline);
+
+// The diagnosis part of a report: run, steps, breakdown, devices, quality and (empty) rules and findings.
+Report ReportOf(std::shared_ptr<const Timeline> timeline);
+
+}  // namespace loopscope

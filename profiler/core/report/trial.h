@@ -1,0 +1,60 @@
+// What an experiment found, as the report says it. Numbers are absent where unknown.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+struct LaunchRow {
+  int block = 0, order = 0;  // block -1: warm-up or check launch
+  std::string arm;           // "baseline", "ALL", "ALL-amp", "amp"
+  std::optional<double> ms_per_step;
+  std::string status;  // "ok", "exit 1", "signal 9", "no steps", "timeout"
+};
+
+struct LossFacts {
+  std::vector<double> baseline, treated;  // check launches, by step
+  std::optional<double> max_difference;
+  std::string verdict;  // "bit-identical", "within rounding", "same samples", "different", "cannot tell: …"
+};
+
+struct TrialRow {
+  std::string treatment, value;  // "loader.workers", "2"
+  std::string context;           // "alone" | "with-others"
+  std::vector<std::string> rules;
+  std::string metric = "step-time";  // step-time | epoch-boundary | peak-memory
+  std::optional<double> speedup;
+  std::optional<std::array<double, 2>> ci95;
+  int n = 0;
+  std::optional<double> p, p_holm;
+  std::string method;   // exact | pooled | live
+  std::string verdict;  // faster|slower|equivalent|inconclusive|different-training|not-applicable|dropped|failed|useful
+  std::string reason;
+  std::optional<double> margin_pct;      // "equivalent within ±margin"
+  std::optional<double> detectable_pct;  // the smallest effect that this comparison could have called
+  std::vector<Applied> applied;
+  std::string exactness;
+  LossFacts loss;
+  std::optional<double> peak_bytes_baseline, peak_bytes_treated;
+  std::optional<double> one_time_cost_s;
+  std::vector<LaunchRow> launches;
+};
+
+struct CombinedRow {
+  std::vector<std::string> treatments;  // "key=value"
+  std::optional<double> speedup;
+  std::optional<std::array<double, 2>> ci95;
+  int n = 0;
+  std::string method, reason;  // reason: why there is none
+};
+
+struct NoiseFacts {
+  std::optional<double> pair_sd_pct, detectable_pct;
+};
+
+}  // namespace loopscope

@@ -1,0 +1,64 @@
+#include "profiler/core/text.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace loopscope {
+namespace {
+
+std::size_t Edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string> SplitList(std::string_view text) {
+  std::vector<std::string> items;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view item = Trimmed(text.substr(0, comma));
+    if (!item.empty()) items.emplace_back(item);
+    text.remove_prefix(comma == text.npos ? text.size() : comma + 1);
+  }
+  return items;
+}
+
+std::string Nearest(std::string_view word, std::span<const std::string> choices) {
+  std::string nearest;
+  // A third of a word, two letters of a short one, but never all of it.
+  std::size_t fewest = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
+  for (const std::string& choice : choices) {
+    const bool begins = word.size() >= 3 && choice.starts_with(word);
+    const std::size_t edits = begins ? 0 : Edits(word, choice);
+    if (edits < fewest) {
+      fewest = edits;
+      nearest = choice;
+    }
+  }
+  return nearest;
+}
+
+std::uint64_t TextHash(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,21 @@
+// Lists and words as people write them, what was probably meant, and a hash to recognise a text by.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+std::string_view Trimmed(std::string_view text);  // without blanks and tabs at its ends
+
+std::vector<std::string> SplitList(std::string_view text);  // at commas, blanks around items dropped, empty ones too
+
+// The choice that `word` is most like, by edits; empty when none is close.
+std::string Nearest(std::string_view word, std::span<const std::string> choices);
+
+std::uint64_t TextHash(std::string_view text);  // FNV-1a, 64 bit: what a text is recognised by
+
+}  // namespace loopscope

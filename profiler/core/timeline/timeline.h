@@ -1,0 +1,120 @@
+// A Trace in order: steps, what each instant of the training thread was spent on, ops with their parents. All interval
+// arithmetic is here, so that an analyzer reads like its question.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/devices/device_timeline.h"
+#include "profiler/core/result.h"
+#include "profiler/core/trace/inputs.h"
+#include "profiler/core/trace/interval_set.h"
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+// The parts that a step of the training thread is divided into; they partition its wall time.
+enum class Part { kLoaderWait, kCopyToDevice, kForward, kBackward, kOptimizer, kSyncWait, kCommunication, kOther };
+inline constexpr int kParts = 8;
+std::string_view PartName(Part part);  // "loader_wait", "h2d_copy", "forward", … as in the report's JSON
+
+struct Step {
+  Interval time;
+  std::uint64_t samples = 0;  // 0 unknown
+  bool warmup = false;        // before the window: no rule looks at it
+  bool boundary = false;      // an epoch ended or an evaluation ran inside: reported apart, not steady state
+  bool operators = true;      // they were recorded; else only ranges and marks were
+  bool detail = false;        // the detail window covers it: details (inputs, stacks) are complete
+  std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
+};
+
+class Timeline {
+ public:
+  // Never fails: with too little in the trace, steps() is empty and why_no_steps() says why.
+  static Timeline Build(Trace trace);
+
+  const Trace& trace() const { return trace_; }
+
+  // --- Steps -------------------------------------------------------------------------------------------------------
+  std::span<const Step> steps() const { return steps_; }             // all, in order
+  std::span<const std::uint32_t> steady() const { return steady_; }  // indices of steps that rules look at
+  // Those, and the steps between them that are as plain but whose operators were not recorded.
+  std::span<const std::uint32_t> timed() const { return timed_; }
+  const std::string& why_no_steps() const { return why_no_steps_; }  // why steady() is empty; "" when it is not
+  std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
+  double mean_step_ms() const { return mean_step_ms_; }              // over steady(); 0 when there are none
+  double part_ms(Part part) const;                                   // mean over steady()
+  int step_at(std::int64_t time_ns) const;                           // index into steps(), -1 when in none
+  bool epoch_seen() const { return epoch_seen_; }                    // a boundary lies in the trace after warm-up
+  bool evaluation_seen() const { return evaluation_seen_; }
+  double per_epoch_ms() const { return per_epoch_ms_; }               // mean extra time of a boundary step; -1 unknown
+  std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }  // 0 unknown
+
+  // --- Threads and what they do -------------------------------------------------------------------------------------
+  std::uint32_t training_thread() const { return training_thread_; }  // index into trace().threads; kNone when unknown
+  std::span<const std::uint32_t> step_threads() const { return step_threads_; }  // it, then the autograd engine's
+  bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told from other time
+  const IntervalSet& part(Part part) const { return part_sets_[static_cast<int>(part)]; }  // whole run
+  const IntervalSet& evaluation() const { return evaluation_; }  // forward passes without backward at boundaries
+
+  // --- Devices -------------------------------------------------------------------------------------------------------
+  std::span<const DeviceTimeline> devices() const { return devices_; }  // those that did any work
+  const DeviceCoverage& device_coverage() const { return device_coverage_; }
+
+  // --- Events ------------------------------------------------------------------------------------------------------
+  const Event& event(EventRef ref) const { return trace_.threads[ref.thread].events[ref.index]; }
+  std::string_view name(EventRef ref) const { return trace_.text(event(ref).name); }
+  const EventDetail* detail(EventRef ref) const;                                        // null when none was taken
+  std::string_view inputs(EventRef ref) const;                                          // "" when none was taken
+  std::uint32_t parent(EventRef ref) const { return parents_[ref.thread][ref.index]; }  // same thread; kNone at the top
+  bool outermost_op(EventRef ref) const;                    // an op with no op above it (ranges do not count)
+  std::int64_t self_ns(EventRef ref) const;                 // without its children
+  const Where* where(EventRef ref) const;                   // innermost user frame of its own stack or the nearest
+                                                            // ancestor's; null when none
+  bool inside(EventRef ref, RangeCategory category) const;  // below a range of that category on its thread
+  // The forward op that made the graph node with this sequence number, the deepest; {kNone, kNone} when not seen.
+  EventRef producer(std::uint32_t sequence) const;
+  // Sequence numbers of the graph nodes that made the op's tensor inputs, each once; empty when they were not taken.
+  std::vector<std::uint32_t> input_producers(EventRef ref) const;
+
+  // Calls `visit` for every event of `thread` that starts inside `within`, in start order. O(log n + hits).
+  void ForEach(std::uint32_t thread, Interval within, const std::function<void(EventRef)>& visit) const;
+  // Calls `visit` for every event of the training thread, and of the autograd engine's threads, that starts in a
+  // steady step.
+  void ForEachSteady(const std::function<void(EventRef)>& visit) const;
+  // The same for steady steps that the detail window covers; detail_steps() is how many there are.
+  void ForEachDetailed(const std::function<void(EventRef)>& visit) const;
+  int detail_steps() const { return detail_steps_; }
+
+ private:
+  friend class TimelineBuilder;
+  void ForEachStep(bool detailed, const std::function<void(EventRef)>& visit) const;
+
+  Trace trace_;
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> steady_, timed_;
+  std::string why_no_steps_, clock_;
+  double mean_step_ms_ = 0, per_epoch_ms_ = -1;
+  bool epoch_seen_ = false, evaluation_seen_ = false, loader_known_ = false;
+  std::uint64_t steps_per_epoch_ = 0;
+  std::uint32_t training_thread_ = kNone;
+  int detail_steps_ = 0;
+  std::vector<std::uint32_t> step_threads_;  // the training thread, then the autograd engine's
+  std::array<IntervalSet, kParts> part_sets_;
+  IntervalSet evaluation_;
+  std::vector<DeviceTimeline> devices_;
+  DeviceCoverage device_coverage_;
+  std::vector<std::vector<std::uint32_t>> parents_;
+  std::vector<std::pair<std::uint32_t, EventRef>> producers_;  // by sequence number
+};
+
+using WorkVisitor = std::function<void(const DeviceTimeline&, std::uint32_t index, const DeviceEvent&)>;
+// Calls `visit` for every piece of work that begins in a steady step, or without any in DeviceTimeline::window().
+void ForEachWork(const Timeline& timeline, const WorkVisitor& visit);
+
+}  // namespace loopscope

@@ -1,0 +1,157 @@
+#include "profiler/core/timeline/timeline_build.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "profiler/core/trace/op_names.h"
+
+namespace loopscope {
+namespace {
+
+// The nearest earlier event that contains each one. Asynchronous ops are nobody's parent: they end elsewhere.
+std::vector<std::uint32_t> ParentsOf(const std::vector<Event>& events) {
+  std::vector<std::uint32_t> parents(events.size());
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    const bool async = event.kind == EventKind::kOp && (event.flags & wire::kOpAsync);
+    while (!open.empty() && events[open.back()].end_ns <= event.start_ns) open.pop_back();
+    while (!open.empty() && events[open.back()].end_ns < event.end_ns && !async) open.pop_back();
+    const bool contained = !open.empty() && events[open.back()].end_ns >= event.end_ns;
+    parents[i] = contained ? open.back() : kNone;
+    if (!async) open.push_back(i);
+  }
+  return parents;
+}
+
+}  // namespace
+
+const Interval* FirstFrom(const std::vector<Interval>& by_start, std::int64_t time_ns) {
+  const auto found = std::partition_point(by_start.begin(), by_start.end(),
+                                          [&](const Interval& one) { return one.start_ns < time_ns; });
+  return found == by_start.end() ? nullptr : &*found;
+}
+
+Timeline Timeline::Build(Trace trace) {
+  return TimelineBuilder(std::move(trace)).Build();
+}
+
+TimelineBuilder::TimelineBuilder(Trace trace) {
+  timeline_.trace_ = std::move(trace);
+}
+
+Timeline TimelineBuilder::Build() {
+  ClassifyNames();
+  LinkParents();
+  FindTrainingThread();
+  if (timeline_.training_thread_ == kNone) {
+    timeline_.why_no_steps_ = "no training step was seen: no step mark, no optimizer step and no backward pass";
+    FindDevices();
+    return std::move(timeline_);
+  }
+  IndexProducers();
+  CollectActivity();
+  FindSteps();
+  MarkOperators();
+  FindEvaluation();
+  MarkWarmup();
+  MarkBoundaries();
+  MarkDetail();
+  FindParts();
+  ChooseSteady();
+  Summarize();
+  FindDevices();
+  return std::move(timeline_);
+}
+
+void TimelineBuilder::ClassifyNames() {
+  const std::vector<std::string>& strings = timeline_.trace_.strings;
+  name_class_.resize(strings.size());
+  for (std::size_t i = 0; i < strings.size(); ++i) {
+    const std::string_view name = strings[i];
+    unsigned bits = 0;
+    if (ops::IsConvolution(name) || ops::IsMatmul(name) || ops::IsBatchNorm(name)) bits |= kNameLayer;
+    if (ops::IsBatchNorm(name) || ops::IsDropout(name)) bits |= kNameMode;
+    if (ops::IsHostRead(name)) bits |= kNameHostRead;
+    if (ops::IsBackwardNode(name)) bits |= kNameBackwardNode;
+    if (name.starts_with("enumerate(DataLoader)")) bits |= kNamePythonLoader;
+    if (name.starts_with("c10d::")) bits |= kNameCollective;
+    name_class_[i] = static_cast<std::uint8_t>(bits);
+  }
+}
+
+void TimelineBuilder::LinkParents() {
+  std::vector<Thread>& threads = timeline_.trace_.threads;
+  timeline_.parents_.resize(threads.size());
+  thread_facts_.resize(threads.size());
+  auto link = [&](std::size_t first) {
+    for (std::size_t t = first; t < threads.size(); t += 2) {
+      timeline_.parents_[t] = ParentsOf(threads[t].events);
+      for (const Event& event : threads[t].events) {
+        ThreadFacts& facts = thread_facts_[t];
+        facts.backward_ranges += event.is_range(RangeCategory::kBackward);
+        if (event.kind != EventKind::kOp) continue;
+        facts.graph_ops += (event.flags & wire::kOpGraph) != 0;
+        facts.backward_nodes += event.name < name_class_.size() && (name_class_[event.name] & kNameBackwardNode);
+      }
+    }
+  };
+  std::thread odd([&] { link(1); });
+  link(0);
+  odd.join();
+}
+
+void TimelineBuilder::FindTrainingThread() {
+  const Trace& trace = timeline_.trace_;
+  std::vector<std::uint64_t> step_ends(trace.threads.size());
+  for (const Mark& mark : trace.marks) {
+    if (mark.kind == MarkKind::kStepEnd && mark.thread < step_ends.size()) ++step_ends[mark.thread];
+  }
+  std::pair<std::uint64_t, std::uint64_t> best{0, 0};
+  bool any_backward = false;
+  for (const ThreadFacts& facts : thread_facts_) any_backward |= facts.backward_ranges + facts.backward_nodes > 0;
+  for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {
+    const ThreadFacts& facts = thread_facts_[t];
+    // Nodes run on the engine's threads on a GPU: there the forward ops tell which thread trains.
+    const std::uint64_t weight = facts.backward_ranges ? facts.backward_ranges << 32 : facts.graph_ops;
+    const std::pair<std::uint64_t, std::uint64_t> score{step_ends[t], any_backward ? weight : 0};
+    if (score > best) {
+      best = score;
+      timeline_.training_thread_ = t;
+    }
+  }
+  if (timeline_.training_thread_ == kNone) return;
+  timeline_.step_threads_.push_back(timeline_.training_thread_);
+  for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {
+    const bool same_process = trace.threads[t].pid == trace.threads[timeline_.training_thread_].pid;
+    if (t != timeline_.training_thread_ && same_process && thread_facts_[t].backward_nodes > 0) {
+      timeline_.step_threads_.push_back(t);
+    }
+  }
+}
+
+void TimelineBuilder::IndexProducers() {
+  const std::uint32_t thread = timeline_.training_thread_;
+  const std::vector<Event>& events = timeline_.trace_.threads[thread].events;
+  auto& producers = timeline_.producers_;
+  producers.reserve(thread_facts_[thread].graph_ops);
+  bool sorted = true;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    if (event.kind != EventKind::kOp || !(event.flags & wire::kOpGraph) || event.sequence == kNone) continue;
+    if (!producers.empty() && producers.back().first == event.sequence) {
+      producers.back().second.index = i;  // nested ops share a number: the deepest comes last
+      continue;
+    }
+    sorted &= producers.empty() || producers.back().first < event.sequence;
+    producers.push_back({event.sequence, {thread, i}});
+  }
+  if (sorted) return;
+  std::stable_sort(producers.begin(), producers.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  auto last = std::unique(producers.rbegin(), producers.rend(),
+                          [](const auto& a, const auto& b) { return a.first == b.first; });
+  producers.erase(producers.begin(), last.base());
+}
+
+}  // namespace loopscope

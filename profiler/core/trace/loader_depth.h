@@ -1,0 +1,17 @@
+// How far a program's loader works ahead, as probes wrote it down.
+#pragma once
+
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+struct LoaderDepth {
+  int workers = 0;
+  int prefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
+
+  int run_ahead() const { return workers * prefetch; }  // batches; 0 none or unknown
+};
+
+LoaderDepth LoaderDepthOf(const Trace& trace);
+
+}  // namespace loopscope

@@ -1,0 +1,125 @@
+// One recorded run, whatever format it came from: the only thing importers produce and Timeline consumes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "probes/wire.h"
+#include "profiler/core/trace/device_event.h"
+
+namespace loopscope {
+
+using wire::MarkKind, wire::RangeCategory;
+
+// A place in the user's source. line is 0 when only the function is known.
+struct Where {
+  std::string path;
+  int line = 0;
+  std::string function;
+  auto operator<=>(const Where&) const = default;
+};
+
+enum class EventKind : std::uint8_t { kOp, kRange };
+// One op or range on one host thread. Times are CLOCK_MONOTONIC ns, start_ns <= end_ns.
+struct Event {
+  std::int64_t start_ns = 0, end_ns = 0;
+  StringId name = 0;
+  std::uint32_t sequence = kNone;    // autograd sequence number (ops); kNone when none
+  std::uint32_t shape_hash = 0;      // ops; 0 when not taken
+  std::uint32_t detail = kNone;      // index into Trace::details
+  std::uint32_t value = 0;           // ranges: wire::RangeRecord::value; device calls and waits: correlation
+  std::uint16_t forward_thread = 0;  // ops
+  std::uint16_t flags = 0;           // ops: wire::OpFlag
+  EventKind kind = EventKind::kOp;
+  std::uint8_t sub = 0;  // ops: at::RecordScope; ranges: RangeCategory
+
+  std::int64_t duration_ns() const { return end_ns - start_ns; }
+  bool is_range(RangeCategory category) const {
+    return kind == EventKind::kRange && sub == static_cast<std::uint8_t>(category);
+  }
+};
+
+// An op or range by place: thread index and index into that thread's events.
+struct EventRef {
+  std::uint32_t thread = 0, index = 0;
+};
+
+struct EventDetail {
+  StringId inputs = 0;                           // text of the inputs, see wire::OpDetailRecord
+  std::uint32_t stack = kNone;                   // index into Trace::stacks
+  std::uint32_t producer = kNone;                // sequence number of the first tensor input's grad_fn
+  std::uint32_t further = 0, further_count = 0;  // those of other tensor inputs: a stretch of Trace::further_producers
+};
+
+struct Thread {
+  std::uint32_t pid = 0, tid = 0;
+  std::string name;
+  std::vector<Event> events;  // by start, a parent before its children
+};
+
+struct Mark {
+  std::int64_t time_ns = 0;
+  MarkKind kind{};
+  StringId name = 0;
+  std::uint64_t value = 0;
+  std::uint32_t thread = 0;  // index into Trace::threads
+};
+
+struct Stack {
+  std::vector<Where> frames;  // the user's frames only, innermost first; may be empty
+};
+
+struct Applied {
+  std::string key, where, old_value, new_value;
+  std::uint32_t flags = 0;  // wire::AppliedFlag
+};
+
+// What the launcher wrote down about the run (run.json), or the trace's own metadata.
+struct RunInfo {
+  std::string source = "capture";  // capture | kineto | nsys
+  std::vector<std::string> command;
+  std::string started;  // ISO 8601, UTC
+  std::string working_directory;
+  std::string cpu;                        // model name
+  int cores = 0;                          // min of affinity and cgroup quota; 0 unknown
+  std::vector<std::string> cpu_features;  // those that rules ask for: "avx512_bf16", "amx_bf16", "avx512_fp16"
+  std::vector<std::string> gpus;
+  std::map<std::string, std::string> versions;     // "torch" → "2.11.0"
+  std::map<std::string, std::string> environment;  // variables that matter (OMP_NUM_THREADS …), secrets left out
+  std::string treatment;
+  int exit_status = -1;  // -1 unknown
+  int ranks = 1, rank = 0;
+};
+
+// How far the data can be trusted. Printed in every format.
+struct Quality {
+  std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
+  bool clean_end = false;
+  double probe_cost_pct = -1;  // most that probes took of the step time, estimated; -1 unknown
+  std::vector<std::string> warnings;
+};
+
+struct Trace {
+  RunInfo run;
+  Quality quality;
+  std::vector<std::string> strings{""};
+  std::vector<Thread> threads;
+  std::vector<EventDetail> details;
+  std::vector<std::uint32_t> further_producers;  // sequence numbers, see EventDetail
+  std::vector<Stack> stacks;
+  std::vector<Device> devices;  // empty: no device was recorded
+  std::vector<Collective> collectives;
+  std::vector<Mark> marks;  // by time
+  std::vector<Applied> applied;
+  std::map<std::string, std::string> facts;  // wire::FactRecord, the last value of each key
+  // Where a range was called from, for the few ranges that carry a stack: key = thread index << 32 | event index.
+  std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;
+
+  std::string_view text(StringId id) const { return id < strings.size() ? std::string_view(strings[id]) : ""; }
+};
+
+}  // namespace loopscope

@@ -1,0 +1,152 @@
+#include "profiler/diagnosis/rank_report.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "analyzers/ranks/rank_analyzers.h"
+#include "profiler/core/host.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/rank_inputs.h"
+#include "profiler/importers/importers.h"
+
+namespace loopscope {
+namespace {
+
+// Reads ranks one after the other on each of several threads.
+class RankReader {
+ public:
+  explicit RankReader(const std::vector<Input>& inputs) : inputs_(inputs), summaries_(inputs.size()) {}
+
+  void ReadAll() {
+    const std::size_t cores = static_cast<std::size_t>(std::max(ThisHost().cores, 1));
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < std::min(cores, inputs_.size()); ++i) others.emplace_back([this] { Work(); });
+    Work();
+    for (std::thread& other : others) other.join();
+  }
+
+  std::vector<RankSummary> TakeSummaries() {
+    std::vector<RankSummary> all;
+    for (std::optional<RankSummary>& one : summaries_) {
+      if (one) all.push_back(std::move(*one));
+    }
+    return all;
+  }
+  const std::vector<Error>& errors() const { return errors_; }
+  std::shared_ptr<const Timeline> kept() const { return kept_; }
+  const std::string& kept_input() const { return kept_input_; }
+
+ private:
+  void Work() {
+    for (std::size_t i = next_++; i < inputs_.size(); i = next_++) {
+      Result<Trace> trace = ReadAnyTrace(inputs_[i].path, inputs_[i].process);
+      if (!trace) {
+        const std::lock_guard guard(lock_);
+        errors_.push_back(trace.error());
+        continue;
+      }
+      auto timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+      RankSummary summary = SummarizeRank(*timeline, InputText(inputs_[i]));
+      Keep(i, std::move(summary), std::move(timeline));
+      // Else each thread's arena would hold on to the largest trace that it ever read.
+      malloc_trim(0);
+    }
+  }
+
+  void Keep(std::size_t i, RankSummary summary, std::shared_ptr<const Timeline> timeline) {
+    const std::lock_guard guard(lock_);
+    // Which one is kept must not depend on who was read first.
+    const std::tuple key{summary.own_ms(), summary.events, ~i};
+    if (!kept_ || key > kept_key_) {
+      kept_key_ = key;
+      kept_input_ = summary.input;
+      kept_.swap(timeline);
+    }
+    summaries_[i] = std::move(summary);
+  }
+
+  const std::vector<Input>& inputs_;
+  std::vector<std::optional<RankSummary>> summaries_;
+  std::vector<Error> errors_;
+  std::shared_ptr<const Timeline> kept_;
+  std::string kept_input_;
+  std::tuple<double, std::uint64_t, std::size_t> kept_key_;
+  std::atomic<std::size_t> next_{0};
+  std::mutex lock_;
+};
+
+RankRow RowOf(const RankSummary& rank, const std::string& shown) {
+  RankRow row;
+  row.rank = rank.run.rank;
+  row.input = rank.input;
+  row.shown = rank.input == shown;
+  row.steps = rank.steps;
+  row.loader_wait_ms = rank.loader_wait_ms;
+  if (rank.steps > 0) {
+    row.mean_ms = rank.mean_step_ms;
+    row.own_ms = rank.own_ms();
+    if (rank.communication_seen) row.communication_exposed_ms = std::max(rank.exposed_ms(), 0.0);
+  }
+  double busy_ms = 0, span_ms = 0;
+  for (const RankDevice& device : rank.devices) {
+    busy_ms += device.busy_ms;
+    span_ms += device.span_ms;
+  }
+  if (span_ms > 0) row.busy_pct = 100 * busy_ms / span_ms;
+  return row;
+}
+
+// The one of `ranks` that a report shows in full: the kept one unless it was left out.
+Result<std::shared_ptr<const Timeline>> ShownTimeline(const std::vector<Input>& inputs, const RankReader& reader,
+                                                      const std::vector<RankSummary>& ranks, std::string& shown) {
+  shown = reader.kept_input();
+  const auto is_shown = [&](const RankSummary& one) { return one.input == shown; };
+  if (std::ranges::any_of(ranks, is_shown)) return reader.kept();
+  shown = std::ranges::max_element(ranks, {}, &RankSummary::own_ms)->input;
+  const auto input = std::ranges::find(inputs, shown, InputText);
+  Result<Trace> trace = ReadAnyTrace(input->path, input->process);
+  if (!trace) return trace.error();
+  return std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+}
+
+}  // namespace
+
+Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
+  RankReader reader(inputs);
+  reader.ReadAll();
+  std::vector<RankSummary> all = reader.TakeSummaries();
+  if (all.empty() && !reader.errors().empty()) return reader.errors().front();
+  RankSelection selection = SelectRanks(std::move(all));
+  if (selection.ranks.size() < 2 && selection.warnings.empty() && reader.errors().empty()) {
+    return std::optional<Report>();
+  }
+  std::string shown;
+  auto timeline = ShownTimeline(inputs, reader, selection.ranks, shown);
+  if (!timeline) return timeline.error();
+  Report report = DiagnosisOf(std::move(*timeline));
+  DiagnoseRanks(
+      selection.ranks, [&](const Finding& finding) { return TreatmentOf(finding, report.run); }, report);
+  for (const RankSummary& rank : selection.ranks) {
+    report.per_rank.push_back(RowOf(rank, shown));
+    if (rank.input == shown) report.run.rank = rank.run.rank;
+    report.run.ranks = std::max(report.run.ranks, rank.run.rank + 1);
+  }
+  // A process that was not started as one of several is no rank.
+  if (selection.ranks.size() == 1 && report.run.source == "capture" && report.run.ranks <= 1) report.per_rank.clear();
+  std::erase_if(report.quality.warnings,
+                [](const std::string& one) { return one.find(" of this export trained; pid ") != one.npos; });
+  for (std::string& warning : selection.warnings) report.quality.warnings.push_back(std::move(warning));
+  for (const Error& error : reader.errors()) report.quality.warnings.push_back(error.where + ": " + error.what);
+  return std::optional(std::move(report));
+}
+
+}  // namespace loopscope

@@ -1,0 +1,53 @@
+// The timed launches: blocks in which every arm runs, in random order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/plan.h"
+
+namespace loopscope {
+
+// A clear loser: slower by more than a tenth, at a Holm p of one in a hundred.
+inline constexpr double kMuchSlower = 0.10, kSurelySlower = 0.01;
+
+struct Observation {
+  int block = 0, order = 0, arm = 0;
+  LaunchResult result;
+};
+
+// What whole blocks gave; a block that was cut short is left out.
+struct Observations {
+  std::vector<Observation> rows;
+  int blocks = 0;
+  std::string ended_early;  // why there are fewer blocks than planned; empty when there are not
+
+  // ln(metric of the trial's arm / of its reference), one per block; repeats enter by the mean of their logarithms. A
+  // block where either is unknown is left out.
+  std::vector<double> Differences(const PlannedTrial& trial, Metric metric) const;
+  std::vector<double> Values(int arm, double LaunchResult::*member) const;
+
+ private:
+  std::optional<double> LogMean(int block, int arm, Metric metric) const;
+};
+
+struct BlockRun {
+  std::string name = "block";  // of the launches' labels
+  int blocks = 0;
+  std::uint64_t seed = 1;   // of the order
+  double end_s = 0;         // of LaunchSeries::spent_s: a block that would end later is not begun
+  int kept_back = 0;        // fresh blocks of the baseline and ALL that are to fit after all but the first four blocks
+  bool drop_losers = true;  // after four blocks
+  int essentials = 2;       // the blocks end when one of the first arms fails: the baseline and ALL
+  SameWork same_work = {};  // as the baseline's
+};
+
+// Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does,
+// the blocks end. Trials of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <= 1 %.
+Observations RunBlocks(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
+                       ExperimentPlan& plan, LaunchSeries& series);
+
+}  // namespace loopscope

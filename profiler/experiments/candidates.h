@@ -1,0 +1,49 @@
+// The fixes that an experiment tries: those that cure what was found, or those the user names.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/host.h"
+#include "profiler/core/report/finding.h"
+#include "profiler/core/result.h"
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+
+struct Candidate {
+  const Treatment* treatment = nullptr;  // never null
+  std::vector<std::string> values;       // at least one, the likeliest first; screening keeps the fastest
+  std::vector<std::string> rules;        // that it would cure here; empty when only the user named it
+  double cost_ms = 0;                    // per step, the upper bound that the findings give
+
+  std::string Setting() const { return std::string(treatment->id) + "=" + values.front(); }
+};
+
+// --only and --skip: items "key" or "key=value".
+struct Selection {
+  std::vector<std::string> only, skip;
+};
+
+// Costliest first, each treatment once. With `only`, exactly those, found or not. Error (exit 2): a key that is no
+// treatment, or one without a value to try on this host that the user named without a value.
+Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
+                                            const Selection& selection);
+
+// What a step's time is taken per: kSampleTime as soon as one of them changes how many samples a step holds, since
+// every arm is compared with arms that hold it; else kStepTime.
+Metric StepMetric(std::span<const Candidate> candidates);
+
+// What launches must have in common for their times to compare.
+struct SameWork {
+  Metric step_metric = Metric::kStepTime;  // kSampleTime: steps may hold other samples
+  bool epochs = true;                      // as many steps in each epoch
+};
+
+bool JudgedByBoundary(const Candidate& candidate);  // by what happens once per epoch
+
+// Epochs may differ as soon as one of the candidates changes training: ranks that share the samples see fewer each.
+SameWork SameWorkOf(std::span<const Candidate> candidates);
+
+}  // namespace loopscope

@@ -1,0 +1,39 @@
+// Recorded counters of workloads: what `gate --baseline FILE` compares with, and --accept writes.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/core/report/counters.h"
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// What decides whether figures of two runs belong together.
+struct Fingerprint {
+  std::string cpu, torch, driver;  // empty: unknown
+  int cores = 0;
+  std::vector<std::string> gpus;
+};
+Fingerprint FingerprintOf(const RunInfo& run);
+
+// "another CPU: A against B"; empty when the two are one machine as far as both are known.
+std::vector<std::string> OtherMachine(const Fingerprint& recorded, const Fingerprint& here);
+// The same of what decides which operators run: torch's version, and whether there is a GPU.
+std::vector<std::string> OtherOperators(const Fingerprint& recorded, const Fingerprint& here);
+
+struct CounterFile {
+  Fingerprint machine;
+  std::vector<std::pair<std::string, Counters>> workloads;  // by command, as it could be typed
+
+  // The only one there is, whatever its command, or the one of that command; null when there is none.
+  const Counters* Find(const std::string& command, bool only) const;
+};
+
+// Errors (exit 2): no such file, not of this kind, another schema, cut short.
+Result<CounterFile> ReadCounterFile(const std::filesystem::path& path);
+std::string CounterFileText(const CounterFile& file);
+
+}  // namespace loopscope

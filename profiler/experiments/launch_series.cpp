@@ -1,0 +1,216 @@
+#include "profiler/experiments/launch_series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/core/text.h"
+
+namespace loopscope {
+
+namespace {
+
+// "optimizer#1" of "optimizer:SGD#1": a treatment, and the other command, may have an optimizer of another class.
+std::string ClockWithoutClass(const std::string& clock) {
+  const std::size_t colon = clock.find(':'), number = clock.rfind('#');
+  if (!clock.starts_with("optimizer:") || number == clock.npos) return clock;
+  return clock.substr(0, colon) + clock.substr(number);
+}
+
+LaunchResult InterruptedLaunch() {
+  LaunchResult result;
+  result.status = kInterruptedStatus;
+  return result;
+}
+
+}  // namespace
+
+void LaunchSeries::Show(const std::string& what) {
+  if (!events_.progress) return;
+  const double left = expected_until_s_ < 0 ? -1 : std::max(0.0, expected_until_s_ - spent_s_);
+  events_.progress({done_, done_ + std::max(expected_, 1), left, what});
+}
+
+void LaunchSeries::Count(const LaunchResult& result) {
+  spent_s_ += result.wall_s;
+  ++done_;
+  --expected_;
+}
+
+void LaunchSeries::Note(const LaunchSpec& spec, const LaunchResult& result) {
+  if (journal_ && !journal_->Append(spec, result) && warning_.empty()) {
+    warning_ = "the list of finished launches could not be written: this experiment cannot be resumed";
+  }
+}
+
+LaunchResult LaunchSeries::Launch(const LaunchSpec& spec) {
+  if (journal_) {
+    if (std::optional<LaunchResult> finished = journal_->Finished(spec)) return *finished;
+  }
+  if (stopped()) {
+    stopped_ = true;
+    return InterruptedLaunch();
+  }
+  LaunchResult result = launcher_(spec);
+  if (events_.stop && events_.stop()) {
+    stopped_ = true;
+    return InterruptedLaunch();
+  }
+  Note(spec, result);
+  return result;
+}
+
+LaunchResult LaunchSeries::Run(const LaunchSpec& spec) {
+  Show(spec.label);
+  LaunchResult result = Launch(spec);
+  Count(result);
+  return result;
+}
+
+std::optional<std::vector<LaunchResult>> LaunchSeries::AllFinished(std::span<const LaunchSpec> specs) const {
+  std::vector<LaunchResult> results;
+  for (const LaunchSpec& spec : specs) {
+    std::optional<LaunchResult> finished = journal_ ? journal_->Finished(spec) : std::nullopt;
+    if (!finished) return std::nullopt;
+    results.push_back(std::move(*finished));
+  }
+  return results;
+}
+
+std::optional<std::vector<LaunchResult>> LaunchSeries::LaunchTogether(std::span<const LaunchSpec> specs) {
+  Result<std::vector<LaunchResult>> results = launcher_.side_by_side()(specs);
+  if (!results) {
+    why_no_turns_ = results.error().what;
+    return std::nullopt;
+  }
+  if (std::ranges::find(*results, kTookNoTurns, &LaunchResult::status) != results->end()) {
+    why_no_turns_ = "a program went on without waiting for its turn";
+    return std::nullopt;
+  }
+  return std::move(*results);
+}
+
+LaunchResult LaunchSeries::RepeatAlone(LaunchSpec spec, const LaunchResult& beside_others) {
+  spec.turn_steps = 0;
+  spec.label += ", again";
+  LaunchResult result = Run(spec);
+  if (result.ok()) {
+    why_no_turns_ = "a program that works alone failed beside the others: " + FailureOf(beside_others);
+  }
+  return result;
+}
+
+std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> specs) {
+  Show(specs.front().label + " and the others, in turns");
+  std::optional<std::vector<LaunchResult>> results = AllFinished(specs);
+  const bool replayed = results.has_value();
+  if (!replayed && !stopped()) results = LaunchTogether(specs);
+  stopped_ = stopped();
+  if (stopped_) return std::vector<LaunchResult>(specs.size(), InterruptedLaunch());
+  if (!results) {
+    results.emplace();
+    for (LaunchSpec spec : specs) {
+      spec.turn_steps = 0;
+      results->push_back(Insist(spec));
+    }
+    return std::move(*results);
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Count((*results)[i]);
+    if (!replayed) Note(specs[i], (*results)[i]);
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!(*results)[i].ok()) (*results)[i] = RepeatAlone(specs[i], (*results)[i]);
+  }
+  return std::move(*results);
+}
+
+LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
+  LaunchResult result = Run(spec);
+  if (result.ok() || result.status == kInterruptedStatus) return result;
+  LaunchSpec again = spec;
+  again.label += ", again";
+  return Run(again);
+}
+
+void LaunchSeries::Expect(int launches, double seconds) {
+  expected_ = launches;
+  expected_until_s_ = seconds < 0 ? -1 : spent_s_ + seconds;
+}
+
+void LaunchSeries::ShowPlan(const std::vector<std::string>& lines) const {
+  if (events_.plan) events_.plan(lines);
+}
+
+void LaunchSeries::ShowEnd() const {
+  if (events_.progress) events_.progress({done_, done_, 0, "done"});
+}
+
+std::string FailureOf(const LaunchResult& result) {
+  std::string_view tail = result.tail;
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
+  const std::size_t line = tail.rfind('\n');
+  if (line != tail.npos) tail.remove_prefix(line + 1);
+  return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
+}
+
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same) {
+  if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
+    return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
+  }
+  if (same.step_metric == Metric::kSampleTime)
+    return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
+  if (same.epochs && result.steps != reference.steps) {
+    return fmt::format("{} plain steps in the window instead of {}", result.steps, reference.steps);
+  }
+  if (result.ms_per_sample <= 0 || reference.ms_per_sample <= 0) return "";
+  const double samples = result.ms_per_step / result.ms_per_sample;
+  const double usual = reference.ms_per_step / reference.ms_per_sample;
+  if (std::abs(samples / usual - 1) < 1e-3) return "";
+  return fmt::format("{:.1f} samples per step instead of {:.1f}", samples, usual);
+}
+
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same) {
+  if (!result.ok()) return result;
+  if (const std::string why = UnequalWork(reference, result, same); !why.empty()) {
+    result.status = "not comparable: " + why;
+    result.tail.clear();
+  }
+  return result;
+}
+
+LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label) {
+  LaunchSpec spec;
+  spec.warmup = window.warmup;
+  spec.steps = window.steps;
+  spec.whole_epochs = window.whole_epochs;
+  spec.clock = clock;
+  if (options.seed_programs) spec.seed = options.seed;
+  spec.label = std::move(label);
+  spec.timeout_s = options.launch_timeout_s;
+  return spec;
+}
+
+std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
+                     o.seed_programs, o.warmup, o.auto_warmup, o.steps, o.min_steps, o.min_window_s, o.alone,
+                     o.check_training, o.check_steps, o.live, o.turns, clock);
+}
+
+Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
+                                             const ExperimentOptions& options) {
+  if (path.empty()) return std::unique_ptr<Journal>();
+  return Journal::Open(path, TextHash(identity), options.resume);
+}
+
+void FinishSeries(const LaunchSeries& series, Report& report) {
+  if (!series.warning().empty()) report.quality.warnings.push_back(series.warning());
+  if (!series.why_no_turns().empty()) {
+    report.quality.warnings.push_back("launches were made one after another, not side by side: " +
+                                      series.why_no_turns());
+  }
+  series.ShowEnd();
+}
+
+}  // namespace loopscope

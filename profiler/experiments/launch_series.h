@@ -1,0 +1,84 @@
+// Every launch of an experiment passes here: replayed from the journal or made, counted against the budget, shown.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/launch.h"
+#include "profiler/core/report/report.h"
+#include "profiler/experiments/input.h"
+#include "profiler/experiments/journal.h"
+
+namespace loopscope {
+
+inline constexpr char kInterruptedStatus[] = "interrupted";  // the status of a launch that the user stopped
+
+class LaunchSeries {
+ public:
+  // `journal` may be null.
+  LaunchSeries(const Launcher& launcher, const ExperimentEvents& events, std::unique_ptr<Journal> journal)
+      : launcher_(launcher), events_(events), journal_(std::move(journal)) {}
+
+  LaunchResult Run(const LaunchSpec& spec);
+  // A launch may fail for reasons of its own: one that fails is repeated once.
+  LaunchResult Insist(const LaunchSpec& spec);
+
+  // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where
+  // the programs cannot run so, they are launched one after another, now and from then on, and a warning says why.
+  std::vector<LaunchResult> RunTogether(std::span<const LaunchSpec> specs);
+  bool takes_turns() const { return launcher_.side_by_side() && why_no_turns_.empty(); }
+
+  bool stopped() const { return stopped_ || (events_.stop && events_.stop()); }
+  double spent_s() const { return spent_s_; }
+  void Expect(int launches, double seconds);  // what is still to come
+  void ShowPlan(const std::vector<std::string>& lines) const;
+  void ShowEnd() const;
+  const std::string& warning() const { return warning_; }  // of the journal; empty when all is well
+  const std::string& why_no_turns() const { return why_no_turns_; }
+
+ private:
+  LaunchResult Launch(const LaunchSpec& spec);
+  std::optional<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
+  LaunchResult RepeatAlone(LaunchSpec spec, const LaunchResult& beside_others);
+  std::optional<std::vector<LaunchResult>> AllFinished(std::span<const LaunchSpec> specs) const;
+  void Show(const std::string& what);
+  void Count(const LaunchResult& result);
+  void Note(const LaunchSpec& spec, const LaunchResult& result);
+
+  const Launcher& launcher_;
+  const ExperimentEvents& events_;
+  std::unique_ptr<Journal> journal_;
+  bool stopped_ = false;
+  int done_ = 0, expected_ = 0;
+  double spent_s_ = 0, expected_until_s_ = -1;
+  std::string warning_, why_no_turns_;
+};
+
+// What a failed launch is told as: its status and the last line it printed.
+std::string FailureOf(const LaunchResult& result);
+
+// Times compare only where the work does: the same clock (of an optimizer, whatever its class), and, unless they are
+// taken per sample (kSampleTime), the same samples per step and as many steps between epochs. Empty when so, else the
+// reason.
+std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same = {});
+
+// As Run, with status "not comparable: …" when its work is not the reference's.
+LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same = {});
+
+// What is the same in every launch of an experiment.
+LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);
+
+// Everything of the options that must be the same for an interrupted plan to go on.
+std::string OptionsText(const ExperimentOptions& options, const std::string& clock);
+
+// Null where `path` is empty. Errors as of Journal::Open.
+Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
+                                             const ExperimentOptions& options);
+
+// Shows the end, and puts what went wrong with the journal into the report.
+void FinishSeries(const LaunchSeries& series, Report& report);
+
+}  // namespace loopscope

@@ -1,0 +1,33 @@
+// Pairs of launches of two commands: what `ab` and `gate` are made of.
+#pragma once
+
+#include "profiler/core/launch.h"
+#include "profiler/core/report/report.h"
+#include "profiler/experiments/blocks.h"
+#include "profiler/experiments/input.h"
+#include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/plan.h"
+
+namespace loopscope {
+
+// Two commands as an experiment of one fix: the other command.
+struct PairPlan {
+  ExperimentInput input;
+  ExperimentPlan plan;  // one trial, A the reference
+
+  // `pairs` pairs in random order; a pair that would end after `end_s` is not begun.
+  Observations Run(LaunchSeries& series, const std::string& name, int pairs, std::uint64_t seed, double end_s);
+};
+
+// A pilot launch of each, and the plan made from their times. Errors: a command fails (exit 4), the two do other work
+// per step (exit 3), interrupted (exit 3).
+Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series);
+
+// The part of a journal's identity that both commands share.
+std::string PairsIdentity(std::string_view kind, const PairsInput& input);
+
+// `ab`: one trial, the speedup of side 1 over side 0. Errors: as of PlanPairs, and those of the journal (exit 2).
+Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const ExperimentEvents& events,
+                      Report& report);
+
+}  // namespace loopscope

@@ -1,0 +1,258 @@
+#include "profiler/experiments/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/core/statistics/statistics.h"
+
+namespace loopscope {
+namespace {
+
+constexpr int kAloneArms = 3;     // measured alone unless asked otherwise
+constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves; a shorter one leaves one
+constexpr int kWantedBlocks = 6;  // fewer blocks see little: alone arms and repeats are given up first
+constexpr double kTurnMs = 40;
+constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
+
+int ArmOf(ExperimentPlan& plan, std::string name, std::vector<int> members) {
+  const auto same = std::ranges::find(plan.arms, members, &Arm::members);
+  if (same != plan.arms.end()) return static_cast<int>(same - plan.arms.begin());
+  plan.arms.push_back({.name = std::move(name), .members = std::move(members)});
+  return static_cast<int>(plan.arms.size()) - 1;
+}
+
+std::vector<int> Without(std::vector<int> members, int one) {
+  std::erase(members, one);
+  return members;
+}
+
+bool Costs(const ExperimentPlan& plan, double& block_s, double& fresh_s) {
+  block_s = 0;
+  for (const Arm& arm : plan.arms) block_s += arm.repeats * arm.wall_s;
+  fresh_s = plan.wants_fresh ? plan.arms[kBaselineArm].wall_s + plan.arms[kAllArm].wall_s : 0;
+  return block_s > 0;
+}
+
+double PilotSeconds(const ExperimentPlan& plan) {
+  double seconds = 0;
+  for (const Arm& arm : plan.arms) seconds += arm.to_pilot && arm.repeats > 0 ? arm.wall_s : 0;
+  return seconds;
+}
+
+int BlocksThatFit(const ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left,
+                  bool with_fresh = true) {
+  double block_s = 0, fresh_s = 0;
+  if (!Costs(plan, block_s, fresh_s)) return options.blocks;
+  const double reserved_s = PilotSeconds(plan) + (with_fresh ? kFreshReserve * kFewestBlocks * fresh_s : 0);
+  const double fitting = (seconds_left - reserved_s) / block_s;
+  return std::clamp(static_cast<int>(std::floor(fitting)), 0, options.blocks);
+}
+
+// The cheapest fix alone goes first; a trial that has no other context stays.
+bool GiveUpOneAlone(ExperimentPlan& plan) {
+  for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
+    const bool twice = std::ranges::count(plan.trials, trial->candidate, &PlannedTrial::candidate) > 1;
+    const auto users = std::ranges::count(plan.trials, trial->arm, &PlannedTrial::arm);
+    if (trial->with_others || !twice || users > 1 || trial->arm <= kAllArm) continue;
+    const int arm = trial->arm;
+    plan.trials.erase(std::next(trial).base());
+    plan.arms.erase(plan.arms.begin() + arm);
+    for (PlannedTrial& other : plan.trials) other.arm -= other.arm > arm;
+    return true;
+  }
+  return false;
+}
+
+// The least costly fix that still has an arm of its own.
+bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
+  const auto measured = [](const PlannedTrial& trial) { return trial.verdict.empty(); };
+  if (std::ranges::count_if(plan.trials, measured) <= fewest) return false;
+  for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
+    if (!measured(*trial) || trial->arm <= kAllArm) continue;
+    trial->verdict = "inconclusive";
+    trial->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
+                                trial->with_others ? ": it was only applied with the others" : "");
+    plan.arms[trial->arm].repeats = 0;
+    ++plan.left_out;
+    return true;
+  }
+  return false;
+}
+
+// Down to `fewest`; false, and nothing is changed, where the fewest blocks do not fit even so.
+bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left, int fewest,
+              bool with_fresh) {
+  ExperimentPlan fewer = plan;
+  while (BlocksThatFit(fewer, options, seconds_left, with_fresh) < kFewestBlocks) {
+    if (!LeaveOutOne(fewer, fewest)) return false;
+  }
+  plan = std::move(fewer);
+  return true;
+}
+
+int ReferenceRepeats(const ExperimentPlan& plan) {
+  const auto sharing = std::ranges::count_if(
+      plan.trials, [](const PlannedTrial& trial) { return trial.reference == kAllArm && trial.verdict.empty(); });
+  return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
+}
+
+std::string Minutes(double seconds) {
+  const int whole = static_cast<int>(std::ceil(seconds));
+  return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
+}
+
+// Too little time: verdicts come before the recommended set.
+void MakeDo(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
+  if (options.blocks < kFewestBlocks) {
+    plan.shortage = fmt::format("fewer than {} blocks: nothing will be called faster or slower", kFewestBlocks);
+    return;
+  }
+  const double missing = kFewestBlocks * plan.block_s + PilotSeconds(plan) - seconds_left;
+  if (missing <= 0) {
+    plan.blocks = kFewestBlocks;
+    plan.fresh_blocks = 0;
+    plan.shortage = "the budget holds no fresh blocks: the recommended set will not be measured as a whole (--budget)";
+    return;
+  }
+  plan.shortage = fmt::format(
+      "the budget holds fewer than {} blocks, so that nothing can be called faster or slower: {} more are needed "
+      "(--budget)",
+      kFewestBlocks, Minutes(missing + kFreshReserve * kFewestBlocks * plan.fresh_block_s));
+}
+
+}  // namespace
+
+int ExperimentPlan::launches_per_block() const {
+  int launches = 0;
+  for (const Arm& arm : arms) launches += arm.repeats;
+  return launches;
+}
+
+void ExperimentPlan::EndTrials(int arm, const std::string& verdict, const std::string& reason) {
+  for (PlannedTrial& trial : trials) {
+    if (trial.arm != arm || !trial.verdict.empty()) continue;
+    trial.verdict = verdict;
+    trial.reason = reason;
+  }
+  arms[arm].repeats = 0;
+}
+
+std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> candidates, double spent_s) const {
+  std::vector<std::string> settings, names;
+  for (const int member : arms[kAllArm].members) settings.push_back(candidates[member].Setting());
+  for (const Arm& arm : arms) {
+    names.push_back(arm.repeats > 1 ? fmt::format("{} x{}", arm.name, arm.repeats) : arm.name);
+  }
+  std::vector<std::string> lines;
+  if (!settings.empty()) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
+  const std::string count =
+      blocks == 0 ? "as many blocks as fit" : fmt::format("{} block{}", blocks, blocks == 1 ? "" : "s");
+  lines.push_back(fmt::format("{}, each in random order: {}", count, fmt::join(names, ", ")));
+  lines.push_back("each launch: " + DescribeWindow(window));
+  if (side_by_side) lines.push_back(DescribeTurns(*this));
+  if (fresh_blocks > 0) {
+    lines.push_back(
+        fmt::format("then at least {} fresh blocks of the recommended set against the baseline", fresh_blocks));
+  }
+  if (blocks > 0) {
+    lines.push_back(fmt::format("about {} for {} launches ({} already spent)", Minutes(seconds()),
+                                blocks * launches_per_block() + 2 * fresh_blocks, Minutes(spent_s)));
+  }
+  if (left_out > 0) {
+    lines.push_back(fmt::format(
+        "{} of the fixes, the least costly, will not be measured by themselves (--budget, --only)", left_out));
+  }
+  if (!shortage.empty()) lines.push_back(shortage);
+  return lines;
+}
+
+ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone) {
+  ExperimentPlan plan;
+  std::vector<int> all;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    if (in_all[i]) all.push_back(i);
+  }
+  plan.arms.push_back({.name = "baseline", .members = {}});
+  plan.arms.push_back({.name = "ALL", .members = all, .repeats = all.empty() ? 0 : 1});
+  const int wanted = alone < 0 ? kAloneArms : alone;
+  int costliest = 0;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    const std::string id(candidates[i].treatment->id);
+    if (in_all[i] && all.size() > 1) {
+      plan.trials.push_back({i, true, ArmOf(plan, "ALL-" + id, Without(all, i)), kAllArm, "", ""});
+    }
+    // One fix that is all there is, or that fails with the others, is measured alone.
+    const bool only_alone = !in_all[i] || all.size() == 1;
+    if (only_alone || costliest++ < wanted) {
+      plan.trials.push_back({i, false, ArmOf(plan, id, {i}), kBaselineArm, "", ""});
+    }
+  }
+  return plan;
+}
+
+ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms) {
+  if (!options.auto_warmup) return options;
+  options.auto_warmup = false;
+  for (const Arm& arm : arms) options.warmup = std::max(options.warmup, arm.settled_after);
+  return options;
+}
+
+int TurnSteps(const ExperimentPlan& plan) {
+  double fastest_ms = 0;
+  for (const Arm& arm : plan.arms) {
+    if (arm.ms_per_step > 0 && (fastest_ms == 0 || arm.ms_per_step < fastest_ms)) fastest_ms = arm.ms_per_step;
+  }
+  if (fastest_ms == 0) return plan.window.steps;
+  return std::clamp(static_cast<int>(std::ceil(kTurnMs / fastest_ms)), 1, std::max(plan.window.steps, 1));
+}
+
+std::string DescribeTurns(const ExperimentPlan& plan) {
+  const int turn = TurnSteps(plan);
+  return fmt::format("a block's programs are started together and measured in turns of {} step{}, each alone", turn,
+                     turn == 1 ? "" : "s");
+}
+
+void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
+  const auto set_repeats = [&] {
+    if (plan.arms[kAllArm].repeats == 0) return;  // nothing works together
+    // The exact form compares one launch with one.
+    plan.arms[kAllArm].repeats = 1;
+    const bool pooled = BlocksThatFit(plan, options, seconds_left) < kExactBlocks;
+    if (pooled) plan.arms[kAllArm].repeats = ReferenceRepeats(plan);
+  };
+  const int wanted = std::min(kWantedBlocks, options.blocks);
+  set_repeats();
+  while (BlocksThatFit(plan, options, seconds_left) < wanted) {
+    if (options.alone < 0 && GiveUpOneAlone(plan)) {
+      set_repeats();
+    } else if (plan.arms[kAllArm].repeats > 1) {
+      --plan.arms[kAllArm].repeats;
+    } else {
+      break;
+    }
+  }
+  if (options.blocks >= kFewestBlocks) {
+    const auto fits = [&](int fewest, bool with_fresh) {
+      return LeaveOut(plan, options, seconds_left, fewest, with_fresh);
+    };
+    fits(kFewestFixes, true) || fits(kFewestFixes, false) || fits(1, true) || fits(1, false);
+  }
+  plan.blocks = BlocksThatFit(plan, options, seconds_left);
+  plan.shortage.clear();
+  Costs(plan, plan.block_s, plan.fresh_block_s);
+  plan.fresh_blocks = plan.wants_fresh ? std::min(kFewestBlocks, plan.blocks) : 0;
+  if (plan.blocks < kFewestBlocks) MakeDo(plan, options, seconds_left);
+}
+
+std::vector<std::pair<std::string, std::string>> SettingsOf(const Arm& arm, std::span<const Candidate> candidates) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const int member : arm.members) {
+    settings.emplace_back(candidates[member].treatment->id, candidates[member].values.front());
+  }
+  return settings;
+}
+
+}  // namespace loopscope

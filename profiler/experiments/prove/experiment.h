@@ -1,0 +1,17 @@
+// `prove`: launches a program many times in random blocks and says what each fix is worth. Everything goes
+// through a Launcher, so that the whole runs without a clock in tests.
+#pragma once
+
+#include "profiler/core/launch.h"
+#include "profiler/core/report/report.h"
+#include "profiler/core/result.h"
+#include "profiler/experiments/input.h"
+
+namespace loopscope {
+
+// Fills report.trials, combined, noise and plan. Errors: the untreated program fails (exit 4); the journal belongs to
+// another plan or cannot be written (exit 2); interrupted before anything was measured (exit 3).
+Result<void> RunExperiment(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
+                           Report& report);
+
+}  // namespace loopscope

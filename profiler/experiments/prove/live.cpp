@@ -1,0 +1,287 @@
+#include "profiler/experiments/prove/live.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/verdicts.h"
+
+namespace loopscope {
+namespace {
+
+constexpr int kSettle = 2, kFewestSteps = 5, kMostSteps = 50;  // per block
+constexpr double kBlockMs = 100;  // measured: short against drift, long against the clock's and the scheduler's grain
+constexpr int kFewestRounds = kExactBlocks, kMostRounds = 20;
+constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
+
+std::uint32_t Bits(const std::vector<int>& members) {
+  std::uint32_t bits = 0;
+  for (const int member : members) bits |= 1u << member;
+  return bits;
+}
+
+// Arms that no comparison needs would only take time.
+std::vector<std::uint32_t> ArmsInUse(const ExperimentPlan& plan) {
+  std::vector<std::uint32_t> bits;
+  for (int arm = 0; arm < static_cast<int>(plan.arms.size()); ++arm) {
+    const bool used = std::ranges::any_of(
+        plan.trials, [&](const PlannedTrial& trial) { return trial.arm == arm || trial.reference == arm; });
+    if (used) bits.push_back(Bits(plan.arms[arm].members));
+  }
+  return bits;
+}
+
+double MeanOfPlain(const LiveBlock& block, int settle) {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t i = static_cast<std::size_t>(settle); i < block.step_ms.size(); ++i) {
+    sum += block.step_ms[i];
+    count += block.step_ms[i] > 0;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+int ArmWith(const ExperimentPlan& plan, std::uint32_t bits) {
+  const auto found = std::ranges::find(plan.arms, bits, [](const Arm& arm) { return Bits(arm.members); });
+  return found == plan.arms.end() ? -1 : static_cast<int>(found - plan.arms.begin());
+}
+
+// In how many of the blocks with these treatments on the one acted.
+struct Acts {
+  int blocks = 0, acted = 0;
+};
+
+Acts ActsIn(const LaunchResult& result, std::uint32_t arm, int candidate) {
+  Acts acts;
+  for (const LiveBlock& block : result.live) {
+    if (block.on != arm) continue;
+    ++acts.blocks;
+    acts.acted += static_cast<int>(block.acted >> candidate & 1);
+  }
+  return acts;
+}
+
+// Not what was planned: no statement about its time.
+void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedTrial& trial, TrialRow& row) {
+  const auto bits = [&](int arm) { return Bits(live.plan.arms[arm].members); };
+  const Acts on = ActsIn(result, bits(trial.with_others ? trial.reference : trial.arm), trial.candidate);
+  const Acts off = ActsIn(result, bits(trial.with_others ? trial.arm : trial.reference), trial.candidate);
+  if (on.acted >= kActs * on.blocks && on.acted > 0 && off.acted == 0) return;
+  row.speedup.reset();
+  row.ci95.reset();
+  row.p.reset();
+  row.p_holm.reset();
+  if (on.acted == 0) {
+    const std::string why = WhyNotApplied(row.treatment, result.applied);
+    row.verdict = "not-applicable";
+    row.reason = why.empty() ? fmt::format("it changed nothing in the {} blocks that it was on", on.blocks) : why;
+    return;
+  }
+  row.verdict = "inconclusive";
+  row.reason = off.acted > 0 ? fmt::format("it still acted in {} of {} blocks that it was off", off.acted, off.blocks)
+                             : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
+}
+
+std::vector<Candidate> LiveOnes(std::span<const Candidate> candidates, std::span<const CandidateState> states,
+                                std::vector<int>& indices) {
+  std::vector<Candidate> live;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    if (!CanGoLive(candidates[i]) || !states[i].alive() || !states[i].in_all) continue;
+    indices.push_back(i);
+    live.push_back(candidates[i]);
+    live.back().values.resize(1);
+  }
+  return live;
+}
+
+std::vector<std::string> Describe(const LivePlan& live, std::span<const Candidate> candidates) {
+  std::vector<std::string> settings;
+  for (const Candidate& one : candidates) settings.push_back(one.Setting());
+  return {
+      fmt::format("live pairs of {}", fmt::join(settings, "; ")),
+      fmt::format("one launch, about {:.0f} s: {} rounds of {} ways of running, {} steps each, the first {} left out",
+                  live.seconds, live.rounds, live.schedule.arms.size(), live.schedule.block_steps, live.settle)};
+}
+
+// Those that were measured by what they brought, the others by the bound that their findings give.
+void PutInOrder(std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
+                const std::vector<double>& gains_ms) {
+  std::vector<int> order(candidates.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&](int i) { return gains_ms[i]; });
+  std::vector<Candidate> sorted;
+  std::vector<CandidateState> sorted_states;
+  for (const int i : order) {
+    sorted.push_back(candidates[i]);
+    sorted_states.push_back(states[i]);
+  }
+  candidates = std::move(sorted);
+  states = std::move(sorted_states);
+}
+
+bool ClearlyLoses(const TrialRow& row) {
+  return row.speedup && row.p_holm && *row.p_holm <= kSurelySlower && *row.speedup < 1 / (1 + kMuchSlower);
+}
+
+CandidateState NotLive() {
+  CandidateState state;
+  state.verdict = "not-applicable";
+  state.reason = "it cannot be switched between steps: `prove` without --quick launches with it";
+  return state;
+}
+
+}  // namespace
+
+bool CanGoLive(const Candidate& candidate) {
+  return candidate.treatment->live && candidate.treatment->metric == Metric::kStepTime;
+}
+
+LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes) {
+  LivePlan live;
+  if (candidates.empty() || candidates.size() > kMostLiveTreatments || sizes.step_ms <= 0) return live;
+  live.plan = PlanArms(candidates, std::vector<bool>(candidates.size(), true), sizes.alone);
+  for (const Candidate& one : candidates) {
+    live.schedule.treatments.emplace_back(one.treatment->id, one.values.front());
+  }
+  live.schedule.arms = ArmsInUse(live.plan);
+  live.schedule.seed = sizes.seed;
+  live.settle = std::max(kSettle, sizes.run_ahead);
+  const int measured = std::clamp(static_cast<int>(std::ceil(kBlockMs / sizes.step_ms)), kFewestSteps, kMostSteps);
+  live.schedule.block_steps = live.settle + std::max(measured, 2 * sizes.run_ahead);
+  const double round_s =
+      static_cast<double>(live.schedule.arms.size()) * live.schedule.block_steps * sizes.step_ms / 1e3;
+  live.rounds = std::min(kMostRounds, static_cast<int>((sizes.seconds - sizes.startup_s) / round_s));
+  if (live.rounds < kFewestRounds || live.schedule.arms.size() > kMostLiveArms) live.rounds = 0;
+  live.seconds = sizes.startup_s + live.rounds * round_s;
+  live.plan.blocks = live.rounds;
+  return live;
+}
+
+LaunchSpec LiveSpec(const ExperimentInput& input, const LivePlan& live) {
+  const Window window{PilotWindow(input.options, input.run_ahead, 0).warmup, live.steps()};
+  LaunchSpec spec = SpecOf(input.options, input.clock, window, "live pairs");
+  spec.live = live.schedule;
+  // Its length is known: only a program that hangs takes several times that.
+  spec.timeout_s = std::max(spec.timeout_s, 4 * live.seconds);
+  return spec;
+}
+
+Observations ObserveLive(const LaunchResult& result, const LivePlan& live) {
+  Observations observed;
+  const std::size_t arms = live.schedule.arms.size();
+  observed.blocks = static_cast<int>(result.live.size() / arms);
+  for (std::size_t b = 0; b < observed.blocks * arms; ++b) {
+    const int arm = ArmWith(live.plan, result.live[b].on);
+    if (arm < 0) continue;
+    Observation row{static_cast<int>(b / arms), static_cast<int>(b % arms), arm, {}};
+    row.result.ms_per_step = MeanOfPlain(result.live[b], live.settle);
+    if (row.result.ms_per_step <= 0) row.result.status = "no steps";
+    observed.rows.push_back(std::move(row));
+  }
+  if (observed.blocks < live.rounds) {
+    observed.ended_early = fmt::format("the program ended after {} of {} rounds", observed.blocks, live.rounds);
+  }
+  return observed;
+}
+
+std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::span<const Candidate> candidates,
+                                std::span<const CandidateState> states, double margin) {
+  std::vector<CandidateState> with_places(states.begin(), states.end());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    with_places[i].applied.clear();
+    for (const Applied& one : result.applied) {
+      if (one.key == candidates[i].treatment->id) with_places[i].applied.push_back(one);
+    }
+  }
+  const Observations observed = ObserveLive(result, live);
+  std::vector<TrialRow> rows = JudgeTrials(live.plan, observed, candidates, with_places, margin);
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    if (!rows[t].method.empty()) rows[t].method = "live";
+    HoldToActs(result, live, live.plan.trials[t], rows[t]);
+  }
+  return rows;
+}
+
+void ScreenLive(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
+                const Pilots& pilots, LaunchSeries& series) {
+  std::vector<int> indices;
+  const std::vector<Candidate> ones = LiveOnes(candidates, states, indices);
+  const LivePlan live = PlanLive(ones, {.step_ms = std::max(pilots.baseline.ms_per_step, pilots.all.ms_per_step),
+                                        .startup_s = pilots.all.startup_s,
+                                        .run_ahead = RunAhead(candidates, input.loader),
+                                        .seconds = kLiveShare * (input.options.budget_s - series.spent_s()),
+                                        .seed = input.options.seed});
+  if (ones.size() < 2 || live.rounds == 0 || series.stopped()) return;
+  LaunchSpec spec = LiveSpec(input, live);
+  // The others are on all the time, so that what is compared is what launches will compare.
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
+    const bool on = states[i].alive() && states[i].in_all && std::ranges::find(indices, i) == indices.end();
+    if (on) spec.treatment.emplace_back(candidates[i].treatment->id, candidates[i].values.front());
+  }
+  const LaunchResult result = series.Run(spec);
+  if (!result.ok() || result.live.empty()) return;
+  const std::vector<TrialRow> rows =
+      JudgeLive(result, live, ones, std::vector<CandidateState>(ones.size()), input.options.margin);
+  std::vector<double> gains_ms;
+  for (const Candidate& one : candidates) gains_ms.push_back(one.cost_ms);
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    const int i = indices[live.plan.trials[t].candidate];
+    if (!rows[t].speedup) continue;
+    gains_ms[i] = (*rows[t].speedup - 1) * pilots.all.ms_per_step;
+    const std::string text = fmt::format("{:.2f}x in live pairs of one launch", *rows[t].speedup);
+    if (ClearlyLoses(rows[t])) {
+      states[i].verdict = "dropped";
+      states[i].reason = "clearly slower: " + text;
+    } else {
+      states[i].note += (states[i].note.empty() ? "" : "; ") + text;
+    }
+  }
+  PutInOrder(candidates, states, gains_ms);
+}
+
+Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
+                      Report& report) {
+  std::vector<int> indices;
+  const std::vector<CandidateState> states(input.candidates.size());
+  const std::vector<Candidate> ones = LiveOnes(input.candidates, states, indices);
+  for (const Candidate& one : input.candidates) {
+    if (!CanGoLive(one)) report.trials.push_back(RowWithoutBlocks(one, NotLive()));
+  }
+  if (ones.empty()) return {};
+  const LivePlan live = PlanLive(ones, {.step_ms = input.step_ms,
+                                        .run_ahead = input.run_ahead,
+                                        .seconds = input.options.budget_s,
+                                        .alone = input.options.alone < 0 ? kLiveAlone : input.options.alone,
+                                        .seed = input.options.seed});
+  if (live.rounds == 0) {
+    return Error{fmt::format("the budget holds fewer than {} rounds of live pairs", kFewestRounds), "--budget",
+                 "give it more time, or try fewer treatments with --only", 3};
+  }
+  Result<std::unique_ptr<Journal>> journal =
+      OpenJournal(input.journal, "quick|" + OptionsText(input.options, input.clock), input.options);
+  if (!journal) return journal.error();
+  LaunchSeries series(launcher, events, std::move(*journal));
+  report.plan = Describe(live, ones);
+  series.ShowPlan(report.plan);
+  series.Expect(1, live.seconds);
+  const LaunchResult result = series.Run(LiveSpec(input, live));
+  FinishSeries(series, report);
+  if (series.stopped()) return Interrupted();
+  if (!result.ok()) {
+    return Error{fmt::format("the program failed while treatments were switched between its steps ({})", result.status),
+                 fmt::format("{}", fmt::join(input.command, " ")),
+                 "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
+  }
+  std::vector<TrialRow> rows =
+      JudgeLive(result, live, ones, std::vector<CandidateState>(ones.size()), input.options.margin);
+  for (TrialRow& row : rows) row.loss.verdict = "cannot tell: one launch trained with and without it in turn";
+  report.noise = NoiseOf(live.plan, ObserveLive(result, live));
+  report.trials.insert(report.trials.begin(), rows.begin(), rows.end());
+  return {};
+}
+
+}  // namespace loopscope

@@ -1,0 +1,62 @@
+// Live pairs: treatments that can be switched between steps take turns within one launch, in blocks of steps of random
+// order. Many are compared in the time of a few launches, but all in one process: it ranks, launches confirm.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "profiler/experiments/blocks.h"
+#include "profiler/experiments/input.h"
+#include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/pilots.h"
+
+namespace loopscope {
+
+// Arms and trials as of launches, and the steps that they take turns in.
+struct LivePlan {
+  ExperimentPlan plan;
+  LiveSchedule schedule;
+  int settle = 2;  // first steps of each block, that are left out
+  int rounds = 0;  // each has every arm once
+  double seconds = 0;
+
+  int steps() const { return rounds * static_cast<int>(schedule.arms.size()) * schedule.block_steps; }
+};
+
+struct LiveSizes {
+  double step_ms = 0;  // of the slowest arm, as far as known
+  double startup_s = 0;
+  int run_ahead = 0;  // batches; what a slow arm leaves in the queue would flatter the next
+  double seconds = 0;
+  int alone = 0;  // fixes that are also compared alone
+  std::uint64_t seed = 1;
+};
+
+inline constexpr double kLiveShare = 0.2;  // of the budget that is left, for screening
+inline constexpr int kLiveAlone = 3;       // fixes that --quick compares alone too, the costliest first
+
+bool CanGoLive(const Candidate& candidate);
+
+// Too few rounds, or too many candidates: plan.rounds is 0.
+LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes);
+
+LaunchSpec LiveSpec(const ExperimentInput& input, const LivePlan& live);
+
+// Rounds as blocks: each value is the mean of a block's plain steps, without the first `settle`.
+Observations ObserveLive(const LaunchResult& result, const LivePlan& live);
+
+// Rows of method "live". A treatment that did not act in the blocks in which it was on, or that acted in others, is not
+// judged by its time.
+std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::span<const Candidate> candidates,
+                                std::span<const CandidateState> states, double margin);
+
+// Before the blocks of launches: clear losers get the verdict "dropped", the others an order, the best first. Takes a
+// fifth of what is left of the budget at most; does nothing where there is nothing to compare.
+void ScreenLive(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
+                const Pilots& pilots, LaunchSeries& series);
+
+// `prove --quick`: one launch of live pairs is all. Errors as RunExperiment.
+Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
+                      Report& report);
+
+}  // namespace loopscope

@@ -1,0 +1,24 @@
+// The recommended set: what was shown to help, measured once more as a whole on launches that chose nothing.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profiler/core/report/report.h"
+#include "profiler/experiments/blocks.h"
+#include "profiler/experiments/pilots.h"
+
+namespace loopscope {
+
+// Indices of candidates whose rows (in the plan's order) are "faster", or "useful" without being slower, in the context
+// of the others; those that fail with the others are recommended, one, only when nothing else is.
+std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows);
+
+// Fresh blocks of baseline and recommended set: the winners of the first blocks are partly winners by luck. At least
+// four, at most as many as the experiment had, within the budget. None when nothing is recommended.
+std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, const ExperimentPlan& plan,
+                                              std::span<const TrialRow> rows, std::span<const Candidate> candidates,
+                                              std::span<const CandidateState> states, LaunchSeries& series);
+
+}  // namespace loopscope

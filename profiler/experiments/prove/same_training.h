@@ -1,0 +1,48 @@
+// Does a treated loop still train the same thing? Judged on the losses of untimed check launches, as strictly as the
+// treatment's class allows.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/launch.h"
+#include "profiler/core/report/report.h"
+#include "profiler/core/treatment.h"
+
+namespace loopscope {
+
+// LossFacts::verdict of each judgement: "bit-identical", "same samples", "within rounding", "within the baseline's own
+// spread", "different: …" or "cannot tell: …".
+bool IsDifferent(const LossFacts& facts);
+bool CannotTell(const LossFacts& facts);
+// Of JudgeResampled: the samples are the same, and only the random numbers drawn for each may differ.
+bool OnlyDrawsDiffer(const LossFacts& facts);
+
+bool BitIdentical(std::span<const double> a, std::span<const double> b);  // same length, same bits, at least one
+
+// kExact and kExactIf on a program whose losses repeat.
+LossFacts JudgeExact(const LaunchResult& baseline, const LaunchResult& treated);
+
+// kResampled: both launched with the per-sample generator fixed. The samples must be the same and then the losses too.
+// Other losses on the same samples are no proof of another training, since a program need not fix its generators.
+LossFacts JudgeResampled(const LaunchResult& baseline, const LaunchResult& treated);
+
+// kNumeric on a program whose losses repeat. The yardstick is how far the baseline's loss falls (mean of its first
+// quarter less mean of its last): rounding moves a curve by a few hundredths of that, frozen weights by about all of
+// it. Up to a quarter of the fall on average, and at the end, is within rounding; over half of it, or less than half of
+// the baseline's fall, is different; between them, and where the baseline's fall is under twice its standard error:
+// cannot tell.
+LossFacts JudgeNumeric(const LaunchResult& baseline, const LaunchResult& treated);
+
+// Any class on a program whose losses do not repeat: an exact permutation test of treated-to-baseline distances against
+// baseline-to-baseline ones, on at least kSpreadBaselines baseline curves. Different when p <= `alpha`. A program whose
+// losses repeat is judged so on curves of as many seeds, each launch with one of its own.
+inline constexpr int kSpreadBaselines = 6;
+LossFacts JudgeAgainstSpread(std::span<const LaunchResult> baselines, std::span<const LaunchResult> treated,
+                             double alpha);
+
+// How many treated curves such a test needs so that it can reject at `alpha`: the fewest r, 1 / C(6 + r, r) <= alpha.
+int TreatedCurvesFor(double alpha);
+
+}  // namespace loopscope

@@ -1,0 +1,205 @@
+#include "profiler/experiments/prove/same_training_launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/experiments/prove/same_training.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kBudgetShare = 0.25;  // of all launches' time, for a program that does not repeat itself
+constexpr double kFalseAlarm = 0.05;   // over all candidates, in that case
+
+bool KeepsBits(const Candidate& candidate) {
+  const Exactness exactness = candidate.treatment->exactness;
+  return exactness == Exactness::kExact || exactness == Exactness::kExactIf;
+}
+
+class CheckPhase {
+ public:
+  CheckPhase(const ExperimentInput& input, std::span<const Candidate> candidates, std::vector<CandidateState>& states,
+             LaunchSeries& series)
+      : input_(input), candidates_(candidates), states_(states), series_(series) {}
+
+  void Run() {
+    baselines_.push_back(Launch({}, "baseline"));
+    if (!baselines_[0].ok() || baselines_[0].losses.empty()) {
+      const std::string why = baselines_[0].ok() ? "no losses were seen" : FailureOf(baselines_[0]);
+      return ForEach([](const Candidate&) { return true; },
+                     [&](int i) { states_[i].loss.verdict = "cannot tell: " + why; });
+    }
+    CheckBits();
+    ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; },
+            [&](int i) { states_[i].loss.verdict = "cannot tell: it changes training on purpose"; });
+    ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
+            [&](int i) { CheckResampled(i); });
+    if (repeats_) {
+      CheckSeeds();
+      ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kNumeric; },
+              [&](int i) { Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), candidates_[i].Setting()))); });
+    } else {
+      CheckSpread();
+    }
+  }
+
+ private:
+  template <class Which, class Do>
+  void ForEach(Which which, Do act) {
+    for (int i = 0; i < static_cast<int>(candidates_.size()); ++i) {
+      if (states_[i].alive() && which(candidates_[i]) && !series_.stopped()) act(i);
+    }
+  }
+
+  LaunchResult Launch(std::vector<int> members, const std::string& name, bool hash_samples = false,
+                      std::uint64_t seed_offset = 0) {
+    std::ranges::sort(members);
+    // One step of warm-up: losses are recorded from the first step on in any case.
+    LaunchSpec spec = SpecOf(input_.options, input_.clock, {1, input_.options.check_steps}, "check, " + name);
+    spec.mode = LaunchMode::kCheck;
+    spec.hash_samples = hash_samples;
+    if (spec.seed) *spec.seed += seed_offset;
+    spec.treatment = SettingsOf({.name = name, .members = std::move(members)}, candidates_);
+    return series_.Insist(spec);
+  }
+
+  // The candidate over what keeps every bit.
+  std::vector<int> Over(int i) const {
+    std::vector<int> members = states_[i].in_all ? identical_ : std::vector<int>{};
+    members.push_back(i);
+    return members;
+  }
+
+  void Set(int i, LossFacts facts) {
+    if (series_.stopped()) return;
+    states_[i].loss = std::move(facts);
+    if (!IsDifferent(states_[i].loss)) return;
+    states_[i].verdict = "different-training";
+    states_[i].reason = states_[i].loss.verdict;
+    if (candidates_[i].treatment->exactness == Exactness::kExactIf) {
+      states_[i].reason += fmt::format("; it is exact only if {}", candidates_[i].treatment->condition);
+    }
+  }
+
+  void CheckBits() {
+    std::vector<int> group, apart;
+    ForEach(KeepsBits, [&](int i) { (states_[i].in_all ? group : apart).push_back(i); });
+    if (!group.empty()) {
+      const LaunchResult together = Launch(group, "all exact fixes");
+      repeats_ = together.ok() && BitIdentical(baselines_[0].losses, together.losses);
+      if (repeats_) {
+        identical_ = group;
+        for (const int i : group) Set(i, JudgeExact(baselines_[0], together));
+      }
+    }
+    if (!repeats_) {
+      baselines_.push_back(Launch({}, "baseline 2"));
+      repeats_ = baselines_[1].ok() && BitIdentical(baselines_[0].losses, baselines_[1].losses);
+      apart.insert(apart.end(), group.begin(), group.end());
+    }
+    if (!repeats_) return;
+    for (const int i : apart) Set(i, JudgeExact(baselines_[0], Launch({i}, candidates_[i].Setting())));
+    if (identical_.empty()) {
+      std::ranges::copy_if(apart, std::back_inserter(identical_),
+                           [&](int i) { return states_[i].alive() && states_[i].in_all; });
+    }
+  }
+
+  void CheckResampled(int i) {
+    if (!fixed_samples_) fixed_samples_ = Launch(identical_, "baseline, fixed samples", true);
+    LossFacts facts =
+        JudgeResampled(*fixed_samples_, Launch(Over(i), candidates_[i].Setting() + ", fixed samples", true));
+    // A program that does not repeat itself even so may still be judged by its spread.
+    if (!repeats_ && !BitIdentical(facts.baseline, facts.treated)) return;
+    Set(i, std::move(facts));
+  }
+
+  bool Affords(int launches) const { return launches * baselines_[0].wall_s <= kBudgetShare * input_.options.budget_s; }
+
+  // Other draws are told from another training by the spread over seeds: no two launches have the same one.
+  void CheckSeeds() {
+    std::vector<int> open;
+    ForEach([](const Candidate&) { return true; },
+            [&](int i) {
+              if (OnlyDrawsDiffer(states_[i].loss)) open.push_back(i);
+            });
+    if (open.empty() || !input_.options.seed_programs) return;
+    const double alpha = kFalseAlarm / static_cast<double>(open.size());
+    const int curves = TreatedCurvesFor(alpha);
+    const int launches = kSpreadBaselines - 1 + curves * static_cast<int>(open.size());
+    if (!Affords(launches)) {
+      for (const int i : open) {
+        states_[i].loss.verdict += fmt::format(", and the budget does not hold {} check launches", launches);
+      }
+      return;
+    }
+    std::vector<LaunchResult> untreated{baselines_[0]};
+    std::uint64_t seed = 0;
+    for (int n = 2; n <= kSpreadBaselines; ++n) {
+      untreated.push_back(Launch(identical_, fmt::format("baseline, seed {}", n), false, ++seed));
+      if (BitIdentical(untreated[0].losses, untreated.back().losses)) {
+        for (const int i : open) states_[i].loss.verdict += ", and takes no other seed";
+        return;
+      }
+    }
+    for (const int i : open) {
+      std::vector<LaunchResult> treated;
+      for (int n = 1; n <= curves; ++n) {
+        ++seed;
+        treated.push_back(Launch(Over(i), fmt::format("{}, seed {}", candidates_[i].Setting(), seed + 1), false, seed));
+      }
+      Set(i, JudgeAgainstSpread(untreated, treated, alpha));
+    }
+  }
+
+  void CheckSpread() {
+    std::vector<int> open;
+    ForEach([](const Candidate&) { return true; },
+            [&](int i) {
+              if (states_[i].loss.verdict.empty()) open.push_back(i);
+            });
+    if (open.empty()) return;
+    const double alpha = kFalseAlarm / static_cast<double>(open.size());
+    const int curves = TreatedCurvesFor(alpha);
+    const int launches = kSpreadBaselines - 2 + curves * static_cast<int>(open.size());
+    if (!Affords(launches)) {
+      for (const int i : open) {
+        states_[i].loss.verdict = fmt::format(
+            "cannot tell: untreated losses differ from run to run, and the budget does not hold {} check launches",
+            launches);
+      }
+      return;
+    }
+    for (int n = 3; n <= kSpreadBaselines; ++n) baselines_.push_back(Launch({}, fmt::format("baseline {}", n)));
+    for (const int i : open) {
+      std::vector<LaunchResult> treated;
+      for (int n = 1; n <= curves; ++n) {
+        treated.push_back(Launch({i}, fmt::format("{}, {}", candidates_[i].Setting(), n)));
+      }
+      Set(i, JudgeAgainstSpread(baselines_, treated, alpha));
+    }
+  }
+
+  const ExperimentInput& input_;
+  std::span<const Candidate> candidates_;
+  std::vector<CandidateState>& states_;
+  LaunchSeries& series_;
+  std::vector<LaunchResult> baselines_;
+  std::optional<LaunchResult> fixed_samples_;
+  std::vector<int> identical_;  // candidates under which the losses are proved the same bit for bit
+  bool repeats_ = false;        // the untreated program gives the same losses again
+};
+
+}  // namespace
+
+void CheckTraining(const ExperimentInput& input, std::span<const Candidate> candidates,
+                   std::vector<CandidateState>& states, const Pilots& pilots, LaunchSeries& series) {
+  // The pilots' launches tell what these will take.
+  const double launch_s = pilots.all.wall_s;
+  const int launches = static_cast<int>(std::ranges::count_if(states, &CandidateState::alive)) + 2;
+  series.Expect(launches, launches * launch_s);
+  CheckPhase(input, candidates, states, series).Run();
+}
+
+}  // namespace loopscope

@@ -1,0 +1,22 @@
+// The check launches of an experiment: as few as tell whether each fix still trains the same thing.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "profiler/experiments/pilots.h"
+
+namespace loopscope {
+
+// Sets every living candidate's loss facts; one that trains something else gets the verdict "different-training".
+//
+// Fixes that must keep every bit are checked all at once: when the losses with all of them equal the untreated ones,
+// each of them is proved, and so is that the program repeats itself. Otherwise each is launched over the untreated
+// program. Numeric and resampled fixes are launched over what was proved identical (it is often much faster). When two
+// untreated launches differ, six of them and several treated ones are compared by permutation, if a quarter of the
+// budget holds that many. So is a resampled fix whose draws the program does not fix: there every launch has a seed of
+// its own.
+void CheckTraining(const ExperimentInput& input, std::span<const Candidate> candidates,
+                   std::vector<CandidateState>& states, const Pilots& pilots, LaunchSeries& series);
+
+}  // namespace loopscope

@@ -1,0 +1,105 @@
+#include "profiler/experiments/sweep/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/sweep/grid.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kGridShare = 0.5;  // of the budget; the rest is for fresh blocks
+
+// The most that a block of a cell and its neighbours can take: whichever cell turns out to be the best.
+double DearestFreshBlock(const SweepPlan& plan, const SweepFacts& sweep) {
+  double dearest = 0;
+  const std::vector<bool> grid(plan.live.begin(), plan.live.begin() + static_cast<std::ptrdiff_t>(plan.live.size()));
+  for (int cell = 0; cell < static_cast<int>(CellsOf(sweep.axes).size()); ++cell) {
+    if (!plan.live[cell]) continue;
+    std::vector<int> cells = NeighboursOf(sweep.axes, cell, grid);
+    cells.push_back(cell);
+    cells.push_back(static_cast<int>(plan.live.size()) - 1);
+    dearest = std::max(dearest, plan.Seconds(cells));
+  }
+  return dearest;
+}
+
+void ShapeSweep(SweepPlan& plan, const SweepFacts& sweep, double left_s) {
+  std::vector<int> cells;
+  for (int cell = 0; cell < static_cast<int>(plan.live.size()); ++cell) {
+    if (plan.live[cell]) cells.push_back(cell);
+  }
+  const double grid_s = plan.Seconds(cells), fresh_s = DearestFreshBlock(plan, sweep);
+  const auto fitting = [](double seconds, double block_s, int most) {
+    if (block_s <= 0) return most;
+    return std::clamp(static_cast<int>(std::floor(seconds / block_s)), 0, most);
+  };
+  const int wanted = (plan.input.options.blocks + 1) / 2;
+  plan.grid_blocks = std::max(1, fitting(kGridShare * left_s, grid_s, wanted));
+  const auto fresh = [&] { return fitting(left_s - plan.grid_blocks * grid_s, fresh_s, plan.input.options.blocks); };
+  // Without fresh blocks nothing can be said: they come first.
+  while (plan.grid_blocks > 1 && fresh() < std::min(kFewestBlocks, plan.input.options.blocks)) --plan.grid_blocks;
+  plan.fresh_blocks = fresh();
+  if (plan.fresh_blocks < kFewestBlocks) {
+    plan.fresh_blocks = 0;
+    plan.shortage = fmt::format(
+        "the budget holds fewer than {} fresh blocks: nothing will be called best (--budget, --blocks)", kFewestBlocks);
+  }
+}
+
+}  // namespace
+
+ExperimentPlan SweepPlan::Over(const std::vector<int>& cells) const {
+  ExperimentPlan over;
+  over.window = window;
+  over.wants_fresh = false;
+  over.side_by_side = side_by_side;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    over.arms.push_back(arms[cells[i]]);
+    // Held to the first; of the first itself there is nothing to compare.
+    const int arm = static_cast<int>(i);
+    over.trials.push_back({0, false, arm, 0, "", ""});
+  }
+  return over;
+}
+
+double SweepPlan::Seconds(const std::vector<int>& cells) const {
+  double seconds = 0;
+  for (const int cell : cells) seconds += arms[cell].wall_s;
+  return seconds;
+}
+
+Result<SweepPlan> PlanSweep(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series) {
+  Result<SweepPlan> plan = RunSweepPilots(input, sweep, series);
+  if (!plan) return plan;
+  ShapeSweep(*plan, sweep, input.options.budget_s - series.spent_s());
+  plan->side_by_side = series.takes_turns();
+  return plan;
+}
+
+std::vector<std::string> DescribeSweep(const SweepPlan& plan, const SweepFacts& sweep, double spent_s) {
+  std::vector<int> cells;
+  for (int cell = 0; cell < static_cast<int>(plan.live.size()); ++cell) {
+    if (plan.live[cell]) cells.push_back(cell);
+  }
+  const bool beside = sweep.cells.back().values.empty();
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("{} of {} cells can be measured{}", cells.size() - beside, sweep.cells.size() - beside,
+                              beside ? "; beside them the program as it is" : ""));
+  lines.push_back(fmt::format("{} blocks of the grid, each in random order", plan.grid_blocks));
+  if (plan.fresh_blocks > 0) {
+    lines.push_back(fmt::format("then {} fresh blocks of the quickest cell and its neighbours", plan.fresh_blocks));
+  }
+  lines.push_back(
+      fmt::format("each launch: {}{}", DescribeWindow(plan.window), sweep.loader_only ? ", of the loader alone" : ""));
+  if (plan.side_by_side) lines.push_back(DescribeTurns(plan.Over(cells)));
+  const double seconds = plan.grid_blocks * plan.Seconds(cells) + plan.fresh_blocks * DearestFreshBlock(plan, sweep);
+  lines.push_back(fmt::format("about {:.0f} s ({:.0f} s already spent)", std::ceil(seconds), std::ceil(spent_s)));
+  if (!plan.shortage.empty()) lines.push_back(plan.shortage);
+  return lines;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,92 @@
+#include "profiler/importers/capture/definitions.h"
+
+#include <algorithm>
+
+namespace loopscope {
+namespace {
+
+using wire::RecordKind;
+
+// What follows the fixed part of a record, at most `bytes` of it.
+template <class Record>
+std::string_view Tail(wire::RecordHead head, const char* at, std::size_t bytes) {
+  const std::size_t size = std::size_t{head.words} * 8;
+  return size < sizeof(Record) ? std::string_view()
+                               : std::string_view(at, size).substr(sizeof(Record)).substr(0, bytes);
+}
+
+class DefinitionReader {
+ public:
+  DefinitionReader(CaptureDefinitions& all, std::size_t file_bytes) : all_(all), max_id_(file_bytes / 16) {}
+
+  // Strings first: the rest refers to them.
+  void AddString(wire::RecordHead head, const char* at) {
+    if (head.kind != RecordKind::kString) return;
+    const auto record = RecordAt<wire::StringRecord>(at);
+    if (record.id == 0 || record.id > max_id_) return;
+    if (record.id >= all_.strings.size()) all_.strings.resize(record.id + 1);
+    all_.strings[record.id] = Tail<wire::StringRecord>(head, at, record.length);
+  }
+
+  void AddOther(wire::RecordHead head, const char* at) {
+    switch (head.kind) {
+      case RecordKind::kStack:
+        return AddStack(head, at);
+      case RecordKind::kModule:
+        return AddModule(RecordAt<wire::ModuleRecord>(at));
+      case RecordKind::kApplied:
+        return AddApplied(RecordAt<wire::AppliedRecord>(at));
+      case RecordKind::kFact: {
+        const auto fact = RecordAt<wire::FactRecord>(at);
+        if (!Text(fact.key).empty()) all_.facts.emplace_back(Text(fact.key), Text(fact.value));
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+ private:
+  std::string Text(std::uint32_t id) const { return std::string(all_.text(id)); }
+
+  void AddStack(wire::RecordHead head, const char* at) {
+    const auto record = RecordAt<wire::StackRecord>(at);
+    if (record.id == 0 || record.id > max_id_) return;
+    const std::string_view frames = Tail<wire::StackRecord>(head, at, std::size_t{record.count} * 8);
+    if (record.id > all_.stacks.size()) all_.stacks.resize(record.id);
+    std::vector<std::uint64_t>& stack = all_.stacks[record.id - 1];
+    stack.resize(frames.size() / 8);
+    if (!stack.empty()) std::memcpy(stack.data(), frames.data(), stack.size() * 8);
+  }
+
+  void AddModule(const wire::ModuleRecord& module) {
+    if (module.begin >= module.end || Text(module.path).empty()) return;
+    all_.modules.push_back({Text(module.path), module.begin, module.end, module.file_offset});
+  }
+
+  void AddApplied(const wire::AppliedRecord& record) {
+    all_.applied.push_back({Text(record.key), Text(record.where), Text(record.old), Text(record.now), record.flags});
+  }
+
+  CaptureDefinitions& all_;
+  std::size_t max_id_;
+};
+
+}  // namespace
+
+CaptureDefinitions ReadDefinitions(const std::vector<ChunkView>& chunks, std::size_t file_bytes) {
+  CaptureDefinitions all;
+  DefinitionReader reader(all, file_bytes);
+  std::vector<const char*> others;
+  for (const ChunkView& chunk : chunks) {
+    ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) {
+      if (head.kind == RecordKind::kOp) return;
+      reader.AddString(head, at);
+      if (head.kind >= RecordKind::kStack && head.kind <= RecordKind::kFact) others.push_back(at);
+    });
+  }
+  for (const char* at : others) reader.AddOther(RecordAt<wire::RecordHead>(at), at);
+  return all;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,21 @@
+// What devices did, from the records of a capture: they are told late, by threads that have nothing to do with them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiler/core/trace/trace.h"
+#include "profiler/importers/capture/file.h"
+#include "profiler/importers/capture/threads.h"
+
+namespace loopscope {
+
+// Adds devices, their events by start, the collectives, and the calls of runtime and driver to the threads that made
+// them (or to threads of their own where nothing else of them was recorded). Called once the threads and facts are in
+// `trace`. Returns how many records had impossible times and were left out.
+std::uint64_t AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace);
+
+// What the reader of a report should know of them, a line each.
+std::vector<std::string> DeviceWarnings(const Trace& trace);
+
+}  // namespace loopscope

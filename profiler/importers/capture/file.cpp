@@ -1,0 +1,131 @@
+#include "profiler/importers/capture/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "probes/capture/crc32c.h"
+
+namespace loopscope {
+namespace {
+
+constexpr char kHowToRecord[] = "pass a run folder or a .cap file that `loopscope run` wrote";
+constexpr std::uint32_t kMaxHeaderBytes = 1u << 20;
+
+Error CannotRead(const std::filesystem::path& path, int error) {
+  return {std::string("cannot be read: ") + std::strerror(error), path.string(), kHowToRecord};
+}
+
+Result<wire::FileHeader> ReadHeader(std::span<const char> file, const std::filesystem::path& path) {
+  wire::FileHeader header;
+  if (file.size() < sizeof header) {
+    return Error{"is cut off: " + std::to_string(file.size()) + " bytes are less than a capture's header",
+                 path.string(), "run the program again; the disk may have been full"};
+  }
+  std::memcpy(&header, file.data(), sizeof header);
+  if (std::memcmp(header.magic, wire::kMagic, sizeof header.magic) != 0) {
+    return Error{"is no Loopscope capture", path.string(), kHowToRecord};
+  }
+  if (header.major > wire::kMajor) {
+    return Error{"is a capture of version " + std::to_string(header.major) + "." + std::to_string(header.minor) +
+                     ", this loopscope reads up to version " + std::to_string(wire::kMajor),
+                 path.string(), "read it with the loopscope that recorded it, or a newer one"};
+  }
+  const bool sane = header.major > 0 && header.header_bytes >= sizeof header && header.header_bytes % 8 == 0 &&
+                    header.header_bytes <= kMaxHeaderBytes && header.chunk_bytes >= wire::kMinChunkBytes &&
+                    header.chunk_bytes % 8 == 0 && header.chunk_bytes <= wire::kMaxChunkBytes;
+  if (sane) return header;
+  return Error{"has a damaged header: version " + std::to_string(header.major) + ", header of " +
+                   std::to_string(header.header_bytes) + " bytes, chunks of " + std::to_string(header.chunk_bytes),
+               path.string(), "run the program again"};
+}
+
+// How many of `bytes` are whole records.
+std::size_t WholeRecords(std::span<const char> bytes) {
+  std::size_t at = 0;
+  while (at + sizeof(wire::RecordHead) <= bytes.size()) {
+    wire::RecordHead head;
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    if (head.words == 0 || at + std::size_t{head.words} * 8 > bytes.size()) break;
+    at += std::size_t{head.words} * 8;
+  }
+  return at;
+}
+
+// `bytes` is what the file holds of the chunk: all of it, but for the last one of a file that was cut.
+void ReadChunk(std::span<const char> bytes, std::size_t chunk_bytes, CaptureChunks& capture) {
+  wire::ChunkHeader header;
+  if (bytes.size() < sizeof header) return;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t room = chunk_bytes - sizeof header;
+  if (header.magic == 0 && header.used == 0) return;
+  const std::size_t claimed = std::min<std::size_t>(header.used, room);
+  if (header.magic != wire::kChunkMagic) {
+    capture.torn_bytes += claimed;
+    ++capture.damaged_chunks;
+    return;
+  }
+  if (header.type != wire::ChunkType::kRecords) return;
+  const std::span<const char> there = bytes.subspan(sizeof header, std::min(claimed, bytes.size() - sizeof header));
+  const bool whole = header.used <= room && there.size() == header.used;
+  if (header.closed == 1 &&
+      (header.used > room || (whole && capture::Crc32c(there.data(), there.size()) != header.crc32c))) {
+    capture.torn_bytes += claimed;
+    ++capture.damaged_chunks;
+    return;
+  }
+  const std::size_t usable = WholeRecords(there);
+  capture.torn_bytes += claimed - usable;
+  if (usable > 0) capture.chunks.push_back({header.pid, header.tid, there.first(usable)});
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return CannotRead(path, errno);
+  struct stat status;
+  const bool known = fstat(file, &status) == 0;
+  if (!known || !S_ISREG(status.st_mode) || status.st_size == 0) {
+    const int error = errno;
+    close(file);
+    if (!known) return CannotRead(path, error);
+    return Error{S_ISREG(status.st_mode) ? "is empty" : "is no file", path.string(), kHowToRecord};
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  const int error = errno;
+  close(file);
+  if (data == MAP_FAILED) return CannotRead(path, error);
+  madvise(data, size, MADV_WILLNEED);
+  return MappedFile(static_cast<const char*>(data), size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile::~MappedFile() {
+  if (data_) munmap(const_cast<char*>(data_), size_);
+}
+
+Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesystem::path& path) {
+  Result<wire::FileHeader> header = ReadHeader(file, path);
+  if (!header) return header.error();
+  CaptureChunks capture;
+  capture.header = *header;
+  for (std::size_t at = header->header_bytes; at < file.size(); at += header->chunk_bytes) {
+    ReadChunk(file.subspan(at, std::min<std::size_t>(header->chunk_bytes, file.size() - at)), header->chunk_bytes,
+              capture);
+  }
+  const std::uint64_t handed_out = header->header_bytes + std::uint64_t{header->next_chunk} * header->chunk_bytes;
+  if (file.size() < handed_out) capture.missing_bytes = handed_out - file.size();
+  return capture;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,96 @@
+#include "profiler/importers/capture/run_json.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace loopscope {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kSchema[] = "loopscope.run/1";
+
+// Takes `key` where it is present and of the right type; anything else leaves the default.
+template <class T>
+void Take(const Json& from, const char* key, T& value) {
+  const auto found = from.find(key);
+  if (found == from.end() || found->is_null()) return;
+  try {
+    value = found->get<T>();
+  } catch (const Json::exception&) {
+  }
+}
+
+Json ToJson(const RunInfo& run) {
+  return {{"schema", kSchema},
+          {"source", run.source},
+          {"command", run.command},
+          {"started", run.started},
+          {"working_directory", run.working_directory},
+          {"cpu", run.cpu},
+          {"cores", run.cores},
+          {"cpu_features", run.cpu_features},
+          {"gpus", run.gpus},
+          {"versions", run.versions},
+          {"environment", run.environment},
+          {"treatment", run.treatment},
+          {"exit_status", run.exit_status},
+          {"ranks", run.ranks},
+          {"rank", run.rank}};
+}
+
+RunInfo FromJson(const Json& json) {
+  RunInfo run;
+  Take(json, "source", run.source);
+  Take(json, "command", run.command);
+  Take(json, "started", run.started);
+  Take(json, "working_directory", run.working_directory);
+  Take(json, "cpu", run.cpu);
+  Take(json, "cores", run.cores);
+  Take(json, "cpu_features", run.cpu_features);
+  Take(json, "gpus", run.gpus);
+  Take(json, "versions", run.versions);
+  Take(json, "environment", run.environment);
+  Take(json, "treatment", run.treatment);
+  Take(json, "exit_status", run.exit_status);
+  Take(json, "ranks", run.ranks);
+  Take(json, "rank", run.rank);
+  return run;
+}
+
+}  // namespace
+
+Result<void> WriteRunJson(const std::filesystem::path& path, const RunInfo& run) {
+  const std::filesystem::path part = path.string() + ".part";
+  errno = 0;
+  std::ofstream out(part, std::ios::binary);
+  out << ToJson(run).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out.close();
+  std::error_code moved;
+  if (out) std::filesystem::rename(part, path, moved);
+  if (out && !moved) return {};
+  const std::string reason = moved ? moved.message() : errno ? std::strerror(errno) : "write error";
+  std::filesystem::remove(part, moved);
+  return Error{"cannot be written: " + reason, path.string(), "choose another folder with -o"};
+}
+
+Result<RunInfo> ReadRunJson(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open()) return Error{"cannot be read", path.string(), "pass a run folder that loopscope wrote"};
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return Error{"is no JSON object", path.string(), "pass a run folder that loopscope wrote"};
+  std::string schema = kSchema;
+  Take(json, "schema", schema);
+  if (schema != kSchema) {
+    return Error{"has the schema " + schema + ", this loopscope reads " + kSchema, path.string(),
+                 "read it with the loopscope that wrote it"};
+  }
+  return FromJson(json);
+}
+
+}  // namespace loopscope

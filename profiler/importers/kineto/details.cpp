@@ -1,0 +1,82 @@
+#include "profiler/importers/kineto/details.h"
+
+#include <algorithm>
+
+namespace loopscope {
+namespace {
+
+// Ranges that rules ask the place of, where no op above has it.
+bool WantsStack(const Event& event) {
+  return event.kind == EventKind::kRange && !event.is_range(RangeCategory::kDeviceCall);
+}
+
+}  // namespace
+
+void KinetoDetails::Enter(const PythonCall& call) {
+  while (!frames_.empty() && frames_.back().end_ns <= call.start_ns) frames_.pop_back();
+  const std::uint32_t caller = frames_.empty() ? kNone : frames_.back().stack;
+  frames_.push_back({call.end_ns, stacks_.Called(caller, call.name)});
+}
+
+void KinetoDetails::MarkDeviceUse(const std::vector<Event>& events) {
+  for (std::size_t i = open_.size(); i-- > 0 && !on_device_[open_[i]];) {
+    if (events[open_[i]].kind == EventKind::kOp) on_device_[open_[i]] = true;
+  }
+}
+
+void KinetoDetails::Add(std::uint32_t thread, std::vector<Event>& events, const std::vector<PythonCall>& python) {
+  frames_.clear();
+  open_.clear();
+  called_.assign(python.empty() ? 0 : events.size(), kNone);
+  on_device_.assign(events.size(), false);
+  std::size_t next_call = 0;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    while (!open_.empty() && events[open_.back()].end_ns <= event.start_ns) open_.pop_back();
+    for (; next_call < python.size() && python[next_call].start_ns <= event.start_ns; ++next_call) {
+      Enter(python[next_call]);
+    }
+    while (!frames_.empty() && frames_.back().end_ns <= event.start_ns) frames_.pop_back();
+    if (event.is_range(RangeCategory::kDeviceCall) || event.is_range(RangeCategory::kSync)) {
+      if (event.value != 0) MarkDeviceUse(events);
+    }
+    const auto is_op = [&](std::uint32_t at) { return events[at].kind == EventKind::kOp; };
+    const bool outermost = !python.empty() && std::ranges::none_of(open_, is_op);
+    if (outermost && !frames_.empty()) called_[i] = frames_.back().stack;
+    if (event.kind == EventKind::kOp || WantsStack(event)) open_.push_back(i);
+  }
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    Event& event = events[i];
+    const std::uint32_t stack = called_.empty() ? kNone : called_[i];
+    if (event.kind == EventKind::kOp) {
+      event.shape_hash = ShapeHash(event.detail);
+      event.detail = Detail(event.detail, stack, on_device_[i]);
+    } else if (stack != kNone && WantsStack(event)) {
+      merge_.trace_.range_stacks[std::uint64_t{thread} << 32 | i] = stack;
+    }
+  }
+}
+
+std::uint32_t KinetoDetails::ShapeHash(std::uint32_t raw) const {
+  const std::uint32_t inputs = raw < merge_.raw_details_.size() ? merge_.raw_details_[raw].inputs : kNone;
+  return inputs < merge_.inputs_.size() ? merge_.inputs_[inputs].shape_hash : 0;
+}
+
+std::uint32_t KinetoDetails::Detail(std::uint32_t raw, std::uint32_t stack, bool on_device) {
+  StringId inputs = 0;
+  if (raw < merge_.raw_details_.size()) {
+    const KinetoMerge::Detail& detail = merge_.raw_details_[raw];
+    if (detail.inputs < merge_.inputs_.size()) {
+      inputs = on_device ? merge_.inputs_[detail.inputs].on_device : merge_.inputs_[detail.inputs].text;
+    }
+    if (detail.stack != kNone) stack = detail.stack;
+  }
+  if (inputs == 0 && stack == kNone) return kNone;
+  std::vector<EventDetail>& details = merge_.trace_.details;
+  const auto number = static_cast<std::uint32_t>(details.size());
+  const auto [place, added] = known_.try_emplace(std::uint64_t{inputs} << 32 | stack, number);
+  if (added) details.push_back({inputs, stack, kNone});
+  return place->second;
+}
+
+}  // namespace loopscope

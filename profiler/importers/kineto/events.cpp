@@ -1,0 +1,225 @@
+#include "profiler/importers/kineto/events.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace loopscope {
+namespace {
+
+constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;          // of a start: the year 2043
+constexpr std::int64_t kMaxDurationNs = std::int64_t{1} << 57;  // four and a half years
+constexpr std::int64_t kMaxThreads = 4096, kMaxDevices = 1024;
+constexpr std::size_t kCategories = 10;
+
+bool IsWanted(KinetoCategory category) {
+  return category != KinetoCategory::kOther;
+}
+
+template <class Number>
+Number Clamped(std::int64_t value) {
+  constexpr std::int64_t kMax = std::numeric_limits<Number>::max();
+  return static_cast<Number>(std::clamp<std::int64_t>(value, 0, kMax));
+}
+
+}  // namespace
+
+void KinetoEvents::Read(const JsonWindow& window) {
+  window_ = window.index;
+  element_ = 0;
+  JsonCursor cursor(window.text);
+  for (;;) {
+    while (cursor.Take(',')) {
+    }
+    if (cursor.Next() == '\0') break;
+    const char* const begin = cursor.at();
+    Element element;
+    if (cursor.Next() == '{' && ReadElement(cursor, element)) {
+      Add(element);
+    } else {
+      ++shard_.damaged;
+      cursor.Return(begin);
+      if (!cursor.Skip() || cursor.at() == begin) break;
+    }
+    ++element_;
+  }
+  for (KinetoThread& thread : shard_.threads) {
+    thread.ops.Close(window_);
+    thread.calls.Close(window_);
+    thread.python.Close(window_);
+  }
+  for (KinetoDevice& device : shard_.devices) {
+    device.events.Close(window_);
+    device.collectives.Close(window_);
+  }
+}
+
+void KinetoEvents::Add(const Element& element) {
+  if (element.phase == 'M') return AddMetadata(element);
+  if (element.phase == 'B' || element.phase == 'E') ++shard_.unpaired;
+  if (element.phase == 'i' && element.category == KinetoCategory::kInstant) {
+    ++shard_.events;
+    if (element.name == "[memory]") AddMemory(element.args);
+    return;
+  }
+  if (element.phase != 'X' || !IsWanted(element.category) || element.category == KinetoCategory::kInstant) return;
+  ++shard_.events;
+  const bool possible = element.fits && element.has_start && element.duration_ns >= 0 && element.start_ns >= -kMaxNs &&
+                        element.start_ns <= kMaxNs && element.duration_ns <= kMaxDurationNs;
+  if (!possible) {
+    ++shard_.impossible;
+  } else if (IsDeviceWork(element.category)) {
+    const std::int64_t ordinal = element.args.device >= 0 ? element.args.device : element.pid;
+    KinetoDevice* const device = DeviceOf(std::max<std::int64_t>(ordinal, 0));
+    device ? AddDevice(element, *device) : void(++shard_.crowded);
+  } else {
+    KinetoThread* const thread = ThreadOf(element.pid, element.tid);
+    thread ? AddHost(element, *thread) : void(++shard_.crowded);
+  }
+}
+
+void KinetoEvents::AddHost(const Element& element, KinetoThread& thread) {
+  const std::int64_t end_ns = element.start_ns + element.duration_ns;
+  if (element.category == KinetoCategory::kPython) {
+    thread.python.current.push_back({element.start_ns, end_ns, Name(element.name)});
+    return;
+  }
+  const Args& args = element.args;
+  Event event;
+  event.start_ns = element.start_ns;
+  event.end_ns = end_ns;
+  event.name = Name(element.name);
+  const Meaning& meaning = MeaningOf(event.name, element.name, element.category);
+  if (meaning.range) {
+    event.kind = EventKind::kRange;
+    event.sub = static_cast<std::uint8_t>(meaning.category);
+    event.name = meaning.shown;
+    event.value = Clamped<std::uint32_t>(args.correlation);
+  } else {
+    event.sequence = args.sequence < 0 ? kNone : static_cast<std::uint32_t>(args.sequence);
+    event.forward_thread = Clamped<std::uint16_t>(args.forward_thread);
+    event.detail = Detail(args);
+  }
+  (element.category == KinetoCategory::kCall ? thread.calls : thread.ops).current.push_back(event);
+}
+
+std::uint32_t KinetoEvents::Detail(const Args& args) {
+  if (args.types.empty() && args.dims.empty() && args.call_stack.empty()) return kNone;
+  scratch_.assign(args.dims);
+  scratch_ += kInputsGap;
+  scratch_ += args.types;
+  scratch_ += kInputsGap;
+  scratch_ += args.concrete;
+  const std::uint32_t inputs = shard_.inputs.Id(scratch_, seen_at());
+  const std::uint32_t stack = args.call_stack.empty() ? kNone : shard_.stacks.Id(args.call_stack, seen_at());
+  const auto number = static_cast<std::uint32_t>(shard_.inputs_of_detail.size());
+  const auto [place, added] = shard_.details.try_emplace(std::uint64_t{inputs} << 32 | stack, number);
+  if (added) {
+    shard_.inputs_of_detail.push_back(inputs);
+    shard_.stack_of_detail.push_back(stack);
+  }
+  return place->second;
+}
+
+void KinetoEvents::AddDevice(const Element& element, KinetoDevice& device) {
+  const Args& args = element.args;
+  DeviceEvent event;
+  event.start_ns = element.start_ns;
+  event.end_ns = element.start_ns + element.duration_ns;
+  event.name = Name(element.name);
+  const Meaning& meaning = MeaningOf(event.name, element.name, element.category);
+  event.correlation = Clamped<std::uint32_t>(args.correlation);
+  event.stream = static_cast<std::uint32_t>(args.stream >= -1 ? args.stream : std::max<std::int64_t>(element.tid, -1));
+  event.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(args.bytes, 0));
+  switch (element.category) {
+    case KinetoCategory::kCopy:
+      event.kind = DeviceKind::kCopy;
+      event.copy = meaning.copy.kind;
+      event.flags = meaning.copy.flags;
+      break;
+    case KinetoCategory::kMemset:
+      event.kind = DeviceKind::kMemset;
+      break;
+    case KinetoCategory::kWait:
+      if (args.stream == -1) return;  // for the whole device, on no stream: the host's call tells of it
+      event.kind = DeviceKind::kWait;
+      break;
+    default:
+      if (!meaning.collective && args.collective.empty()) break;
+      event.kind = DeviceKind::kCommunication;
+      event.group = Collected(args, device);
+      event.bytes = Clamped<std::uint32_t>(std::max(args.elements_in, args.elements_out)) * BytesOfDtype(args.dtype);
+  }
+  device.events.current.push_back(event);
+}
+
+std::uint32_t KinetoEvents::Collected(const Args& args, KinetoDevice& device) {
+  if (args.collective.empty() && args.group.empty()) return kNone;
+  Collective collective;
+  collective.operation = Name(args.collective);
+  collective.group = Name(args.group);
+  collective.ranks = Clamped<int>(args.ranks);
+  collective.sequence = Clamped<std::uint32_t>(args.collective_sequence);
+  device.collectives.current.push_back(collective);
+  return static_cast<std::uint32_t>(device.collectives.current.size() - 1);
+}
+
+void KinetoEvents::AddMetadata(const Element& element) {
+  if (element.name != "thread_name" || element.args.name.empty()) return;
+  const auto pid = static_cast<std::uint32_t>(element.pid), tid = static_cast<std::uint32_t>(element.tid);
+  shard_.thread_names[{pid, tid}] = Name(element.args.name);
+}
+
+void KinetoEvents::AddMemory(const Args& args) {
+  if (args.allocated <= 0 || args.device_type == 0 || args.device_id < 0 || args.device_id >= kMaxDevices) return;
+  std::uint64_t& peak = shard_.peak_bytes[args.device_id];
+  peak = std::max(peak, static_cast<std::uint64_t>(args.allocated));
+}
+
+const KinetoEvents::Meaning& KinetoEvents::MeaningOf(std::uint32_t name, std::string_view raw,
+                                                     KinetoCategory category) {
+  const std::size_t at = std::size_t{name} * kCategories + static_cast<std::size_t>(category);
+  if (at >= meanings_.size()) meanings_.resize((std::size_t{name} + 1) * kCategories * 2);
+  if (meanings_[at].known) return meanings_[at];
+  const std::string text = UnescapedJson(raw);
+  Meaning meaning;
+  meaning.known = true;
+  meaning.shown = name;
+  if (IsHostRange(category)) {
+    const HostName host = HostNameOf(category, text);
+    meaning.range = host.range;
+    meaning.category = host.category;
+    if (host.shown.size() != text.size()) meaning.shown = Name(host.shown);
+  } else {
+    meaning.collective = category == KinetoCategory::kKernel && IsCollectiveKernel(text);
+    meaning.copy = CopyNameOf(text);
+  }
+  return meanings_[at] = meaning;
+}
+
+// Null when there are too many: threads and devices of a trace are few.
+KinetoThread* KinetoEvents::ThreadOf(std::int64_t pid, std::int64_t tid) {
+  const auto is_it = [&](const KinetoThread& thread) {
+    return thread.pid == static_cast<std::uint32_t>(pid) && thread.tid == static_cast<std::uint32_t>(tid);
+  };
+  std::vector<KinetoThread>& threads = shard_.threads;
+  if (last_thread_ < threads.size() && is_it(threads[last_thread_])) return &threads[last_thread_];
+  const auto found = std::ranges::find_if(threads, is_it);
+  last_thread_ = static_cast<std::size_t>(found - threads.begin());
+  if (found != threads.end()) return &*found;
+  if (threads.size() >= kMaxThreads) return nullptr;
+  KinetoThread& thread = threads.emplace_back();
+  thread.pid = static_cast<std::uint32_t>(pid);
+  thread.tid = static_cast<std::uint32_t>(tid);
+  return &thread;
+}
+
+KinetoDevice* KinetoEvents::DeviceOf(std::int64_t ordinal) {
+  std::vector<KinetoDevice>& devices = shard_.devices;
+  const auto found = std::ranges::find(devices, Clamped<std::uint32_t>(ordinal), &KinetoDevice::ordinal);
+  if (found != devices.end()) return &*found;
+  if (devices.size() >= kMaxDevices) return nullptr;
+  devices.emplace_back().ordinal = Clamped<std::uint32_t>(ordinal);
+  return &devices.back();
+}
+
+}  // namespace loopscope

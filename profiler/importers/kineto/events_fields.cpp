@@ -1,0 +1,143 @@
+// The fields of an element of "traceEvents": strings stay raw, numbers become whole.
+#include "profiler/importers/kineto/events.h"
+
+namespace loopscope {
+namespace {
+
+// A number, or -1 for anything else ("Spans", null).
+bool ReadId(JsonCursor& cursor, std::int64_t& id) {
+  const char next = cursor.Next();
+  if ((next >= '0' && next <= '9') || next == '-') return cursor.Whole(id);
+  id = -1;
+  return cursor.Skip();
+}
+
+bool ReadNumber(JsonCursor& cursor, std::int64_t& value) {
+  const char next = cursor.Next();
+  return (next >= '0' && next <= '9') || next == '-' ? cursor.Whole(value) : cursor.Skip();
+}
+
+bool ReadText(JsonCursor& cursor, std::string_view& text) {
+  return cursor.Next() == '"' ? cursor.String(text) : cursor.Skip();
+}
+
+}  // namespace
+
+bool KinetoEvents::ReadElement(JsonCursor& cursor, Element& element) {
+  if (!cursor.Take('{')) return false;
+  if (cursor.Take('}')) return true;
+  do {
+    std::string_view key;
+    if (!cursor.String(key) || !cursor.Take(':') || !ReadField(cursor, key, element)) return false;
+  } while (cursor.Take(','));
+  if (!cursor.Take('}')) return false;
+  if (element.unread_args.empty()) return true;
+  JsonCursor args(element.unread_args);
+  return ReadArgs(args, element.args);
+}
+
+bool KinetoEvents::ReadField(JsonCursor& cursor, std::string_view key, Element& element) {
+  std::string_view text;
+  switch (key.size()) {
+    case 2:
+      if (key == "ph") {
+        if (!ReadText(cursor, text)) return false;
+        element.phase = text.size() == 1 ? text[0] : '\0';
+        return true;
+      }
+      return key == "ts" ? ReadTime(cursor, element.has_start, element.fits, element.start_ns) : cursor.Skip();
+    case 3:
+      if (key == "cat") {
+        if (!ReadText(cursor, text)) return false;
+        element.category = CategoryOfKineto(text);
+        return element.has_category = true;
+      }
+      if (key == "pid") return ReadId(cursor, element.pid);
+      if (key == "tid") return ReadId(cursor, element.tid);
+      return key == "dur" ? ReadTime(cursor, element.has_duration, element.fits, element.duration_ns) : cursor.Skip();
+    case 4:
+      if (key == "name") return ReadText(cursor, element.name);
+      if (key != "args" || cursor.Next() != '{') return cursor.Skip();
+      if (element.phase == 'M') return ReadArgs(cursor, element.args);
+      if (element.phase == 0 || !element.has_category) return cursor.Raw(element.unread_args);
+      if (element.category == KinetoCategory::kOther || element.category == KinetoCategory::kPython)
+        return cursor.Skip();
+      return ReadArgs(cursor, element.args);
+    default:
+      return cursor.Skip();
+  }
+}
+
+// Microseconds, whole or with decimals.
+bool KinetoEvents::ReadTime(JsonCursor& cursor, bool& has, bool& fits, std::int64_t& ns) {
+  const char* const begin = cursor.at();
+  has = true;
+  if (cursor.Scaled(3, ns)) return true;
+  fits = false;
+  cursor.Return(begin);
+  return cursor.Skip();
+}
+
+bool KinetoEvents::ReadArgs(JsonCursor& cursor, Args& args) {
+  if (!cursor.Take('{')) return false;
+  if (cursor.Take('}')) return true;
+  do {
+    std::string_view key;
+    if (!cursor.String(key) || !cursor.Take(':') || !ReadArg(cursor, key, args)) return false;
+  } while (cursor.Take(','));
+  return cursor.Take('}');
+}
+
+bool KinetoEvents::ReadArg(JsonCursor& cursor, std::string_view key, Args& args) {
+  switch (key.size()) {
+    case 3:
+      if (key == "Seq") return ReadNumber(cursor, args.collective_sequence);
+      break;
+    case 4:
+      if (key == "name") return ReadText(cursor, args.name);
+      break;
+    case 5:
+      if (key == "bytes") return ReadNumber(cursor, args.bytes);
+      if (key == "Bytes") return cursor.Skip();
+      if (key == "dtype") return ReadText(cursor, args.dtype);
+      break;
+    case 6:
+      if (key == "stream") return ReadNumber(cursor, args.stream);
+      if (key == "device") return ReadNumber(cursor, args.device);
+      break;
+    case 9:
+      if (key == "Device Id") return ReadNumber(cursor, args.device_id);
+      break;
+    case 10:
+      if (key == "Input Dims") return cursor.Raw(args.dims);
+      if (key == "Input type") return cursor.Raw(args.types);
+      if (key == "Group size") return ReadNumber(cursor, args.ranks);
+      if (key == "Call stack") return ReadText(cursor, args.call_stack);
+      break;
+    case 11:
+      if (key == "correlation") return ReadNumber(cursor, args.correlation);
+      if (key == "Device Type") return ReadNumber(cursor, args.device_type);
+      break;
+    case 13:
+      if (key == "Fwd thread id") return ReadNumber(cursor, args.forward_thread);
+      if (key == "In msg nelems") return ReadNumber(cursor, args.elements_in);
+      break;
+    case 14:
+      if (key == "Out msg nelems") return ReadNumber(cursor, args.elements_out);
+      break;
+    case 15:
+      if (key == "Sequence number") return ReadNumber(cursor, args.sequence);
+      if (key == "Collective name") return ReadText(cursor, args.collective);
+      if (key == "Concrete Inputs") return cursor.Raw(args.concrete);
+      if (key == "Total Allocated") return ReadNumber(cursor, args.allocated);
+      break;
+    case 18:
+      if (key == "Process Group Name") return ReadText(cursor, args.group);
+      break;
+    default:
+      break;
+  }
+  return cursor.Skip();
+}
+
+}  // namespace loopscope

@@ -1,0 +1,71 @@
+// Puts the shards of all reading threads together: one table of strings, each thread's events by time with what can be
+// told from their order, each device's work.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "profiler/core/trace/trace.h"
+#include "profiler/importers/kineto/shard.h"
+
+namespace loopscope {
+
+class KinetoMerge {
+ public:
+  // `base_ns` is added to all times.
+  KinetoMerge(std::vector<std::unique_ptr<KinetoShard>> shards, std::int64_t base_ns);
+
+  // Threads with events, devices, details, stacks, strings; no marks but those of peak memory. The same for the same
+  // file, whichever thread read what.
+  Trace Run();
+
+ private:
+  struct MergedThread {
+    std::vector<std::size_t> shards;
+    std::vector<KinetoThread*> parts;  // of those shards
+    Thread thread;
+    std::vector<PythonCall> python;  // by start, callers first
+  };
+  struct Inputs {  // text of an op's inputs; as of tensors on a device, too
+    StringId text = 0, on_device = 0;
+    std::uint32_t shape_hash = 0;
+  };
+  struct Detail {
+    std::uint32_t inputs = kNone, stack = kNone;  // index into inputs_, Trace::stacks
+  };
+
+  StringId Intern(std::string text);
+  void MapNames();
+  void MapInputs();
+  void MapStacks();
+  void MapDetails();
+  std::vector<MergedThread> GroupThreads();
+  template <class T>
+  static std::vector<KinetoColumn<T>*> ColumnsOf(const MergedThread& merged, KinetoColumn<T> KinetoThread::*column) {
+    std::vector<KinetoColumn<T>*> columns;
+    for (KinetoThread* part : merged.parts) columns.push_back(&(part->*column));
+    return columns;
+  }
+  void AddEvents(MergedThread& merged, KinetoColumn<Event> KinetoThread::*column) const;
+  void MergeThread(MergedThread& merged) const;
+  std::vector<Event> BackwardCalls(const MergedThread& merged) const;
+  void MergeThreads();
+  void MergeDevices();
+  void NameThreads();
+  void AddPeaks();
+
+  std::vector<std::unique_ptr<KinetoShard>> shards_;
+  std::int64_t base_ns_;
+  Trace trace_;
+  std::unordered_map<std::string, StringId> ids_;
+  std::vector<std::vector<StringId>> names_;         // by shard and number
+  std::vector<std::vector<std::uint32_t>> details_;  // by shard and Event::detail → raw_details_
+  std::vector<Inputs> inputs_;
+  std::vector<std::vector<std::uint32_t>> inputs_of_, stacks_of_;  // by shard and number
+  std::vector<Detail> raw_details_;
+  std::vector<std::uint8_t> backward_names_;  // by string: a node of the graph; 2: the Python call that runs them all
+  friend class KinetoDetails;
+};
+
+}  // namespace loopscope

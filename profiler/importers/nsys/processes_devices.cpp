@@ -1,0 +1,152 @@
+// What the devices of an export did: kernels, copies, fills, graphs, waits of streams.
+#include <array>
+
+#include "profiler/importers/nsys/processes.h"
+#include "profiler/importers/shared/cuda_names.h"
+#include "profiler/importers/shared/nvtx_names.h"
+
+namespace loopscope {
+namespace {
+
+constexpr auto kKernelColumns = std::to_array<std::string_view>(
+    {"start", "end", "deviceId", "streamId", "demangledName|shortName", "globalPid", "correlationId", "shortName"});
+constexpr auto kCopyColumns = std::to_array<std::string_view>(
+    {"start", "end", "deviceId", "streamId", "copyKind", "globalPid", "correlationId", "bytes", "srcKind", "dstKind"});
+constexpr auto kMemsetColumns =
+    std::to_array<std::string_view>({"start", "end", "deviceId", "streamId", "globalPid", "correlationId", "bytes"});
+constexpr auto kGraphColumns =
+    std::to_array<std::string_view>({"start", "end", "deviceId", "streamId", "globalPid", "correlationId"});
+constexpr auto kWaitColumns = std::to_array<std::string_view>(
+    {"start", "end", "globalPid", "streamId", "syncType|deprecatedSyncType", "correlationId"});
+
+DeviceEvent EventOf(const NsysRow& row, int correlation) {
+  DeviceEvent event;
+  event.start_ns = row.whole(0);
+  event.end_ns = row.whole(1);
+  event.stream = static_cast<std::uint32_t>(row.whole(3));
+  event.correlation = static_cast<std::uint32_t>(row.whole(correlation));
+  return event;
+}
+
+// ENUM_CUDA_MEMCPY_OPER. Arrays lie on the device; unified memory's moves count as the copies they are.
+CopyKind CopyKindOf(std::int64_t kind) {
+  switch (kind) {
+    case 1:
+    case 3:
+    case 11:
+      return CopyKind::kHostToDevice;
+    case 2:
+    case 4:
+    case 12:
+      return CopyKind::kDeviceToHost;
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+    case 13:
+      return CopyKind::kDeviceToDevice;
+    case 9:
+      return CopyKind::kHostToHost;
+    case 10:
+      return CopyKind::kPeer;
+    default:
+      return CopyKind::kNotACopy;
+  }
+}
+
+// ENUM_CUDA_MEM_KIND of the host's side.
+std::uint8_t HostFlags(CopyKind kind, std::int64_t from, std::int64_t to) {
+  if (kind != CopyKind::kHostToDevice && kind != CopyKind::kDeviceToHost) return 0;
+  const std::int64_t host = kind == CopyKind::kHostToDevice ? from : to;
+  return host == 0 ? kDevicePageable : host == 1 ? kDevicePinned : 0;
+}
+
+}  // namespace
+
+void NsysTableReader::AddDeviceEvent(std::int64_t global_pid, std::int64_t device, DeviceEvent event) {
+  constexpr std::int64_t kMaxDevices = 1024;
+  NsysProcess* const process = ProcessOf(static_cast<std::uint64_t>(global_pid));
+  if (process == nullptr || device < 0 || device >= kMaxDevices || !Repair(event.start_ns, event.end_ns)) return;
+  process->stream_devices[event.stream] = static_cast<std::uint32_t>(device);
+  Device& on = process->devices[static_cast<std::uint32_t>(device)];
+  on.ordinal = static_cast<std::uint32_t>(device);
+  process->kernels += event.kind == DeviceKind::kKernel || event.kind == DeviceKind::kGraph;
+  on.events.push_back(event);
+}
+
+std::uint32_t NsysTableReader::CollectiveOf(std::string_view kernel) {
+  const std::string operation = CollectiveOfKernel(kernel);
+  if (operation.empty()) return kNone;
+  const StringId name = Intern(operation);
+  const auto [known, added] =
+      collective_index_.try_emplace(name, static_cast<std::uint32_t>(tables_.collectives.size()));
+  if (added) tables_.collectives.push_back({.operation = name});
+  return known->second;
+}
+
+void NsysTableReader::ReadKernels() {
+  std::unordered_map<StringId, std::uint32_t> groups;
+  database_.Read("CUPTI_ACTIVITY_KIND_KERNEL", kKernelColumns, 5, [&](const NsysRow& row) {
+    DeviceEvent event = EventOf(row, 6);
+    event.name = InternId(row.whole(4, -1));
+    const StringId base = row.has(7) ? InternId(row.whole(7)) : event.name;
+    const auto [known, added] = groups.try_emplace(base, kNone);
+    if (added) known->second = CollectiveOf(std::string(tables_.strings[base]));
+    event.group = known->second;
+    event.kind = event.group == kNone ? DeviceKind::kKernel : DeviceKind::kCommunication;
+    AddDeviceEvent(row.whole(5), row.whole(2), event);
+  });
+}
+
+void NsysTableReader::ReadCopies() {
+  database_.Read("CUPTI_ACTIVITY_KIND_MEMCPY", kCopyColumns, 5, [&](const NsysRow& row) {
+    DeviceEvent event = EventOf(row, 6);
+    event.kind = DeviceKind::kCopy;
+    event.copy = CopyKindOf(row.whole(4));
+    event.name = Intern(NameOfCopy(event.copy));
+    event.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(row.whole(7), 0));
+    event.flags = HostFlags(event.copy, row.whole(8, -1), row.whole(9, -1));
+    const std::uint64_t process = static_cast<std::uint64_t>(row.whole(5)) >> 24;
+    // From pageable memory an asynchronous call waits until the copy is staged.
+    const bool asynchronous = asynchronous_.contains(process << 32 | event.correlation);
+    if (asynchronous && !(event.flags & kDevicePageable)) event.flags |= kDeviceAsync;
+    AddDeviceEvent(row.whole(5), row.whole(2), event);
+  });
+}
+
+void NsysTableReader::ReadMemsets() {
+  database_.Read("CUPTI_ACTIVITY_KIND_MEMSET", kMemsetColumns, 4, [&](const NsysRow& row) {
+    DeviceEvent event = EventOf(row, 5);
+    event.kind = DeviceKind::kMemset;
+    event.name = Intern("Memset");
+    event.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(row.whole(6), 0));
+    AddDeviceEvent(row.whole(4), row.whole(2), event);
+  });
+}
+
+void NsysTableReader::ReadGraphs() {
+  database_.Read("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGraphColumns, 4, [&](const NsysRow& row) {
+    DeviceEvent event = EventOf(row, 5);
+    event.kind = DeviceKind::kGraph;
+    event.name = Intern("CUDA graph");
+    AddDeviceEvent(row.whole(4), row.whole(2), event);
+  });
+}
+
+// ENUM_CUPTI_SYNC_TYPE 2: a stream waits for an event. The others are waits of the host, which its calls show. These
+// records name device 0 whatever the device is: the stream tells it.
+void NsysTableReader::ReadDeviceWaits() {
+  constexpr std::int64_t kStreamWaitEvent = 2;
+  database_.Read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kWaitColumns, 5, [&](const NsysRow& row) {
+    if (row.whole(4) != kStreamWaitEvent) return;
+    DeviceEvent event = EventOf(row, 5);
+    event.kind = DeviceKind::kWait;
+    event.name = Intern("Stream Wait Event");
+    const NsysProcess* const process = ProcessOf(static_cast<std::uint64_t>(row.whole(2)));
+    if (process == nullptr) return;
+    const auto device = process->stream_devices.find(event.stream);
+    if (device != process->stream_devices.end()) AddDeviceEvent(row.whole(2), device->second, event);
+  });
+}
+
+}  // namespace loopscope

@@ -1,0 +1,160 @@
+#include "profiler/launch/launch_environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "probes/environment.h"
+#include "profiler/core/launch_text.h"
+#include "profiler/launch/probe_build.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kDefaultTraceSeconds = 120;
+
+constexpr std::array<std::string_view, 18> kRecordedPrefixes = {
+    "OMP_",           "MKL_",        "KMP_",         "GOMP_",        "OPENBLAS_",        "CUDA_",
+    "CUDNN_",         "CUBLAS_",     "NCCL_",        "GLOO_",        "TORCH_",           "PYTORCH_",
+    "TORCHINDUCTOR_", "TOKENIZERS_", "SLURM_PROCID", "SLURM_NTASKS", "OMPI_COMM_WORLD_", "NVIDIA_"};
+constexpr std::array<std::string_view, 8> kRecordedNames = {
+    "RANK",        "WORLD_SIZE", "LOCAL_RANK",   "LOCAL_WORLD_SIZE",
+    "MASTER_ADDR", "LD_PRELOAD", "DNNL_VERBOSE", "ONEDNN_MAX_CPU_ISA"};
+constexpr std::array<std::string_view, 8> kSecretWords = {"KEY",    "TOKEN",      "SECRET", "PASSWORD",
+                                                          "PASSWD", "CREDENTIAL", "AUTH",   "COOKIE"};
+
+std::string_view ModeText(LaunchMode mode) {
+  switch (mode) {
+    case LaunchMode::kTrace:
+      return env::kModeTrace;
+    case LaunchMode::kClock:
+      return env::kModeClock;
+    case LaunchMode::kCheck:
+      break;
+  }
+  return env::kModeCheck;
+}
+
+void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environment& environment) {
+  // A run inside a run must not inherit the outer one's orders.
+  std::erase_if(environment, [](const auto& one) { return one.first.starts_with("LOOPSCOPE_"); });
+  environment[env::kRunDir] = place.captures;
+  environment[env::kLaunchDir] = place.files;
+  environment[env::kMode] = ModeText(spec.mode);
+  environment[env::kWarmup] = std::to_string(spec.warmup);
+  environment[env::kSteps] = std::to_string(spec.steps);
+  if (spec.mode == LaunchMode::kTrace) {
+    environment[env::kTime] = fmt::format("{:g}", spec.time_s > 0 ? spec.time_s : kDefaultTraceSeconds);
+    environment[env::kUntil] = "epoch";
+    if (spec.all_operators) environment[env::kAllOps] = "0";
+  }
+  if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
+  if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentText(spec.treatment);
+  if (spec.target) {
+    environment[env::kTarget] = fmt::format("{}{}{:.17g}", spec.target->target.metric,
+                                            spec.target->target.at_least ? ">=" : "<=", spec.target->target.value);
+    environment["PYTHONUNBUFFERED"] = "1";  // what it prints is read as it comes
+  }
+  if (spec.live) {
+    environment[env::kLiveTreatment] = LiveTreatmentText(*spec.live);
+    environment[env::kLive] = LiveText(*spec.live);
+  }
+  if (spec.turn_steps > 0) environment[env::kTurns] = std::to_string(spec.turn_steps);
+  if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
+  // Python's own hashes order its sets: the same in every arm, unless the user fixed them.
+  if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));
+  if (spec.hash_samples) environment[env::kSampleRng] = "hash";
+}
+
+// Names that the trackers document.
+void SilenceTrackers(const LaunchPlace& place, Environment& environment) {
+  environment["WANDB_MODE"] = "disabled";
+  environment["WANDB_DIR"] = place.files;
+  environment["MLFLOW_TRACKING_URI"] = "file:" + (place.files / "mlruns").native();
+  environment["NEPTUNE_MODE"] = "debug";
+  environment["CLEARML_OFFLINE_MODE"] = "1";
+}
+
+}  // namespace
+
+namespace {
+
+// The allocator's settings, "a:1,b:[2:3,4:5],c:6", cut at the commas between them.
+std::vector<std::string_view> SettingsIn(std::string_view list) {
+  std::vector<std::string_view> settings;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (i < list.size() && list[i] == '[') ++depth;
+    if (i < list.size() && list[i] == ']') --depth;
+    if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
+    if (i > begin) settings.push_back(list.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return settings;
+}
+
+// Beside what the user has set there. torch reads the first name where it stands, and every version the second.
+void SetExpandable(bool on, Environment& environment) {
+  constexpr std::string_view kKey = "expandable_segments:";
+  const char* name = environment.contains("PYTORCH_ALLOC_CONF") ? "PYTORCH_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+  std::string merged;
+  for (const std::string_view setting : SettingsIn(environment[name])) {
+    if (!setting.starts_with(kKey)) merged.append(setting).append(",");
+  }
+  environment[name] = merged.append(kKey).append(on ? "True" : "False");
+}
+
+}  // namespace
+
+Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
+                              const ProbePaths& probes) {
+  Environment environment = base;
+  SetProbeVariables(spec, place, environment);
+  const auto put_first = [&](const char* name, const std::filesystem::path& path) {
+    std::string& list = environment[name];
+    list = list.empty() ? path.native() : path.native() + ":" + list;
+  };
+  const bool traced = spec.mode == LaunchMode::kTrace;
+  std::string& preload = environment[env::kPreload] = probes.preload;
+  // What looks at every call of a kind in a timed trial would be timed with it; so would a collector.
+  if (traced && !probes.calls.empty()) preload += ":" + probes.calls.native();
+  put_first("LD_PRELOAD", preload);
+  if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
+  if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
+  if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
+  if (traced && !probes.cupti.empty()) environment.emplace("CUDA_INJECTION64_PATH", probes.cupti);
+  const auto asked = environment.find(env::kNccl);
+  if (traced && !probes.nccl.empty() && asked != environment.end() && asked->second == "1") {
+    environment.emplace("NCCL_PROFILER_PLUGIN", probes.nccl);
+  }
+  if (place.throw_away) SilenceTrackers(place, environment);
+  for (const auto& [key, value] : spec.treatment) {
+    if (key == "alloc.expandable") SetExpandable(value == "on", environment);
+    if (key != "threads") continue;
+    for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) environment[name] = value;
+  }
+  return environment;
+}
+
+bool SoundsSecret(std::string_view name) {
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
+                     [&](std::string_view word) { return upper.find(word) != upper.npos; });
+}
+
+Environment RecordedEnvironment(const Environment& environment) {
+  Environment recorded;
+  for (const auto& [name, value] : environment) {
+    const auto begins = [&name = name](std::string_view prefix) { return name.starts_with(prefix); };
+    const bool matters = std::any_of(kRecordedPrefixes.begin(), kRecordedPrefixes.end(), begins) ||
+                         std::find(kRecordedNames.begin(), kRecordedNames.end(), name) != kRecordedNames.end();
+    if (matters && !SoundsSecret(name)) recorded[name] = value;
+  }
+  return recorded;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,29 @@
+// The environment of a launched program, and the part of it that is written down.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "profiler/core/launch.h"
+#include "profiler/launch/probe_paths.h"
+#include "profiler/system/environment.h"
+
+namespace loopscope {
+
+struct LaunchPlace {
+  std::filesystem::path captures;  // LOOPSCOPE_RUN_DIR
+  std::filesystem::path files;     // LOOPSCOPE_LAUNCH_DIR
+  bool throw_away = false;         // a trial: trackers are switched off or sent to `files`
+};
+
+// `base` with what the probes need (probes/environment.h) and what treatments are applied through the environment
+// ("threads"). An LD_PRELOAD, a PYTHONPATH and an NVTX injection that are there already are kept.
+Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
+                              const ProbePaths& probes);
+
+// Variables that matter to a training run; those whose name sounds like a secret are left out.
+Environment RecordedEnvironment(const Environment& environment);
+bool SoundsSecret(std::string_view name);
+
+}  // namespace loopscope

@@ -1,0 +1,98 @@
+// Starts the user's program under the probes: one launch has a folder, an environment and, in trials, a world of its
+// own.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/containment/containment.h"
+#include "profiler/containment/shared_caches.h"
+#include "profiler/core/launch_target.h"
+#include "profiler/core/result.h"
+#include "profiler/launch/launch_environment.h"
+#include "profiler/launch/probe_paths.h"
+#include "profiler/launch/process.h"
+#include "profiler/launch/turn_taking.h"
+
+namespace loopscope {
+
+// One of the commands that are launched.
+struct Side {
+  std::vector<std::string> command;
+  std::filesystem::path folder = {};  // where it starts; empty: our own working folder
+  Environment environment = {};       // set over our own
+
+  // The command with its program as a path from our own working folder: what messages and look-ups need.
+  std::vector<std::string> Resolved() const;
+};
+
+// What all launches have in common.
+struct LaunchSetup {
+  std::vector<Side> sides;  // by LaunchSpec::side
+  ProbePaths probes;
+  std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>
+  std::filesystem::path kept;              // where launches are moved that failed, or all with `keep`
+  std::optional<Containment> containment;  // of trials; empty: the real run, with the user's terminal and files
+  std::string prepare;                     // shell command before each launch
+  bool keep = false;
+  bool stdout_to_stderr = false;
+};
+
+struct Launched {
+  TargetByOutput by_output;         // of a launch with a target
+  std::filesystem::path directory;  // run.json, captures, and output.txt of a trial
+  ProcessEnd end;
+  // Not 0: what the command ended with because the probe had ended the process in it that trains (a notebook's kernel,
+  // whose client takes that for a failure). `end` says 0 then.
+  int status_after_end = 0;
+};
+
+class ProgramLauncher {
+ public:
+  ProgramLauncher(LaunchSetup setup, Signals& signals)
+      : setup_(std::move(setup)), signals_(signals), caches_(setup_.scratch / "caches") {}
+
+  // Starts the program and waits for its end. Error (exit 2): the launch cannot be set up.
+  Result<Launched> Start(const LaunchSpec& spec);
+
+  // The same for experiments: reads the capture, and deletes or keeps the folder. Never fails: see
+  // LaunchResult::status.
+  LaunchResult Launch(const LaunchSpec& spec);
+
+  // Side by side: Launcher::SideBySide. A process of ours follows each of them. Errors: the machine's memory may not
+  // hold them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
+  Result<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
+
+  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, no
+  // command has to prepare the machine for each of them, and there is no GPU, whose memory all would share.
+  bool CanTakeTurns() const;
+
+  const LaunchSetup& setup() const { return setup_; }
+
+ private:
+  Result<std::filesystem::path> MakeFolder(const LaunchSpec& spec);
+  Result<Launched> StartIn(const std::filesystem::path& folder, const LaunchSpec& spec);
+  TurnTaker StartKeeper(const LaunchSpec& spec, int among);
+  LaunchResult LaunchIn(const Result<std::filesystem::path>& folder, const LaunchSpec& spec);
+  std::filesystem::path PutAway(const std::filesystem::path& directory, bool failed);
+
+  LaunchSetup setup_;
+  Signals& signals_;
+  SharedCaches caches_;
+  int launches_ = 0;
+  // Of the launches so far.
+  double fullest_bytes_ = 0;  // LaunchResult::peak_bytes
+  bool several_ranks_ = false;
+};
+
+// "ok", "exit 1", "signal 9", "timeout", "interrupted", or what kept it from starting: LaunchResult::status before the
+// capture is looked at.
+std::string StatusText(const ProcessEnd& end, const std::vector<std::string>& command);
+
+// "block 3, ALL-amp" as part of a file name: "block-3-ALL-amp".
+std::string FileLabel(std::string_view label);
+
+}  // namespace loopscope

@@ -1,0 +1,139 @@
+#include "profiler/launch/outcome.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "profiler/launch/unreachable.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kProgramFailed = 4, kNothingSeen = 3;
+
+std::string Indented(const std::string& text) {
+  std::string indented = "    ";
+  for (const char c : text) indented += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return indented;
+}
+
+std::string How(const ProcessEnd& end) {
+  switch (end.how) {
+    case ProcessEnd::How::kTimeout:
+      return "was ended because it took too long";
+    case ProcessEnd::How::kInterrupted:
+      return "was interrupted";
+    case ProcessEnd::How::kSignaled:
+      return fmt::format("was killed by signal {} ({})", end.status - 128, strsignal(end.status - 128));
+    default:
+      return fmt::format("ended with status {}", end.status);
+  }
+}
+
+std::string LastWords(const ProcessEnd& end) {
+  return end.tail.empty() ? "" : "\n  Its last lines:\n" + Indented(end.tail);
+}
+
+Error Died(const ProcessEnd& end, const std::vector<std::string>& command, const Seen& seen) {
+  const bool interrupted = end.how == ProcessEnd::How::kInterrupted;
+  Error error{"", Shown(command), "", interrupted ? kNothingSeen : kProgramFailed};
+  if (seen.steps > 0) {
+    error.what = fmt::format("the program {} after {} steps", How(end), seen.steps);
+    error.next = "What was recorded until then is kept." + LastWords(end);
+  } else {
+    error.what = fmt::format("the program {} before its first step", How(end));
+    const bool asks = end.tail.find("EOFError") != end.tail.npos;  // what Python's input() raises
+    error.next = (asks ? "It asks for input, and a rerun has no terminal: give it its answers as arguments."
+                       : "Run it without Loopscope to see whether it fails by itself.") +
+                 LastWords(end);
+  }
+  return error;
+}
+
+std::string WhyNoCapture(const std::vector<std::string>& command) {
+  const auto unreachable = WhyUnreachable(command);
+  return unreachable ? *unreachable : WhyNoLibTorch(InspectProgram(command.front()));
+}
+
+std::string WhatEndsAStep(const std::vector<std::string>& command) {
+  if (InspectProgram(command.front()).kind == ProgramKind::kPython) {
+    return "A step ends with an optimizer's step, or, where there is no optimizer, with a backward pass or with "
+           "gradients that `torch.autograd.grad` takes: a script that does neither does not train, and one that trains "
+           "less than a few steps is too short.";
+  }
+  return "A step ends with an optimizer's step. A loop that has none marks its steps with loopscope::StepEnd() "
+         "(probes/loopscope.h) or with an NVTX range named `step`.";
+}
+
+}  // namespace
+
+Seen SeenIn(const Result<Trace>& trace, const fs::path& directory) {
+  Seen seen;
+  seen.capture = trace.ok();
+  if (trace) {
+    for (const Mark& mark : trace->marks) seen.steps += mark.kind == MarkKind::kStepEnd;
+    return seen;
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".cap") seen.why_no_capture = trace.error().what;
+  }
+  return seen;
+}
+
+Error DescribeStart(const ProcessEnd& end, const std::vector<std::string>& command) {
+  const std::string& word = command.front();
+  const std::string why = end.error ? std::strerror(end.error) : "it failed";
+  if (!end.reason.empty()) {
+    Error error{end.reason + ": " + why, Shown(command), "the launch was not made", kProgramFailed};
+    if (end.error == 0) error.next = "make the preparation end with status 0" + LastWords(end);
+    return error;
+  }
+  if (end.error != ENOENT) {
+    return {"cannot be executed: " + why, word, "make it executable (chmod +x), or name its interpreter before it",
+            kProgramFailed};
+  }
+  const Program program = InspectProgram(word);
+  if (program.kind != ProgramKind::kMissing) {
+    return {"cannot be executed: its interpreter " + program.interpreter + " does not exist", word,
+            "install the interpreter, or name another before the script", kProgramFailed};
+  }
+  return {"no such command", word, "check the spelling, or give its path (./train)", kProgramFailed};
+}
+
+std::optional<Error> DescribeOutcome(const ProcessEnd& end, const std::vector<std::string>& command, const Seen& seen) {
+  if (end.how == ProcessEnd::How::kNotStarted) return DescribeStart(end, command);
+  if (!end.ok()) return Died(end, command, seen);
+  if (!seen.why_no_capture.empty()) {
+    return Error{"its capture cannot be read: " + seen.why_no_capture, Shown(command),
+                 "free disk space where TMPDIR points to, and run it again", kNothingSeen};
+  }
+  if (!seen.capture) {
+    return Error{"no LibTorch program was seen", Shown(command), WhyNoCapture(command) + ".", kNothingSeen};
+  }
+  if (seen.steps > 0) return std::nullopt;
+  return Error{fmt::format("the program ended after {:.1f} s without a training step", end.wall_s), Shown(command),
+               WhatEndsAStep(command), kNothingSeen};
+}
+
+std::string Shown(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$&|;<>()*?`#~!{}[]") == word.npos;
+    if (!text.empty()) text += ' ';
+    if (plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+}  // namespace loopscope

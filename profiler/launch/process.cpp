@@ -1,0 +1,225 @@
+#include "profiler/launch/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "profiler/launch/process_streams.h"
+#include "profiler/system/process_tree.h"
+
+namespace loopscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kAskEveryMs = 20;
+constexpr double kGraceSeconds = 1;  // for what a program left behind
+
+// From the child to us through a pipe that a successful exec closes.
+struct StartFailure {
+  int error = 0;
+  char step[120] = "";
+};
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& one : strings) pointers.push_back(const_cast<char*>(one.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+class Running {
+ public:
+  Running(const ProcessSpec& spec, Signals& signals)
+      : spec_(spec),
+        signals_(signals),
+        streams_(spec.output, spec.stdout_to_stderr),
+        own_group_(spec.throw_away || !isatty(STDIN_FILENO)),
+        arguments_(Pointers(spec.command)),
+        environment_(Pointers(spec.environment)),
+        prepare_environment_(Pointers(spec.prepare_environment)) {}
+
+  ProcessEnd Run() {
+    BecomeSubreaper();
+    start_ = Clock::now();
+    end_.start_ns = start_.time_since_epoch().count();
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return NotStarted(errno, "a pipe");
+    main_ = fork();
+    if (main_ == 0) Child(ends[1]);
+    close(ends[1]);
+    exec_pipe_ = ends[0];
+    if (main_ < 0) return NotStarted(errno, "a process");
+    if (own_group_) setpgid(main_, main_);
+    streams_.InParent();
+    Follow();
+    streams_.Pass();
+    EndChildren(spec_.throw_away ? 0 : kGraceSeconds);
+    end_.wall_s = std::chrono::duration<double>(Clock::now() - start_).count();
+    ReadStartFailure();
+    close(exec_pipe_);
+    end_.tail = streams_.Tail();
+    return std::move(end_);
+  }
+
+ private:
+  ProcessEnd NotStarted(int error, const char* step) {
+    end_.how = ProcessEnd::How::kNotStarted;
+    end_.error = error;
+    end_.reason = step;
+    end_.status = 126;
+    return std::move(end_);
+  }
+
+  [[noreturn]] static void Fail(int pipe, const char* step, int error) noexcept {
+    StartFailure failure;
+    failure.error = error;
+    std::strncpy(failure.step, step, sizeof failure.step - 1);
+    if (write(pipe, &failure, sizeof failure) < 0) _exit(125);
+    _exit(error == ENOENT ? 127 : 126);
+  }
+
+  [[noreturn]] void Child(int pipe) noexcept {
+    if (own_group_) setpgid(0, 0);
+    if (spec_.throw_away) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      dup2(nothing, STDIN_FILENO);
+    }
+    streams_.InChild();
+    if (spec_.world) {
+      const auto entered = spec_.world->Enter();
+      if (entered.failed) Fail(pipe, entered.failed, entered.error);
+    }
+    Prepare(pipe);
+    sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
+    execvpe(arguments_[0], arguments_.data(), environment_.data());
+    Fail(pipe, "", errno);
+  }
+
+  void Prepare(int pipe) noexcept {
+    if (spec_.prepare.empty()) return;
+    const pid_t child = fork();
+    if (child == 0) {
+      sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
+      execle("/bin/sh", "sh", "-c", spec_.prepare.c_str(), static_cast<char*>(nullptr), prepare_environment_.data());
+      _exit(127);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0) Fail(pipe, "the command of --prepare", errno);
+    if (status != 0) Fail(pipe, "the command of --prepare", 0);
+  }
+
+  void Follow() {
+    while (!ended_) {
+      std::vector<pollfd> polled = streams_.Polled();
+      polled.push_back({signals_.fd(), POLLIN, 0});
+      poll(polled.data(), polled.size(), MillisecondsLeft());
+      streams_.Pass();
+      TakeSignals();
+      Reap();
+      if (!ended_ && spec_.timeout_s > 0 && Elapsed() > spec_.timeout_s && !timed_out_) {
+        timed_out_ = true;
+        KillTree(main_);
+      }
+      AskEnough();
+    }
+  }
+
+  void AskEnough() {
+    if (!spec_.enough || enough_ || timed_out_ || !spec_.enough(Elapsed())) return;
+    enough_ = true;
+    if (!ended_) KillTree(main_);
+  }
+
+  double Elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  int MillisecondsLeft() const {
+    const double most = spec_.enough ? kAskEveryMs : 1000;
+    if (spec_.timeout_s <= 0 || timed_out_) return static_cast<int>(most);
+    return static_cast<int>(std::clamp((spec_.timeout_s - Elapsed()) * 1000 + 1, 1.0, most));
+  }
+
+  void TakeSignals() {
+    signalfd_siginfo info;
+    while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
+      if (!IsInterrupt(info.ssi_signo)) continue;
+      signals_.Interrupt();
+      if (++interrupts_ > 1 || spec_.throw_away) {
+        KillTree(main_);
+        continue;
+      }
+      // Sharing the terminal's group, the program has had what the keyboard sent.
+      const bool had = !own_group_ && info.ssi_code == SI_KERNEL;
+      if (!had) kill(own_group_ ? -main_ : main_, static_cast<int>(info.ssi_signo));
+    }
+  }
+
+  void Reap() {
+    int status = 0;
+    pid_t reaped;
+    while ((reaped = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (reaped == main_) Ended(status);
+    }
+  }
+
+  void Ended(int status) {
+    using How = ProcessEnd::How;
+    ended_ = true;
+    end_.how = WIFSIGNALED(status) ? How::kSignaled : How::kExited;
+    end_.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (interrupts_ > 0) end_.how = How::kInterrupted;
+    if (timed_out_) end_.how = How::kTimeout;
+    if (enough_ && interrupts_ == 0) {
+      end_.how = How::kExited;
+      end_.status = 0;
+    }
+  }
+
+  void ReadStartFailure() {
+    StartFailure failure;
+    if (read(exec_pipe_, &failure, sizeof failure) != sizeof failure) return;
+    end_.how = ProcessEnd::How::kNotStarted;
+    end_.error = failure.error;
+    end_.reason = failure.step;
+  }
+
+  const ProcessSpec& spec_;
+  Signals& signals_;
+  ProcessStreams streams_;
+  const bool own_group_;
+  // Made before fork: the child only calls the system.
+  std::vector<char*> arguments_, environment_, prepare_environment_;
+  Clock::time_point start_;
+  pid_t main_ = -1;
+  int exec_pipe_ = -1, interrupts_ = 0;
+  bool ended_ = false, timed_out_ = false, enough_ = false;
+  ProcessEnd end_;
+};
+
+}  // namespace
+
+ProcessEnd RunProcess(const ProcessSpec& spec, Signals& signals) {
+  return Running(spec, signals).Run();
+}
+
+std::string LastLines(std::string_view text, int lines) {
+  constexpr std::size_t kMost = 2048;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  std::size_t start = text.size();
+  while (start > 0 && text.size() - start < kMost) {
+    if (text[start - 1] == '\n' && --lines == 0) break;
+    --start;
+  }
+  return std::string(text.substr(start));
+}
+
+}  // namespace loopscope

@@ -1,0 +1,33 @@
+// Programs side by side, one of them at a time: each goes on for a turn of steps while all threads and processes of the
+// others are stopped, so that all have the machine to themselves and what disturbs it meets all of them alike.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/system/signals.h"
+
+namespace loopscope {
+
+// One of the programs, followed by a process of ours.
+struct TurnTaker {
+  pid_t keeper = -1;          // the programs' processes are those below it
+  int over = -1, begin = -1;  // the named pipes of probes/environment.h, open for reading and writing
+  int result = -1;            // what the keeper writes, until its end
+  std::string written;        // … so far
+  int turns = 0;              // that the program took
+  bool ended = false;         // the keeper closed its pipe
+  bool waits = false;         // the program waits for its next turn
+  std::vector<pid_t> stopped;
+};
+
+// Starts from programs that are starting up, all at once; returns when every keeper has ended. All wait for each other
+// where their windows open and where they close; in between `rounds` rounds give each a turn, in an order drawn anew.
+// An interrupt is handed on to the keepers, which end their programs.
+void TakeTurns(std::span<TurnTaker> takers, int rounds, std::uint64_t seed, Signals& signals);
+
+}  // namespace loopscope

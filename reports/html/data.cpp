@@ -1,0 +1,196 @@
+#include "reports/html/data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profiler/core/printable.h"
+#include "reports/html/source_quote.h"
+#include "reports/html/timeline_view.h"
+#include "reports/json/tree.h"
+#include "reports/words/gate_wording.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
+
+namespace loopscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kTextColumns = 600, kMostBars = 22'000, kMostSteps = 2000, kMostQuotes = 2;
+constexpr std::int64_t kUnit_ns = 100;  // of the times in views: short numbers
+
+// Texts from outside cannot hide, turn or flood what stands around them.
+Json Printed(Json tree) {
+  if (tree.is_string()) return Printable(tree.get_ref<const std::string&>(), kTextColumns);
+  if (tree.is_array()) {
+    for (Json& item : tree) item = Printed(std::move(item));
+  } else if (tree.is_object()) {
+    Json object = Json::object();
+    for (auto& [key, value] : tree.items()) object[Printable(key, 200)] = Printed(std::move(value));
+    return object;
+  }
+  return tree;
+}
+
+Json LinesJson(std::string_view code) {
+  Json lines = Json::array();
+  while (!code.empty()) {
+    const std::size_t end = std::min(code.find('\n'), code.size());
+    lines.push_back(Printable(code.substr(0, end), 160));
+    code.remove_prefix(std::min(end + 1, code.size()));
+  }
+  return lines;
+}
+
+Json ExampleJson(const Finding& finding, const RunInfo& run) {
+  const CodeExample* const example = ExampleFor(finding, run);
+  if (example == nullptr) return nullptr;
+  return {{"language", example->language == "python" ? "Python" : "C++"},
+          {"before", LinesJson(example->before)},
+          {"after", LinesJson(example->after)}};
+}
+
+Json PlaceJson(const Evidence& evidence, const RunInfo& run, bool quoted) {
+  Json place = {{"text", Printable(evidence.text)}, {"where", nullptr}, {"quote", nullptr}, {"why_not", ""}};
+  if (!evidence.where) return place;
+  place["where"] = PlaceText(*evidence.where, run.working_directory);
+  if (!quoted) return place;
+  SourceQuote quote = QuoteSource(*evidence.where, run);
+  place["why_not"] = quote.why_not;
+  if (!quote.lines.empty()) {
+    place["quote"] = {{"first", quote.first_line}, {"line", evidence.where->line}, {"lines", std::move(quote.lines)}};
+  }
+  return place;
+}
+
+Json FindingWords(const Finding& finding, const RunInfo& run) {
+  Json places = Json::array();
+  for (const Evidence& one : finding.evidence) places.push_back(PlaceJson(one, run, places.size() < kMostQuotes));
+  const bool costs = finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step);
+  return {{"cost", costs ? HumanMs(finding.cost_ms_per_step) + " per step, " + HumanPct(finding.cost_pct) : ""},
+          {"places", std::move(places)},
+          {"try",
+           finding.treatment_id.empty() ? "" : Printable(TreatmentText(finding.treatment_id, finding.treatment), 80)},
+          {"example", ExampleJson(finding, run)}};
+}
+
+Json TrialWords(const TrialRow& trial, const NoiseFacts& noise) {
+  return {{"name", Printable(TreatmentText(trial.treatment, trial.value), 80)},
+          {"speedup", SpeedupText(trial)},
+          {"verdict", Printable(VerdictText(trial, noise))},
+          {"checks", Printable(ChecksText(trial))}};
+}
+
+Json GateWords(const GateRow& row) {
+  Json counters = Json::array();
+  for (const CounterRow& one : row.counters) {
+    Json places = Json::array();
+    for (const CounterPlace& at : one.places) places.push_back(CounterPlaceText(at));
+    counters.push_back({{"text", CounterText(one)}, {"fails", one.fails}, {"places", std::move(places)}});
+  }
+  return {{"verdict", GateText(row)},
+          {"time", GateTimeText(row)},
+          {"compared", GateCountersText(row)},
+          {"counters", std::move(counters)}};
+}
+
+Json WordsJson(const Report& report) {
+  Json findings = Json::array(), trials = Json::array();
+  for (const Finding& finding : report.findings) findings.push_back(FindingWords(finding, report.run));
+  for (const TrialRow& trial : report.trials) trials.push_back(TrialWords(trial, report.noise));
+  Json gate = Json::array();
+  if (report.gate) {
+    for (const GateRow& row : report.gate->workloads) gate.push_back(GateWords(row));
+  }
+  const NextStep next = NextOf(report);
+  const bool gained = report.combined && Known(report.combined->speedup);
+  return {{"command", ShellQuoted(report.run.command)},
+          {"run", Printable(RunText(report.run))},
+          {"gain", gained ? GainText(*report.combined) : ""},
+          {"limit", LimitText(report)},
+          {"step", Known(report.steps.mean_ms) ? StepText(report.steps) : ""},
+          {"quality", DataText(report.quality)},
+          {"next", {{"command", ShellQuoted(next.command)}, {"what", next.what}}},
+          {"gate", std::move(gate)},
+          {"findings", std::move(findings)},
+          {"trials", std::move(trials)}};
+}
+
+std::int64_t Units(std::int64_t ns) {
+  return (ns + kUnit_ns / 2) / kUnit_ns;
+}
+
+// Each bar as five numbers: start less the end of the one before, length, name, count, place.
+Json RowJson(const std::vector<Bar>& row) {
+  Json numbers = Json::array();
+  std::int64_t end = 0;
+  for (const Bar& bar : row) {
+    const std::int64_t start = Units(bar.start_ns), length = Units(bar.length_ns);
+    for (const std::int64_t number : {start - end, length}) numbers.push_back(number);
+    for (const std::uint32_t number : {bar.name, bar.count, bar.place}) numbers.push_back(number);
+    end = start + length;
+  }
+  return numbers;
+}
+
+Json ViewJson(const Timeline& timeline, std::uint32_t step, std::string_view title) {
+  StepView view = ViewOf(timeline, step, kMostBars);
+  Json lanes = Json::array(), longest = Json::array();
+  for (const Lane& lane : view.lanes) {
+    Json rows = Json::array();
+    for (const std::vector<Bar>& row : lane.rows) rows.push_back(RowJson(row));
+    lanes.push_back({{"kind", lane.kind}, {"title", lane.title}, {"rows", std::move(rows)}});
+  }
+  for (const OpTotal& total : view.longest) {
+    longest.push_back(
+        {{"name", total.name}, {"count", total.count}, {"self_ms", static_cast<double>(total.self_ns) / 1e6}});
+  }
+  return {{"title", title},
+          {"step", step},
+          {"length", Units(view.length_ns)},
+          {"lanes", std::move(lanes)},
+          {"lanes_left_out", view.lanes_left_out},
+          {"longest", std::move(longest)},
+          {"names", std::move(view.names)},
+          {"places", std::move(view.places)}};
+}
+
+// Lengths in order, in ms; where there are many, the longest of each few.
+Json StepsJson(const Timeline& timeline) {
+  const auto steps = timeline.steps();
+  const std::size_t few = steps.size() / kMostSteps + 1;
+  Json ms = Json::array(), kinds = Json::array();
+  for (std::size_t from = 0; from < steps.size(); from += few) {
+    const auto some = steps.subspan(from, std::min(few, steps.size() - from));
+    const Step& longest = *std::ranges::max_element(some, {}, [](const Step& one) { return one.time.length(); });
+    ms.push_back(static_cast<double>(longest.time.length()) / 1e6);
+    kinds.push_back(longest.warmup       ? "warm-up"
+                    : longest.boundary   ? "epoch boundary"
+                    : !longest.operators ? "operators not recorded"
+                                         : "steady");
+  }
+  return {{"each", few}, {"ms", std::move(ms)}, {"kinds", std::move(kinds)}};
+}
+
+Json TimelineJson(const Report& report) {
+  if (!report.timeline || report.timeline->steady().empty()) return nullptr;
+  const Timeline& timeline = *report.timeline;
+  const std::uint32_t typical = TypicalStep(timeline), worst = WorstStep(timeline);
+  Json views = Json::array({ViewJson(timeline, typical, "Typical step")});
+  if (worst != typical) views.push_back(ViewJson(timeline, worst, "Slowest step"));
+  return {
+      {"unit_ms", static_cast<double>(kUnit_ns) / 1e6}, {"views", std::move(views)}, {"steps", StepsJson(timeline)}};
+}
+
+}  // namespace
+
+Json PageData(const Report& report) {
+  Json tree = ReportTree(report);
+  for (Json& finding : tree["findings"]) finding.erase("examples");
+  return {{"report", Printed(std::move(tree))}, {"words", WordsJson(report)}, {"timeline", TimelineJson(report)}};
+}
+
+}  // namespace loopscope

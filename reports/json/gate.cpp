@@ -1,0 +1,86 @@
+#include "reports/json/gate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "reports/json/launches.h"
+#include "reports/json/values.h"
+
+namespace loopscope {
+namespace {
+
+using json_values::Json;
+using json_values::Number;
+
+Json PlacesJson(const std::vector<CounterPlace>& places) {
+  Json rows = Json::array();
+  for (const CounterPlace& one : places) {
+    rows.push_back({{"where", {{"path", one.where.path}, {"line", one.where.line}, {"function", one.where.function}}},
+                    {"before", Number(one.before)},
+                    {"after", Number(one.after)}});
+  }
+  return rows;
+}
+
+Json CountersJson(const std::vector<CounterRow>& counters) {
+  Json rows = Json::array();
+  for (const CounterRow& one : counters) {
+    rows.push_back({{"name", one.name},
+                    {"kind", CounterKindName(one.kind)},
+                    {"before", Number(one.before)},
+                    {"after", Number(one.after)},
+                    {"change", one.change},
+                    {"fails", one.fails},
+                    {"reason", one.reason},
+                    {"places", PlacesJson(one.places)}});
+  }
+  return rows;
+}
+
+Json TimeJson(const std::optional<GateDecision>& time) {
+  if (!time) return nullptr;
+  return {{"verdict", GateVerdictName(time->verdict)},
+          {"reason", time->reason},
+          {"slowdown", time->pairs > 0 ? Number(time->slowdown) : Json(nullptr)},
+          {"upper95", Number(time->upper95)},
+          {"pairs", time->pairs},
+          {"p_first", Number(time->p_first)},
+          {"p_second", Number(time->p_second)},
+          {"pair_sd", time->pairs > 1 ? Number(time->pair_sd) : Json(nullptr)},
+          {"detectable", time->pairs > 1 ? Number(time->detectable) : Json(nullptr)}};
+}
+
+Json WorkloadJson(const GateRow& row) {
+  return {{"command", row.command},
+          {"against", row.against},
+          {"verdict", GateVerdictName(row.verdict)},
+          {"reason", row.reason},
+          {"error", row.error},
+          {"time", TimeJson(row.time)},
+          {"why_no_time", row.why_no_time},
+          {"counters", CountersJson(row.counters)},
+          {"counters_compared", row.counters_compared},
+          {"why_no_counters", row.why_no_counters},
+          {"notes", row.notes},
+          {"launches", LaunchesJson(row.launches)}};
+}
+
+}  // namespace
+
+// The figures at the top are those of the workload that decides.
+Json GateJson(const std::optional<GateFacts>& gate) {
+  if (!gate || gate->workloads.empty()) return nullptr;
+  const GateRow& deciding = DecidingRow(*gate);
+  const Json time = TimeJson(deciding.time);
+  Json workloads = Json::array();
+  for (const GateRow& row : gate->workloads) workloads.push_back(WorkloadJson(row));
+  return {{"verdict", GateVerdictName(deciding.verdict)},
+          {"reason", deciding.reason},
+          {"max_slowdown", Number(gate->max_slowdown)},
+          {"slowdown", time.is_null() ? Json(nullptr) : time["slowdown"]},
+          {"upper95", time.is_null() ? Json(nullptr) : time["upper95"]},
+          {"pairs", deciding.time ? deciding.time->pairs : 0},
+          {"counters", CountersJson(deciding.counters)},
+          {"workloads", std::move(workloads)}};
+}
+
+}  // namespace loopscope

@@ -1,0 +1,16 @@
+// The "sweep" member of a report's JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "profiler/core/report/sweep.h"
+
+namespace loopscope {
+
+nlohmann::ordered_json SweepJson(const std::optional<SweepFacts>& sweep);
+
+// Of a member that is not null. Throws nlohmann::json::exception with the place when a field is of the wrong kind.
+SweepFacts ReadSweep(const nlohmann::json& object);
+
+}  // namespace loopscope

@@ -1,0 +1,16 @@
+// The "target" member of a report's JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "profiler/core/report/target.h"
+
+namespace loopscope {
+
+nlohmann::ordered_json TargetJson(const std::optional<TargetFacts>& facts);
+
+// Of a member that is not null. Throws nlohmann::json::exception with the place when a field is of the wrong kind.
+TargetFacts ReadTarget(const nlohmann::json& object);
+
+}  // namespace loopscope

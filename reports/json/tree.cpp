@@ -1,0 +1,241 @@
+#include "reports/json/tree.h"
+
+#include <nlohmann/json.hpp>
+
+#include "reports/json/compare.h"
+#include "reports/json/gate.h"
+#include "reports/json/launches.h"
+#include "reports/json/read.h"
+#include "reports/json/sweep.h"
+#include "reports/json/target.h"
+#include "reports/json/values.h"
+
+namespace loopscope {
+namespace {
+
+using json_values::Interval95;
+using json_values::Json;
+using json_values::Number;
+using json_values::TextOrNull;
+
+Json NumberUnless(double unknown, double value) {
+  return value == unknown ? Json(nullptr) : Number(value);
+}
+
+Json Numbers(const std::vector<double>& values) {
+  Json numbers = Json::array();
+  for (const double value : values) numbers.push_back(Number(value));
+  return numbers;
+}
+
+Json RunJson(const RunInfo& run) {
+  return {{"command", run.command},
+          {"started", TextOrNull(run.started)},
+          {"source", run.source},
+          {"host",
+           {{"cpu", TextOrNull(run.cpu)},
+            {"cores", run.cores > 0 ? Json(run.cores) : Json(nullptr)},
+            {"gpus", run.gpus},
+            {"features", run.cpu_features}}},
+          {"versions", run.versions},
+          {"ranks", run.ranks},
+          {"rank", run.rank},
+          {"working_directory", TextOrNull(run.working_directory)},
+          {"environment", run.environment},
+          {"treatment", TextOrNull(run.treatment)},
+          {"exit_status", run.exit_status < 0 ? Json(nullptr) : Json(run.exit_status)}};
+}
+
+Json StepsJson(const StepFacts& steps) {
+  return {{"warmup", steps.warmup},
+          {"measured", steps.measured},
+          {"without_operators", steps.without_operators},
+          {"mean_ms", Number(steps.mean_ms)},
+          {"p50_ms", Number(steps.p50_ms)},
+          {"p95_ms", Number(steps.p95_ms)},
+          {"samples_per_s", Number(steps.samples_per_s)},
+          {"per_epoch_ms", Number(steps.per_epoch_ms)}};
+}
+
+Json BreakdownJson(const std::array<std::optional<double>, kParts>& breakdown_ms) {
+  Json breakdown = Json::object();
+  for (int part = 0; part < kParts; ++part) {
+    breakdown[std::string(PartName(static_cast<Part>(part)))] = Number(breakdown_ms[part]);
+  }
+  return breakdown;
+}
+
+Json QualityJson(const Quality& quality) {
+  return {{"events", quality.events},
+          {"dropped", quality.dropped},
+          {"stalls_over_1ms", quality.stalls_over_1ms},
+          {"torn_bytes", quality.torn_bytes},
+          {"clean_end", quality.clean_end},
+          {"probe_cost_pct", NumberUnless(-1, quality.probe_cost_pct)},
+          {"warnings", quality.warnings}};
+}
+
+Json WhereJson(const std::optional<Where>& where, const std::string& directory) {
+  if (!where) return nullptr;
+  return {{"path", RelativePath(where->path, directory)}, {"line", where->line}, {"function", where->function}};
+}
+
+Json GpuJson(const std::optional<GpuFacts>& gpu) {
+  if (!gpu) return nullptr;
+  Json causes = Json::object();
+  for (int cause = 0; cause < kIdleCauses; ++cause) {
+    if (!gpu->idle_causes_us[cause]) continue;
+    causes[std::string(IdleCauseName(static_cast<IdleCause>(cause)))] = Number(gpu->idle_causes_us[cause]);
+  }
+  return {{"definitions", gpu->definitions},
+          {"devices", gpu->devices},
+          {"steps", gpu->steps},
+          {"busy_pct", Number(gpu->busy_pct)},
+          {"idle_pct", Number(gpu->idle_pct)},
+          {"span_us", Number(gpu->span_us)},
+          {"idle_us", Number(gpu->idle_us)},
+          {"compute_us", Number(gpu->compute_us)},
+          {"communication_us", Number(gpu->communication_us)},
+          {"memory_us", Number(gpu->memory_us)},
+          {"other_us", Number(gpu->other_us)},
+          {"comm_overlap_pct", Number(gpu->comm_overlap_pct)},
+          {"launch_delay_us", Number(gpu->launch_delay_us)},
+          {"queue_depth", Number(gpu->queue_depth)},
+          {"idle_causes", std::move(causes)}};
+}
+
+Json ExamplesJson(const std::vector<CodeExample>& examples) {
+  Json rows = Json::array();
+  for (const CodeExample& one : examples) {
+    rows.push_back({{"language", one.language}, {"before", one.before}, {"after", one.after}});
+  }
+  return rows;
+}
+
+Json FindingJson(const Finding& finding, const RunInfo& run) {
+  Json evidence = Json::array();
+  for (const Evidence& one : finding.evidence) {
+    evidence.push_back(
+        {{"text", one.text}, {"count", one.count}, {"where", WhereJson(one.where, run.working_directory)}});
+  }
+  return {{"id", finding.id},
+          {"rule", finding.rule},
+          {"title", finding.title},
+          {"severity", SeverityName(finding.severity)},
+          {"cost_ms_per_step", Number(finding.cost_ms_per_step)},
+          {"cost_pct", Number(finding.cost_pct)},
+          {"per_epoch", finding.per_epoch},
+          {"evidence", std::move(evidence)},
+          {"advice", finding.advice},
+          {"examples", ExamplesJson(finding.examples)},
+          {"treatment", TextOrNull(finding.treatment_id)},
+          {"treatment_value", TextOrNull(finding.treatment)},
+          {"source", run.source}};
+}
+
+std::string_view AppliedState(std::uint32_t flags) {
+  if (flags & wire::kAppliedFailed) return "failed";
+  if (flags & wire::kAppliedNotApplicable) return "not-applicable";
+  return flags & wire::kAppliedLost ? "lost" : "applied";
+}
+
+Json AppliedJson(const std::vector<Applied>& applied) {
+  int changed = 0;
+  Json places = Json::array();
+  for (const Applied& one : applied) {
+    if (one.flags == 0 && one.old_value != one.new_value) ++changed;
+    places.push_back({{"key", one.key},
+                      {"where", one.where},
+                      {"old", one.old_value},
+                      {"new", one.new_value},
+                      {"state", AppliedState(one.flags)}});
+  }
+  return {{"changed", changed}, {"places", std::move(places)}};
+}
+
+Json LossJson(const LossFacts& loss) {
+  return {{"verdict", loss.verdict},
+          {"max_difference", Number(loss.max_difference)},
+          {"baseline", Numbers(loss.baseline)},
+          {"treated", Numbers(loss.treated)}};
+}
+
+Json TrialJson(const TrialRow& trial) {
+  return {
+      {"treatment", trial.treatment},
+      {"value", trial.value},
+      {"context", trial.context},
+      {"rules", trial.rules},
+      {"metric", trial.metric},
+      {"speedup", Number(trial.speedup)},
+      {"ci95", Interval95(trial.ci95)},
+      {"n", trial.n},
+      {"p", Number(trial.p)},
+      {"p_holm", Number(trial.p_holm)},
+      {"method", TextOrNull(trial.method)},
+      {"verdict", trial.verdict},
+      {"reason", trial.reason},
+      {"margin_pct", Number(trial.margin_pct)},
+      {"detectable_pct", Number(trial.detectable_pct)},
+      {"applied", AppliedJson(trial.applied)},
+      {"exactness", TextOrNull(trial.exactness)},
+      {"loss", LossJson(trial.loss)},
+      {"peak_bytes", {{"baseline", Number(trial.peak_bytes_baseline)}, {"treated", Number(trial.peak_bytes_treated)}}},
+      {"one_time_cost_s", Number(trial.one_time_cost_s)},
+      {"launches", LaunchesJson(trial.launches)}};
+}
+
+Json RanksJson(const std::vector<RankRow>& ranks) {
+  Json rows = Json::array();
+  for (const RankRow& rank : ranks) {
+    rows.push_back({{"rank", rank.rank},
+                    {"input", rank.input},
+                    {"shown", rank.shown},
+                    {"steps", rank.steps},
+                    {"mean_ms", Number(rank.mean_ms)},
+                    {"own_ms", Number(rank.own_ms)},
+                    {"communication_exposed_ms", Number(rank.communication_exposed_ms)},
+                    {"loader_wait_ms", Number(rank.loader_wait_ms)},
+                    {"busy_pct", Number(rank.busy_pct)}});
+  }
+  return rows;
+}
+
+Json CombinedJson(const std::optional<CombinedRow>& combined) {
+  if (!combined) return nullptr;
+  return {{"treatments", combined->treatments},     {"speedup", Number(combined->speedup)},
+          {"ci95", Interval95(combined->ci95)},     {"n", combined->n},
+          {"method", TextOrNull(combined->method)}, {"reason", combined->reason}};
+}
+
+}  // namespace
+
+Json ReportTree(const Report& report) {
+  Json json = {{"schema", std::string(kReportSchemaPrefix) + std::to_string(kReportSchemaVersion)},
+               {"run", RunJson(report.run)},
+               {"steps", StepsJson(report.steps)},
+               {"breakdown", BreakdownJson(report.breakdown_ms)},
+               {"gpu", GpuJson(report.gpu)},
+               {"quality", QualityJson(report.quality)},
+               {"rules", Json::array()},
+               {"findings", Json::array()},
+               {"trials", Json::array()}};
+  for (const RuleRow& rule : report.rules) {
+    json["rules"].push_back({{"id", rule.id}, {"verdict", VerdictName(rule.verdict)}, {"reason", rule.reason}});
+  }
+  for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding, report.run));
+  for (const TrialRow& trial : report.trials) json["trials"].push_back(TrialJson(trial));
+  json["combined"] = CombinedJson(report.combined);
+  json["noise"] = {{"pair_sd_pct", Number(report.noise.pair_sd_pct)},
+                   {"detectable_pct", Number(report.noise.detectable_pct)}};
+  json["plan"] = report.plan;
+  json["output_directory"] = TextOrNull(report.output_directory);
+  json["gate"] = GateJson(report.gate);
+  json["sweep"] = SweepJson(report.sweep);
+  json["target"] = TargetJson(report.target);
+  json["compare"] = CompareJson(report.compare);
+  json["per_rank"] = RanksJson(report.per_rank);
+  return json;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,86 @@
+// The findings as a person reads them: severity, cost, what it is, where it is, what to try.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "profiler/core/printable.h"
+#include "reports/text/sections.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::size_t kTextColumn = 27;
+constexpr std::size_t kWithAdvice = 3;  // the most valuable findings also say how
+constexpr std::size_t kMostFindings = 40;
+constexpr std::size_t kMostPlaces = 3;
+
+Style StyleOf(Severity severity) {
+  if (severity == Severity::kHigh) return Style::kRed;
+  if (severity == Severity::kMedium) return Style::kYellow;
+  return severity == Severity::kLow ? Style::kPlain : Style::kDim;
+}
+
+std::string CostText(const Finding& finding) {
+  if (!(finding.cost_ms_per_step > 0) || !std::isfinite(finding.cost_ms_per_step)) return fmt::format("{:>16}", "–");
+  return fmt::format("{:>8} {:>7}", HumanMs(finding.cost_ms_per_step), HumanPct(finding.cost_pct));
+}
+
+void WriteEvidence(const Finding& finding, const std::string& directory, Page& page) {
+  std::size_t places = 0;
+  for (const Evidence& evidence : finding.evidence) {
+    if (++places > kMostPlaces) {
+      page.Entry(kTextColumn, {""}, {fmt::format("… and {} more", finding.evidence.size() - kMostPlaces)});
+      return;
+    }
+    std::string text = evidence.where ? "at " + PlaceText(*evidence.where, directory) : "";
+    if (!evidence.text.empty()) text += (text.empty() ? "" : ": ") + Printable(evidence.text, 160);
+    if (!text.empty()) page.Entry(kTextColumn, {""}, {text});
+  }
+}
+
+void WriteFirstPlace(const Finding& finding, const std::string& directory, Page& page) {
+  for (const Evidence& evidence : finding.evidence) {
+    if (evidence.where) return page.Entry(kTextColumn, {""}, {"at " + PlaceText(*evidence.where, directory)});
+  }
+}
+
+void WriteFinding(const Report& report, const Finding& finding, bool in_full, Page& page) {
+  const std::string& directory = report.run.working_directory;
+  const std::string head = fmt::format("  {:<7} {}", SeverityName(finding.severity), CostText(finding));
+  const std::string title =
+      finding.per_epoch ? Printable(finding.title, 400) + " (falls at epoch boundaries)" : finding.title;
+  page.Entry(kTextColumn, {head, StyleOf(finding.severity)}, {title, Style::kBold});
+  if (in_full) {
+    WriteEvidence(finding, directory, page);
+  } else {
+    WriteFirstPlace(finding, directory, page);
+  }
+  if (in_full && !finding.advice.empty()) page.Entry(kTextColumn, {""}, {"Fix: " + Printable(finding.advice, 500)});
+  std::string rule = Printable(finding.rule, 40);
+  if (const std::string tried = TriedText(report, finding); !tried.empty()) {
+    rule += "; " + tried;
+  } else if (!finding.treatment_id.empty()) {
+    rule += "; try " + Printable(TreatmentText(finding.treatment_id, finding.treatment), 80);
+  }
+  page.Entry(kTextColumn, {""}, {rule, Style::kDim});
+}
+
+}  // namespace
+
+void WriteFindings(const Report& report, Page& page) {
+  if (report.findings.empty()) return;
+  page.Heading("What slows it (cost per step is an upper bound)");
+  std::size_t shown = 0;
+  for (const Finding& finding : report.findings) {
+    if (shown == kMostFindings) {
+      page.Entry(2, {""}, {fmt::format("… and {} more; all are in the JSON", report.findings.size() - shown)});
+      return;
+    }
+    WriteFinding(report, finding, shown < kWithAdvice, page);
+    ++shown;
+  }
+}
+
+}  // namespace loopscope

@@ -1,0 +1,85 @@
+#include "reports/words/worth_most.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "profiler/core/printable.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::size_t kMost = 3;
+
+// ", loop.cpp:120 in TrainEpoch"; empty when no place is known.
+std::string BehindComma(const Finding& finding, const Report& report) {
+  const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
+  if (placed == finding.evidence.end()) return "";
+  return ", " + PlaceText(*placed->where, report.run.working_directory);
+}
+
+// Each treatment that helped once, beside the others where that was measured; largest gain first.
+std::vector<const TrialRow*> Gains(const Report& report) {
+  std::vector<const TrialRow*> gains;
+  for (const TrialRow& trial : report.trials) {
+    if (trial.verdict != "faster" || !Known(trial.speedup)) continue;
+    const auto same =
+        std::ranges::find_if(gains, [&](const TrialRow* one) { return one->treatment == trial.treatment; });
+    if (same == gains.end()) {
+      gains.push_back(&trial);
+    } else if (trial.context == "with-others") {
+      *same = &trial;
+    }
+  }
+  std::ranges::stable_sort(gains, std::greater(), [](const TrialRow* trial) { return *trial->speedup; });
+  return gains;
+}
+
+std::string GainLine(const TrialRow& trial, const Report& report) {
+  const std::string gain = fmt::format("{} by {}", HumanSpeedup(*trial.speedup, trial.ci95),
+                                       Printable(TreatmentText(trial.treatment, trial.value), 80));
+  for (const std::string& rule : trial.rules) {
+    const auto found = std::ranges::find(report.findings, rule, &Finding::rule);
+    if (found != report.findings.end()) return gain + BehindComma(*found, report);
+  }
+  return gain;
+}
+
+std::vector<const Finding*> Costly(const std::vector<Finding>& findings) {
+  std::vector<const Finding*> costly;
+  for (const Finding& finding : findings) {
+    if (finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step)) costly.push_back(&finding);
+  }
+  std::ranges::stable_sort(costly, std::greater(), [](const Finding* finding) { return finding->cost_ms_per_step; });
+  return costly;
+}
+
+std::string CostLine(const Finding& finding, const Report& report) {
+  return fmt::format("up to {} of a step{}: {}{}", HumanPct(finding.cost_pct),
+                     finding.per_epoch ? ", at epoch boundaries" : "", Printable(finding.title, 160),
+                     BehindComma(finding, report));
+}
+
+}  // namespace
+
+std::vector<std::string> LargestGains(const Report& report) {
+  std::vector<std::string> lines;
+  for (const TrialRow* trial : Gains(report)) {
+    if (lines.size() < kMost) lines.push_back(GainLine(*trial, report));
+  }
+  return lines;
+}
+
+std::vector<std::string> CostliestFindings(const Report& report) {
+  std::vector<std::string> lines;
+  for (const Finding* finding : Costly(report.findings)) {
+    if (lines.size() < kMost) lines.push_back(CostLine(*finding, report));
+  }
+  return lines;
+}
+
+}  // namespace loopscope

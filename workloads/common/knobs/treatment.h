@@ -1,0 +1,27 @@
+// Knobs that LOOPSCOPE_TREATMENT asks for: applied over presets and --set, and reported back once they are in effect.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/common/knobs/knobs.h"
+
+namespace loopscope::train {
+
+// A knob that the treatment has changed, and its value before.
+struct TreatedKnob {
+  const Knob* knob;
+  std::string before;
+};
+
+// Values read back from where they act, by key; a key that is missing acts as it is set.
+using InEffect = std::map<std::string, std::string, std::less<>>;
+
+// Applies what the treatment asks for. What cannot be applied is reported as not applicable with the reason.
+std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs);
+
+// Reports each treated knob: applied with the value read back, or not applicable when that has not changed.
+void ReportTreatment(const std::vector<TreatedKnob>& treated, const Knobs& knobs, const InEffect& in_effect);
+
+}  // namespace loopscope::train

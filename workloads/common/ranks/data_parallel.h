@@ -1,0 +1,39 @@
+// Gradients averaged over the ranks while the backward pass runs, as DistributedDataParallel does it: buckets, one
+// all-reduce each, begun as soon as the gradients in it are there.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <memory>
+
+#include "workloads/common/ranks/rank_group.h"
+
+namespace c10d {
+class Reducer;
+}
+
+namespace loopscope::train {
+
+struct DataParallelOptions {
+  double bucket_mb = 25;     // MiB of gradients that travel together
+  bool find_unused = false;  // search the graph of every step for parameters without a gradient
+  int exchanges = 1;         // of every bucket: what a slower link takes, on one that is too quick to show it
+};
+
+class DataParallel {
+ public:
+  // Gives every rank rank 0's parameters and buffers. Before the optimizer is made, so that both see the same tensors.
+  DataParallel(RankGroup& group, torch::nn::Module& module, const DataParallelOptions& options);
+  ~DataParallel();
+
+  // Around the forward pass of a batch. With `exchange` false its gradients stay on this rank, to be exchanged together
+  // with those of a later batch.
+  void BeforeForward(bool exchange);
+  void AfterForward(const torch::Tensor& output, bool exchange);
+
+ private:
+  bool find_unused_;
+  std::shared_ptr<c10d::Reducer> reducer_;
+};
+
+}  // namespace loopscope::train

@@ -1,0 +1,71 @@
+// The one file that sees gloo's headers. The wheel has none of its own: Debian's compile against the gloo inside it.
+#define USE_C10D_GLOO
+#include "workloads/common/ranks/rank_group.h"
+
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+namespace loopscope::train {
+namespace {
+
+using c10::intrusive_ptr;
+using c10::make_intrusive;
+
+intrusive_ptr<c10d::Store> MakeStore(const Ranks& ranks, std::chrono::milliseconds timeout) {
+  if (!ranks.store.empty()) {
+    auto store = make_intrusive<c10d::FileStore>(ranks.store.string(), ranks.size);
+    store->setTimeout(timeout);
+    return store;
+  }
+  c10d::TCPStoreOptions options;
+  options.port = std::uint16_t(ranks.port);
+  options.isServer = ranks.serves;
+  options.numWorkers = std::size_t(ranks.size);
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  auto store = make_intrusive<c10d::TCPStore>(ranks.host, options);
+  return make_intrusive<c10d::PrefixStore>("train/" + ranks.prefix, store);
+}
+
+std::shared_ptr<::gloo::transport::Device> MakeDevice(const Ranks& ranks) {
+  using Gloo = c10d::ProcessGroupGloo;
+  if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME")) return Gloo::createDeviceForInterface(interface);
+  const bool local = !ranks.store.empty() || ranks.host == "127.0.0.1" || ranks.host == "localhost";
+  return local ? Gloo::createDeviceForHostname("127.0.0.1") : Gloo::createDefaultDevice();
+}
+
+}  // namespace
+
+RankGroup::RankGroup(const Ranks& ranks, std::chrono::seconds timeout) : ranks_(ranks) {
+  const auto store = MakeStore(ranks, timeout);
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+  options->devices.push_back(MakeDevice(ranks));
+  const auto backend = make_intrusive<c10d::ProcessGroupGloo>(store, ranks.rank, ranks.size, options);
+  group_ = make_intrusive<c10d::ProcessGroup>(store, ranks.rank, ranks.size);
+  group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, backend);
+  group_->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::GLOO, backend);
+  group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+}
+
+RankGroup::~RankGroup() = default;
+
+void RankGroup::Broadcast(const torch::Tensor& tensor) {
+  std::vector<torch::Tensor> tensors = {tensor};
+  group_->broadcast(tensors)->wait();
+}
+
+void RankGroup::Sum(const torch::Tensor& tensor) {
+  std::vector<torch::Tensor> tensors = {tensor};
+  group_->allreduce(tensors)->wait();
+}
+
+void RankGroup::Barrier() {
+  // gloo's own barrier says nothing of who is missing; a sum does the same work.
+  Sum(torch::zeros({}));
+}
+
+}  // namespace loopscope::train

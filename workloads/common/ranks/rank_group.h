@@ -1,0 +1,37 @@
+// The ranks as a group that exchanges tensors: gloo on the CPU.
+#pragma once
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <memory>
+
+#include "workloads/common/ranks/ranks.h"
+
+namespace c10d {
+class ProcessGroup;
+}
+
+namespace loopscope::train {
+
+class RankGroup {
+ public:
+  // Meets the other ranks; a call that they do not answer within `timeout` throws.
+  RankGroup(const Ranks& ranks, std::chrono::seconds timeout);
+  ~RankGroup();
+
+  // From rank 0 to all, in place.
+  void Broadcast(const torch::Tensor& tensor);
+  // The sum over all ranks, in place; every rank waits for it.
+  void Sum(const torch::Tensor& tensor);
+  void Barrier();
+
+  const Ranks& ranks() const { return ranks_; }
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
+
+ private:
+  Ranks ranks_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+};
+
+}  // namespace loopscope::train
