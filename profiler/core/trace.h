@@ -68,6 +68,20 @@ struct Stack {
   std::vector<Where> frames;  // the user's frames only, innermost first; may be empty
 };
 
+// When all tensors in the host's memory held the most in a step of the first detail window.
+struct TensorPeak {
+  std::int64_t time_ns = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A tensor in the host's memory that was there at one of those peaks although no op used it any more.
+struct IdleTensor {
+  std::uint64_t bytes = 0;
+  std::int64_t allocated_ns = 0, used_ns = 0;  // used_ns: when the last op began that used it
+  std::int64_t freed_ns = 0;                   // 0: not before the window closed
+  std::uint32_t thread = kNone;                // index into Trace::threads of who allocated it; kNone unknown
+};
+
 struct Applied {
   std::string key, where, old_value, new_value;
   std::uint32_t flags = 0;  // wire::AppliedFlag
@@ -109,6 +123,8 @@ struct Trace {
   std::vector<Device> devices;  // empty: no device was recorded
   std::vector<Collective> collectives;
   std::vector<Mark> marks;  // by time
+  std::vector<TensorPeak> tensor_peaks;  // of the process that trains, by time; empty: tensors were not followed
+  std::vector<IdleTensor> idle_tensors;  // the largest first
   std::vector<Applied> applied;
   std::map<std::string, std::string> facts;  // wire::FactRecord, the last value of each key
   // Where a range was called from, for the few ranges that carry a stack: key = thread index << 32 | event index.

@@ -14,6 +14,7 @@
 #include "profiler/importers/capture_devices.h"
 #include "profiler/importers/capture_file.h"
 #include "profiler/importers/capture_join.h"
+#include "profiler/importers/capture_tensors.h"
 #include "profiler/importers/capture_threads.h"
 #include "profiler/importers/device_samples.h"
 #include "profiler/importers/run_json.h"
@@ -173,6 +174,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
     const bool empty = events.thread.events.empty() && events.marks.empty();  // it wrote for others
     if (!empty) AddThread(std::move(events), read.trace);
   }
+  read.repaired += AddTensors(all, read.trace);
   for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
   read.trace.applied = std::move(all.applied);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));

@@ -109,6 +109,15 @@ class CaptureBuilder {
         {wire::RecordKind::kApplied, 0, 0}, String(key), String(where), String(was), String(now), 0});
   }
 
+  void TensorPeak(std::uint64_t time_ns, std::uint64_t bytes) {
+    Write(wire::TensorPeakRecord{{wire::RecordKind::kTensorPeak, 0, 0}, 0, time_ns, bytes});
+  }
+
+  void Tensor(std::uint64_t bytes, std::uint64_t allocated_ns, std::uint64_t used_ns, std::uint64_t freed_ns,
+              std::uint32_t tid) {
+    Write(wire::TensorRecord{{wire::RecordKind::kTensor, 0, 0}, tid, bytes, allocated_ns, used_ns, freed_ns});
+  }
+
   // Any record: its words are filled in. A full chunk is closed and a new one begun.
   template <class Record>
   void Write(Record record, std::string_view tail = {}) {
