@@ -231,7 +231,7 @@ void WriteTrust(const Report& report, Comment& comment) {
   comment.Add("- " + MarkdownText(DataText(report.quality)) + "\n");
   comment.Add("- " + MarkdownText(RunText(report.run), 300) + "\n");
   comment.AddEach(report.quality.warnings, "warnings",
-                  [](const std::string& one) { return "- warning: " + MarkdownText(one) + "\n"; });
+                  [](const Warning& one) { return "- warning: " + MarkdownText(one.text) + "\n"; });
   std::vector<const RuleRow*> untold;
   for (const RuleRow& rule : report.rules) {
     if (rule.verdict == Verdict::kCannotTell) untold.push_back(&rule);

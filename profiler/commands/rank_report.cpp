@@ -143,7 +143,7 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
   // A process that was not started as one of several is no rank.
   if (selection.ranks.size() == 1 && report.run.source == "capture" && report.run.ranks <= 1) report.per_rank.clear();
   std::erase_if(report.quality.warnings,
-                [](const std::string& one) { return one.find(" of this export trained; pid ") != one.npos; });
+                [](const Warning& one) { return one.kind == WarningKind::kOtherProcesses; });  // they are shown too
   for (std::string& warning : selection.warnings) report.quality.warnings.push_back(std::move(warning));
   for (const Error& error : reader.errors()) report.quality.warnings.push_back(error.where + ": " + error.what);
   return std::optional(std::move(report));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "probes/wire.h"
@@ -104,12 +105,29 @@ struct RunInfo {
   int ranks = 1, rank = 0;
 };
 
+enum class WarningKind : std::uint8_t {
+  kOther,
+  kOtherProcesses,  // other processes of the file trained too; only one is shown
+};
+
+// What a reader should know before trusting the figures. Most warnings are only read, and made from their text.
+struct Warning {
+  Warning(std::string what) : text(std::move(what)) {}
+  Warning(const char* what) : text(what) {}
+  Warning(WarningKind what_kind, std::string what) : kind(what_kind), text(std::move(what)) {}
+  operator std::string_view() const { return text; }
+  bool operator==(const Warning&) const = default;
+
+  WarningKind kind = WarningKind::kOther;
+  std::string text;
+};
+
 // How far the data can be trusted. Printed in every format.
 struct Quality {
   std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
   bool clean_end = false;
   double probe_cost_pct = -1;  // most that probes took of the step time, estimated; -1 unknown
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 struct Trace {
@@ -122,7 +140,7 @@ struct Trace {
   std::vector<Stack> stacks;
   std::vector<Device> devices;  // empty: no device was recorded
   std::vector<Collective> collectives;
-  std::vector<Mark> marks;  // by time
+  std::vector<Mark> marks;               // by time
   std::vector<TensorPeak> tensor_peaks;  // of the process that trains, by time; empty: tensors were not followed
   std::vector<IdleTensor> idle_tensors;  // the largest first
   std::vector<Applied> applied;
