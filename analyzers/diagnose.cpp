@@ -40,8 +40,9 @@ constexpr std::string_view kWithoutOps[] = {"input-starvation"};
 std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& timeline) {
   if (std::ranges::find(kWithoutOps, analyzer.id) != std::end(kWithoutOps)) return std::nullopt;
   for (const Mark& mark : timeline.trace().marks) {
-    const std::string_view said = timeline.trace().text(mark.name);
-    if (mark.kind == MarkKind::kProbeOff && said.starts_with("LibTorch probe off")) return std::string(said);
+    const bool torch_is_off =
+        mark.kind == MarkKind::kProbeOff && mark.value == static_cast<std::uint64_t>(wire::ProbeId::kTorch);
+    if (torch_is_off) return std::string(timeline.trace().text(mark.name));
   }
   return std::nullopt;
 }

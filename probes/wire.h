@@ -172,7 +172,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kLoss = 7,    // value = bits of a double; time orders the sequence
   kMetric = 8,  // name, value = bits of a double (loopscope.h)
   kSampleHash = 9,    // value = running hash of the sampler's indices, one per batch (check launches)
-  kProbeOff = 10,     // name = why a probe switched itself off, or what it cannot see
+  kProbeOff = 10,     // name = why a probe switched itself off, or what it cannot see; since version 1.6 value = the
+                      // probe that records nothing (ProbeId), kNone where all go on
   kProbeOn = 11,      // name = probe and version ("torch 2.11.0")
   kCleanEnd = 12,     // value = exit status that the probe used
   kDetailBegin = 13,  // the detail window opens / closes
@@ -189,6 +190,9 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kOpsEnd = 20,        // since version 1.5: from here on operators are not recorded, ranges and marks are …
   kOpsBegin = 21,      // … until here
 };
+
+// Probes that a program can be without.
+enum class ProbeId : std::uint64_t { kNone = 0, kTorch = 1, kDevices = 2 };
 
 struct MarkRecord {
   RecordHead head;

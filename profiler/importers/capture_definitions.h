@@ -1,4 +1,5 @@
-// What a capture defines once and refers to by id: strings, stacks, modules; and what it says once: facts, treatments, tensors.
+// What a capture defines once and refers to by id: strings, stacks, modules; and what it says once: facts, treatments,
+// tensors.
 #pragma once
 
 #include <cstdint>

@@ -31,6 +31,7 @@ class CaptureBuilder {
   explicit CaptureBuilder(std::uint32_t chunk_bytes = wire::kMinChunkBytes) {
     std::memcpy(header.magic, wire::kMagic, sizeof header.magic);
     header.major = wire::kMajor;
+    header.minor = wire::kMinor;
     header.header_bytes = wire::kHeaderBytes;
     header.chunk_bytes = chunk_bytes;
     header.pid = 100;

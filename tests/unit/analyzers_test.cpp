@@ -67,9 +67,10 @@ case blind
   ASSERT_TRUE(cases) << cases.error().Message();
   Trace& trace = cases->at(0).trace;
   trace.strings.emplace_back("LibTorch probe off: built for another torch");
-  trace.marks.insert(
-      trace.marks.begin(),
-      {.time_ns = 0, .kind = MarkKind::kProbeOff, .name = static_cast<StringId>(trace.strings.size() - 1)});
+  trace.marks.insert(trace.marks.begin(), {.time_ns = 0,
+                                           .kind = MarkKind::kProbeOff,
+                                           .name = static_cast<StringId>(trace.strings.size() - 1),
+                                           .value = static_cast<std::uint64_t>(wire::ProbeId::kTorch)});
   Report report;
   Diagnose(
       Timeline::Build(std::move(trace)), [](const Finding&) { return std::string(); }, report);

@@ -137,6 +137,20 @@ TEST_F(CaptureImporter, MarksFactsAppliedAndThreads) {
   EXPECT_EQ(Timeline::Build(*trace).steps().size(), 3u);
 }
 
+TEST_F(CaptureImporter, AnOlderCaptureWithoutOperatorsHadNoProbeOfTorch) {
+  const auto probe_off = [&](std::uint16_t minor, bool ops) {
+    CaptureBuilder capture;
+    capture.header.minor = minor;
+    capture.Mark(MarkKind::kProbeOff, "LibTorch probe off: built for another torch", 10);
+    capture.Range(wire::RangeCategory::kLoader, "RandomSampler", 20, 30, 32);
+    if (ops) capture.Op("aten::add", 40, 50);
+    return static_cast<wire::ProbeId>(Read(capture)->marks.at(0).value);
+  };
+  EXPECT_EQ(probe_off(5, false), wire::ProbeId::kTorch);
+  EXPECT_EQ(probe_off(5, true), wire::ProbeId::kNone);
+  EXPECT_EQ(probe_off(6, false), wire::ProbeId::kNone) << "the mark says so itself";
+}
+
 TEST_F(CaptureImporter, TensorsNameTheThreadThatMadeThem) {
   CaptureBuilder capture;
   AddSteps(capture, 3);
