@@ -43,6 +43,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kCudnnAutotuneOff;
 const Analyzer kCudnnAutotuneOff{.id = "cudnn-autotune-off",
                                  .question = "May cuDNN choose the fastest algorithm for convolutions of fixed shapes?",
-                                 .run = Run};
+                                 .run = Run,
+                                 .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

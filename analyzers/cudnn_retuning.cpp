@@ -60,7 +60,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 }  // namespace
 
 extern const Analyzer kCudnnRetuning;
-const Analyzer kCudnnRetuning{
-    .id = "cudnn-retuning", .question = "Does cuDNN time its algorithms again and again for new shapes?", .run = Run};
+const Analyzer kCudnnRetuning{.id = "cudnn-retuning",
+                              .question = "Does cuDNN time its algorithms again and again for new shapes?",
+                              .run = Run,
+                              .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

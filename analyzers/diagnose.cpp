@@ -33,12 +33,9 @@ std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
   return std::nullopt;
 }
 
-// Rules that need no operators: they look at the loop and at facts.
-constexpr std::string_view kWithoutOps[] = {"input-starvation"};
-
 // Where no probe could be loaded into the program's torch, a rule about its operators is not clear but blind.
 std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& timeline) {
-  if (std::ranges::find(kWithoutOps, analyzer.id) != std::end(kWithoutOps)) return std::nullopt;
+  if (!(analyzer.needs & kNeedsOps)) return std::nullopt;
   for (const Mark& mark : timeline.trace().marks) {
     const bool torch_is_off =
         mark.kind == MarkKind::kProbeOff && mark.value == static_cast<std::uint64_t>(wire::ProbeId::kTorch);
@@ -47,17 +44,9 @@ std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& ti
   return std::nullopt;
 }
 
-// Rules about what the passes compute, which they know by operators and kernels.
-constexpr std::string_view kOfPasses[] = {
-    "activation-memory",  "bias-before-norm",      "checkpoint-memory", "cudnn-autotune-off", "cudnn-retuning",
-    "deterministic-mode", "exposed-communication", "fp32-compute",      "launch-bound",       "layout-conversion",
-    "needless-recompute", "odd-dimensions",        "padding-waste",     "tf32-off",
-};
-
 std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& timeline) {
-  const bool of_passes = std::ranges::find(kOfPasses, analyzer.id) != std::end(kOfPasses);
   const std::string& why = timeline.device_coverage().why_no_passes;
-  return of_passes && !why.empty() ? std::optional(why) : std::nullopt;
+  return (analyzer.needs & kNeedsPasses) && !why.empty() ? std::optional(why) : std::nullopt;
 }
 
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {

@@ -136,6 +136,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kOddDimensions;
 const Analyzer kOddDimensions{.id = "odd-dimensions",
                               .question = "Do 16-bit matrix products have sizes that tensor cores cannot load well?",
-                              .run = Run};
+                              .run = Run,
+                              .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope
