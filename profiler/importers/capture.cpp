@@ -293,15 +293,17 @@ Result<Trace> ReadCapture(const Input& input) {
 }
 
 bool SniffCapture(std::string_view head) {
-  if (head.starts_with("dir:")) {
-    return head.find(".cap") != head.npos || head.find(kRunJsonName) != head.npos;
-  }
   return head.starts_with(std::string_view(wire::kMagic, sizeof wire::kMagic));
+}
+
+bool IsRunFolder(std::span<const std::string> names) {
+  return std::ranges::any_of(names,
+                             [](const std::string& name) { return name.ends_with(".cap") || name == kRunJsonName; });
 }
 
 }  // namespace
 
 extern const Importer kCapture;
-const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one"};
+const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one", IsRunFolder};
 
 }  // namespace loopscope

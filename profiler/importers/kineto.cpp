@@ -153,7 +153,6 @@ Result<Trace> ReadKineto(const Input& input) {
 }
 
 bool SniffKineto(std::string_view head) {
-  if (head.starts_with("dir:")) return false;
   // A compressed file may hold nothing, be damaged, or begin with a block that is longer than the head.
   if (CompressionOf(head) == Compression::kPlain) return MayBeKineto(head);
   const std::string text = ExpandedHead(head);
