@@ -7,6 +7,7 @@
 #include "analyzers/diagnose.h"
 #include "profiler/commands/rank_inputs.h"
 #include "profiler/commands/rank_report.h"
+#include "profiler/core/file_text.h"
 #include "profiler/core/settling.h"
 #include "profiler/importers/importers.h"
 #include "profiler/treatments/treatments.h"
@@ -42,10 +43,7 @@ Result<Report> FromJson(const fs::path& path) {
 // A trace is JSON too: what tells a report is its schema.
 bool IsReportJson(const fs::path& file) {
   if (file.extension() != ".json") return false;
-  std::string head(4096, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(in.gcount()));
+  const std::string head = FileHead(file, kHeadBytes).value_or("");
   return head.find(kReportSchemaPrefix) != head.npos;
 }
 
