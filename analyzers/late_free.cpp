@@ -154,8 +154,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kLateFree;
-const Analyzer kLateFree{
+extern const Analyzer kLateFree{
     .id = "late-free", .question = "Do tensors hold memory that nothing reads any more?", .run = Run};
 
 }  // namespace loopscope

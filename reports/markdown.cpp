@@ -273,7 +273,6 @@ Result<void> WriteMarkdown(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kMarkdown;
-const Format kMarkdown = {"markdown", "a comment on a pull request", WriteMarkdown};
+extern const Format kMarkdown = {"markdown", "a comment on a pull request", WriteMarkdown};
 
 }  // namespace loopscope

@@ -191,7 +191,6 @@ Result<void> WriteSarif(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kSarif;
-const Format kSarif = {"sarif", "findings at their lines, for code hosts", WriteSarif};
+extern const Format kSarif = {"sarif", "findings at their lines, for code hosts", WriteSarif};
 
 }  // namespace loopscope

@@ -19,6 +19,7 @@ std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "r
 // What a treatment is judged by, fixed before the first block.
 // kSampleTime: where the arms' steps hold other numbers of samples. kTimeToTarget: only `prove --target` judges it.
 enum class Metric { kStepTime, kEpochBoundary, kPeakMemory, kSampleTime, kTimeToTarget };
+std::string_view MetricName(Metric metric);  // "step-time", "epoch-boundary", "peak-memory", "sample-time", …
 
 // Stands for the second command of `ab`: no fix, and nothing that --only takes.
 inline constexpr std::string_view kOtherCommandId = "B";

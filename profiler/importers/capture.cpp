@@ -303,7 +303,6 @@ bool IsRunFolder(std::span<const std::string> names) {
 
 }  // namespace
 
-extern const Importer kCapture;
-const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one", IsRunFolder};
+extern const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one", IsRunFolder};
 
 }  // namespace loopscope

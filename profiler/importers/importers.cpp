@@ -10,6 +10,11 @@
 #include "profiler/core/file_text.h"
 #include "profiler/importers/nsys.h"
 
+#define LOOPSCOPE_SEAM_KIND Importer
+#define LOOPSCOPE_SEAM_DEF "profiler/importers/importers.def"
+#define LOOPSCOPE_IMPORTER LOOPSCOPE_SEAM_ENTRY
+#include "profiler/core/seam_list.inc"
+
 namespace loopscope {
 namespace {
 
@@ -51,24 +56,8 @@ Result<const Importer*> ImporterOfFile(const fs::path& file) {
 
 }  // namespace
 
-#define LOOPSCOPE_IMPORTER(stem, constant) extern const Importer constant;
-#include "profiler/importers/importers.def"
-#undef LOOPSCOPE_IMPORTER
-
 std::span<const Importer* const> AllImporters() {
-  static constexpr const Importer* kAll[] = {
-#define LOOPSCOPE_IMPORTER(stem, constant) &constant,
-#include "profiler/importers/importers.def"
-#undef LOOPSCOPE_IMPORTER
-      nullptr};
-  return std::span(kAll).first(std::size(kAll) - 1);
-}
-
-const Importer* FindImporter(std::string_view id) {
-  for (const Importer* one : AllImporters()) {
-    if (one->id == id) return one;
-  }
-  return nullptr;
+  return kAll;
 }
 
 Result<Trace> ReadAnyTrace(const fs::path& path, std::uint32_t process) {

@@ -161,7 +161,6 @@ bool SniffKineto(std::string_view head) {
 
 }  // namespace
 
-extern const Importer kKineto;
-const Importer kKineto{"kineto", SniffKineto, ReadKineto, "a trace of torch.profiler (.json, .json.gz, .zst)"};
+extern const Importer kKineto{"kineto", SniffKineto, ReadKineto, "a trace of torch.profiler (.json, .json.gz, .zst)"};
 
 }  // namespace loopscope

@@ -154,7 +154,6 @@ std::optional<Error> NsysReportFile(const fs::path& path) {
                    : "export it and pass the result: nsys export --type sqlite " + path.filename().string()};
 }
 
-extern const Importer kNsys;
-const Importer kNsys{"nsys", SniffNsys, ReadNsys, "an SQLite export of Nsight Systems (.sqlite)"};
+extern const Importer kNsys{"nsys", SniffNsys, ReadNsys, "an SQLite export of Nsight Systems (.sqlite)"};
 
 }  // namespace loopscope

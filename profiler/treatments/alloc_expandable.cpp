@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kAllocExpandable;
-const Treatment kAllocExpandable{
+extern const Treatment kAllocExpandable{
     .id = "alloc.expandable",
     .summary = "let the device allocator grow its blocks, so that memory does not fall apart",
     .exactness = Exactness::kExact,

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kBatchByLength;
-const Treatment kBatchByLength{
+extern const Treatment kBatchByLength{
     .id = "batch.by_length",
     .summary = "put texts of about one length into the same batch",
     .exactness = Exactness::kChangesTraining,

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kClipForeach;
-const Treatment kClipForeach{
+extern const Treatment kClipForeach{
     .id = "clip.foreach",
     .summary = "take gradient norms of all parameters together",
     .exactness = Exactness::kNumeric,

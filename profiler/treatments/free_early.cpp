@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kFreeEarly;
-const Treatment kFreeEarly{
+extern const Treatment kFreeEarly{
     .id = "free.early",
     .summary = "free the batch and the outputs once they were used",
     .exactness = Exactness::kExact,

@@ -14,8 +14,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kThreads;
-const Treatment kThreads{
+extern const Treatment kThreads{
     .id = "threads",
     .summary = "compute with N threads",
     .exactness = Exactness::kNumeric,
