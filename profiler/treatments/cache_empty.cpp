@@ -23,6 +23,7 @@ extern const Treatment kCacheEmpty{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

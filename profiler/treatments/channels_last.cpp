@@ -21,6 +21,7 @@ extern const Treatment kChannelsLast{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -22,6 +22,7 @@ extern const Treatment kCudaGraphs{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

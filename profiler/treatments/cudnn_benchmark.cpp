@@ -23,6 +23,7 @@ extern const Treatment kCudnnBenchmark{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -22,6 +22,7 @@ extern const Treatment kDebug{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

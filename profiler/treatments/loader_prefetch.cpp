@@ -20,6 +20,7 @@ extern const Treatment kLoaderPrefetch{
     .cures = {},
     .appliers = kAppliers,
     .values = Values,
+    .run_ahead = RunAheadFactor::kPrefetch,
 };
 
 }  // namespace loopscope

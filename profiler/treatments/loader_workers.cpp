@@ -30,6 +30,7 @@ extern const Treatment kLoaderWorkers{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .run_ahead = RunAheadFactor::kWorkers,
 };
 
 }  // namespace loopscope

@@ -20,6 +20,7 @@ extern const Treatment kLrFind{
     .cures = {},
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -23,6 +23,7 @@ extern const Treatment kSyncDefer{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -23,6 +23,7 @@ extern const Treatment kTf32{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope
