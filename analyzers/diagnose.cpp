@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <thread>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/rule_texts.h"
+#include "profiler/core/parallel.h"
 
 namespace loopscope {
 namespace {
 
 constexpr std::size_t kMinSteps = 3;
+constexpr std::size_t kJudgingThreads = 2;
 constexpr double kMaxDroppedShare = 0.01;
 
 std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
@@ -91,13 +91,7 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
 void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Report& report) {
   const auto analyzers = AllAnalyzers();
   std::vector<std::vector<Finding>> findings(analyzers.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < analyzers.size(); i = next++) findings[i] = Judge(*analyzers[i], timeline);
-  };
-  std::thread other(work);
-  work();
-  other.join();
+  ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
   report.rules.clear();
   report.findings.clear();

@@ -3,12 +3,10 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "profiler/commands/diagnosis.h"
 #include "profiler/commands/rank_inputs.h"
 #include "profiler/core/host.h"
+#include "profiler/core/parallel.h"
 #include "profiler/importers/importers.h"
 
 namespace loopscope {
@@ -27,11 +26,8 @@ class RankReader {
   explicit RankReader(const std::vector<Input>& inputs) : inputs_(inputs), summaries_(inputs.size()) {}
 
   void ReadAll() {
-    const std::size_t cores = static_cast<std::size_t>(std::max(ThisHost().cores, 1));
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < std::min(cores, inputs_.size()); ++i) others.emplace_back([this] { Work(); });
-    Work();
-    for (std::thread& other : others) other.join();
+    ParallelFor(inputs_.size(), static_cast<std::size_t>(std::max(ThisHost().cores, 1)),
+                [this](std::size_t i) { Read(i); });
   }
 
   std::vector<RankSummary> TakeSummaries() {
@@ -46,20 +42,18 @@ class RankReader {
   const std::string& kept_input() const { return kept_input_; }
 
  private:
-  void Work() {
-    for (std::size_t i = next_++; i < inputs_.size(); i = next_++) {
-      Result<Trace> trace = ReadAnyTrace(inputs_[i].path, inputs_[i].process);
-      if (!trace) {
-        const std::lock_guard guard(lock_);
-        errors_.push_back(trace.error());
-        continue;
-      }
-      auto timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
-      RankSummary summary = SummarizeRank(*timeline, InputText(inputs_[i]));
-      Keep(i, std::move(summary), std::move(timeline));
-      // Else each thread's arena would hold on to the largest trace that it ever read.
-      malloc_trim(0);
+  void Read(std::size_t i) {
+    Result<Trace> trace = ReadAnyTrace(inputs_[i].path, inputs_[i].process);
+    if (!trace) {
+      const std::lock_guard guard(lock_);
+      errors_.push_back(trace.error());
+      return;
     }
+    auto timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+    RankSummary summary = SummarizeRank(*timeline, InputText(inputs_[i]));
+    Keep(i, std::move(summary), std::move(timeline));
+    // Else each thread's arena would hold on to the largest trace that it ever read.
+    malloc_trim(0);
   }
 
   void Keep(std::size_t i, RankSummary summary, std::shared_ptr<const Timeline> timeline) {
@@ -80,7 +74,6 @@ class RankReader {
   std::shared_ptr<const Timeline> kept_;
   std::string kept_input_;
   std::tuple<double, std::uint64_t, std::size_t> kept_key_;
-  std::atomic<std::size_t> next_{0};
   std::mutex lock_;
 };
 

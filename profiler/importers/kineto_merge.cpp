@@ -1,13 +1,12 @@
 #include "profiler/importers/kineto_merge.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "profiler/core/op_names.h"
+#include "profiler/core/parallel.h"
 #include "profiler/importers/inferred_flags.h"
 #include "profiler/importers/json_cursor.h"
 #include "profiler/importers/kineto_details.h"
@@ -206,14 +205,7 @@ std::vector<Event> KinetoMerge::BackwardCalls(const MergedThread& merged) const 
 
 void KinetoMerge::MergeThreads() {
   std::vector<MergedThread> threads = GroupThreads();
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < threads.size(); i = next++) MergeThread(threads[i]);
-  };
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(shards_.size(), threads.size()); ++i) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  ParallelFor(threads.size(), shards_.size(), [&](std::size_t i) { MergeThread(threads[i]); });
   KinetoStacks stacks(trace_);
   KinetoDetails details(*this, stacks);
   for (MergedThread& merged : threads) {
