@@ -134,9 +134,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kAccumulationAllreduce;
-const Analyzer kAccumulationAllreduce{.id = "accumulation-allreduce",
-                                      .question = "Are gradients exchanged more often than the optimizer needs them?",
-                                      .run = Run};
+extern const Analyzer kAccumulationAllreduce{
+    .id = "accumulation-allreduce",
+    .question = "Are gradients exchanged more often than the optimizer needs them?",
+    .run = Run};
 
 }  // namespace loopscope

@@ -31,8 +31,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kActivationMemory;
-const Analyzer kActivationMemory{
-    .id = "activation-memory", .question = "Is memory short for activations that could be overwritten?", .run = Run};
+extern const Analyzer kActivationMemory{.id = "activation-memory",
+                                        .question = "Is memory short for activations that could be overwritten?",
+                                        .run = Run,
+                                        .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -26,8 +26,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kAllocatorRetries;
-const Analyzer kAllocatorRetries{
+extern const Analyzer kAllocatorRetries{
     .id = "allocator-retries", .question = "Does the allocator run out of the GPU's memory?", .run = Run};
 
 }  // namespace loopscope

@@ -10,7 +10,4 @@ namespace loopscope {
 
 std::span<const Analyzer* const> AllAnalyzers();
 
-// Null when there is none of that id.
-const Analyzer* FindAnalyzer(std::string_view id);
-
 }  // namespace loopscope

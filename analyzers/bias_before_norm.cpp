@@ -159,8 +159,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kBiasBeforeNorm;
-const Analyzer kBiasBeforeNorm{
-    .id = "bias-before-norm", .question = "Do layers add a bias that a batch norm removes?", .run = Run};
+extern const Analyzer kBiasBeforeNorm{.id = "bias-before-norm",
+                                      .question = "Do layers add a bias that a batch norm removes?",
+                                      .run = Run,
+                                      .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

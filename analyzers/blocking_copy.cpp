@@ -35,8 +35,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kBlockingCopy;
-const Analyzer kBlockingCopy{
+extern const Analyzer kBlockingCopy{
     .id = "blocking-copy", .question = "Does the host wait for copies that need no waiting?", .run = Run};
 
 }  // namespace loopscope

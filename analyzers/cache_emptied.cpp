@@ -29,8 +29,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kCacheEmptied;
-const Analyzer kCacheEmptied{
+extern const Analyzer kCacheEmptied{
     .id = "cache-emptied", .question = "Does the loop give the GPU's memory back and ask for it anew?", .run = Run};
 
 }  // namespace loopscope

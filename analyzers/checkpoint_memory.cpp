@@ -37,8 +37,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kCheckpointMemory;
-const Analyzer kCheckpointMemory{
-    .id = "checkpoint-memory", .question = "Is memory short for activations that could be recomputed?", .run = Run};
+extern const Analyzer kCheckpointMemory{.id = "checkpoint-memory",
+                                        .question = "Is memory short for activations that could be recomputed?",
+                                        .run = Run,
+                                        .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -85,8 +85,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kCpuThenDevice;
-const Analyzer kCpuThenDevice{
+extern const Analyzer kCpuThenDevice{
     .id = "cpu-then-device", .question = "Are tensors made on the host that the GPU could make itself?", .run = Run};
 
 }  // namespace loopscope

@@ -40,9 +40,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kCudnnAutotuneOff;
-const Analyzer kCudnnAutotuneOff{.id = "cudnn-autotune-off",
-                                 .question = "May cuDNN choose the fastest algorithm for convolutions of fixed shapes?",
-                                 .run = Run};
+extern const Analyzer kCudnnAutotuneOff{
+    .id = "cudnn-autotune-off",
+    .question = "May cuDNN choose the fastest algorithm for convolutions of fixed shapes?",
+    .run = Run,
+    .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

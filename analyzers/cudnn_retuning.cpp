@@ -59,8 +59,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kCudnnRetuning;
-const Analyzer kCudnnRetuning{
-    .id = "cudnn-retuning", .question = "Does cuDNN time its algorithms again and again for new shapes?", .run = Run};
+extern const Analyzer kCudnnRetuning{.id = "cudnn-retuning",
+                                     .question = "Does cuDNN time its algorithms again and again for new shapes?",
+                                     .run = Run,
+                                     .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

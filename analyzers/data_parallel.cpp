@@ -67,7 +67,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kDataParallel;
-const Analyzer kDataParallel{.id = "data-parallel", .question = "Does one process drive several devices?", .run = Run};
+extern const Analyzer kDataParallel{
+    .id = "data-parallel", .question = "Does one process drive several devices?", .run = Run};
 
 }  // namespace loopscope

@@ -156,10 +156,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kDebugLeftOn;
-const Analyzer kDebugLeftOn{.id = "debug-left-on",
-                            .question = "Is a debugging switch on in the steps that count?",
-                            .run = Run,
-                            .without_steps = true};
+extern const Analyzer kDebugLeftOn{.id = "debug-left-on",
+                                   .question = "Is a debugging switch on in the steps that count?",
+                                   .run = Run,
+                                   .without_steps = true};
 
 }  // namespace loopscope

@@ -77,8 +77,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kDeterministicMode;
-const Analyzer kDeterministicMode{
-    .id = "deterministic-mode", .question = "Do deterministic algorithms slow the loop?", .run = Run};
+extern const Analyzer kDeterministicMode{.id = "deterministic-mode",
+                                         .question = "Do deterministic algorithms slow the loop?",
+                                         .run = Run,
+                                         .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

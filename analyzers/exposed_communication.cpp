@@ -86,8 +86,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kExposedCommunication;
-const Analyzer kExposedCommunication{
-    .id = "exposed-communication", .question = "Does the loop wait for other ranks without computing?", .run = Run};
+extern const Analyzer kExposedCommunication{.id = "exposed-communication",
+                                            .question = "Does the loop wait for other ranks without computing?",
+                                            .run = Run,
+                                            .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

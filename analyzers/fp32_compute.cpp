@@ -177,9 +177,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kFp32Compute;
-const Analyzer kFp32Compute{.id = "fp32-compute",
-                            .question = "Does the loop compute in float32 although there are faster 16-bit units?",
-                            .run = Run};
+extern const Analyzer kFp32Compute{
+    .id = "fp32-compute",
+    .question = "Does the loop compute in float32 although there are faster 16-bit units?",
+    .run = Run,
+    .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -75,7 +75,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kGpuStarvation;
-const Analyzer kGpuStarvation{.id = "gpu-starvation", .question = "Why is the GPU idle?", .run = Run};
+extern const Analyzer kGpuStarvation{.id = "gpu-starvation", .question = "Why is the GPU idle?", .run = Run};
 
 }  // namespace loopscope

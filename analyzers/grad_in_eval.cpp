@@ -111,8 +111,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kGradInEval;
-const Analyzer kGradInEval{
+extern const Analyzer kGradInEval{
     .id = "grad-in-eval", .question = "Does evaluation record a graph that nothing uses?", .run = Run};
 
 }  // namespace loopscope

@@ -57,8 +57,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kGradsZeroed;
-const Analyzer kGradsZeroed{
+extern const Analyzer kGradsZeroed{
     .id = "grads-zeroed", .question = "Are gradients filled with zeros instead of released?", .run = Run};
 
 }  // namespace loopscope

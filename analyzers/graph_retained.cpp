@@ -138,8 +138,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kGraphRetained;
-const Analyzer kGraphRetained{
+extern const Analyzer kGraphRetained{
     .id = "graph-retained", .question = "Does a running sum keep old graphs alive?", .run = Run};
 
 }  // namespace loopscope

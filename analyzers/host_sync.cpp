@@ -135,7 +135,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kHostSync;
-const Analyzer kHostSync{.id = "host-sync", .question = "Does the loop make the device wait for the host?", .run = Run};
+extern const Analyzer kHostSync{
+    .id = "host-sync", .question = "Does the loop make the device wait for the host?", .run = Run};
 
 }  // namespace loopscope

@@ -63,7 +63,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kInputStarvation;
-const Analyzer kInputStarvation{.id = "input-starvation", .question = "Does the loop wait for its data?", .run = Run};
+extern const Analyzer kInputStarvation{
+    .id = "input-starvation", .question = "Does the loop wait for its data?", .run = Run, .needs = kNeedsNothing};
 
 }  // namespace loopscope

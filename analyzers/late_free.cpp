@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <optional>
@@ -29,24 +28,8 @@ struct Peak {
                                  // used it may use again, and who called it cannot free
 };
 
-struct Held {
-  double bytes = 0;
-  std::int64_t allocated_ns = 0, used_ns = 0, freed_ns = 0;  // freed_ns 0: not in the window
-  std::uint32_t tid = 0;
-
-  bool idle_at(const Peak& peak) const {
-    return used_ns < peak.op_began_ns && (freed_ns == 0 || freed_ns > peak.time_ns);
-  }
-};
-
-const std::string* MemoryFact(const Trace& trace, const char* kind, std::size_t number) {
-  const auto fact = trace.facts.find(fmt::format("memory.{}.{}", kind, number));
-  return fact == trace.facts.end() ? nullptr : &fact->second;
-}
-
-std::uint32_t ThreadOf(const Trace& trace, std::uint32_t tid) {
-  const auto found = std::ranges::find(trace.threads, tid, &Thread::tid);
-  return found == trace.threads.end() ? kNone : static_cast<std::uint32_t>(found - trace.threads.begin());
+bool IdleAt(const IdleTensor& tensor, const Peak& peak) {
+  return tensor.used_ns < peak.op_began_ns && (tensor.freed_ns == 0 || tensor.freed_ns > peak.time_ns);
 }
 
 // The innermost, or the outermost, op of a thread that runs at `time_ns`.
@@ -80,29 +63,14 @@ std::int64_t OptimizerBegan(const Timeline& timeline, std::int64_t time_ns) {
 
 std::vector<Peak> PeaksOf(const Timeline& timeline) {
   std::vector<Peak> peaks;
-  while (const std::string* fact = MemoryFact(timeline.trace(), "step", peaks.size())) {
-    unsigned long long bytes = 0, time_ns = 0;
-    if (std::sscanf(fact->c_str(), "%llu %llu", &bytes, &time_ns) != 2) break;
-    Peak peak{static_cast<double>(bytes), static_cast<std::int64_t>(time_ns), static_cast<std::int64_t>(time_ns)};
+  for (const TensorPeak& one : timeline.trace().tensor_peaks) {
+    Peak peak{static_cast<double>(one.bytes), one.time_ns, one.time_ns};
     const EventRef op = OpAt(timeline, timeline.training_thread(), peak.time_ns, /*outermost=*/true);
     if (Exists(op)) peak.op_began_ns = std::min(peak.op_began_ns, timeline.event(op).start_ns);
     peak.op_began_ns = std::min(peak.op_began_ns, OptimizerBegan(timeline, peak.time_ns));
     peaks.push_back(peak);
   }
   return peaks;
-}
-
-std::vector<Held> HeldTensors(const Trace& trace) {
-  std::vector<Held> all;
-  while (const std::string* fact = MemoryFact(trace, "held", all.size())) {
-    unsigned long long bytes = 0, allocated_ns = 0, used_ns = 0, freed_ns = 0;
-    unsigned tid = 0;
-    if (std::sscanf(fact->c_str(), "%llu %llu %llu %llu %u", &bytes, &allocated_ns, &used_ns, &freed_ns, &tid) != 5)
-      break;
-    all.push_back({static_cast<double>(bytes), static_cast<std::int64_t>(allocated_ns),
-                   static_cast<std::int64_t>(used_ns), static_cast<std::int64_t>(freed_ns), tid});
-  }
-  return all;
 }
 
 const Where* PlaceAt(const Timeline& timeline, std::uint32_t thread, std::int64_t time_ns) {
@@ -116,23 +84,23 @@ std::string PlaceText(const Where* where) {
 }
 
 // Where the tensors come from that are idle at the peaks, the largest place first.
-std::vector<Evidence> Places(const Timeline& timeline, std::span<const Held> tensors, std::span<const Peak> peaks) {
+std::vector<Evidence> Places(const Timeline& timeline, std::span<const Peak> peaks) {
   struct Place {
     double bytes = 0;
     std::uint64_t count = 0;
     std::string text;
   };
   std::map<std::optional<Where>, Place> places;
-  for (const Held& tensor : tensors) {
+  for (const IdleTensor& tensor : timeline.trace().idle_tensors) {
     const auto times = static_cast<std::uint64_t>(
-        std::ranges::count_if(peaks, [&](const Peak& peak) { return tensor.idle_at(peak); }));
+        std::ranges::count_if(peaks, [&](const Peak& peak) { return IdleAt(tensor, peak); }));
     if (times == 0) continue;
-    const Where* where = PlaceAt(timeline, ThreadOf(timeline.trace(), tensor.tid), tensor.allocated_ns);
+    const Where* where = PlaceAt(timeline, tensor.thread, tensor.allocated_ns);
     const Where* used = PlaceAt(timeline, timeline.training_thread(), tensor.used_ns);
     const bool made_here = where != nullptr;
     if (!made_here) where = used;  // made before the detail window, or by code that no stack tells
     Place& place = places[where == nullptr ? std::nullopt : std::optional(*where)];
-    place.bytes += tensor.bytes * static_cast<double>(times) / static_cast<double>(peaks.size());
+    place.bytes += static_cast<double>(tensor.bytes) * static_cast<double>(times) / static_cast<double>(peaks.size());
     place.count += times;
     place.text = made_here ? "made here" + PlaceText(used) : "used here for the last time";
   }
@@ -162,12 +130,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const std::vector<Peak> all = PeaksOf(timeline);
   if (const auto why_not = WhyNot(timeline, all)) return {*why_not};
   const std::span<const Peak> peaks = std::span(all).last(kSteps);
-  const std::vector<Held> tensors = HeldTensors(timeline.trace());
   double idle_bytes = 0, peak_bytes = 0;
   bool material = true;
   for (const Peak& peak : peaks) {
     double idle = 0;
-    for (const Held& tensor : tensors) idle += tensor.idle_at(peak) ? tensor.bytes : 0;
+    for (const IdleTensor& tensor : timeline.trace().idle_tensors) {
+      if (IdleAt(tensor, peak)) idle += static_cast<double>(tensor.bytes);
+    }
     material &= idle >= kMinBytes && 100 * idle >= kMinOfPeakPct * peak.bytes;
     idle_bytes += idle / static_cast<double>(peaks.size());
     peak_bytes += peak.bytes / static_cast<double>(peaks.size());
@@ -179,14 +148,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.title = fmt::format("{} of the {} that tensors hold at the peak of a step ({:.0f} %) are not used again",
                               BytesText(idle_bytes), BytesText(peak_bytes), 100 * idle_bytes / peak_bytes);
   if (memory.tight()) finding.title += fmt::format("; memory is short: {}", UseText(memory));
-  finding.evidence = Places(timeline, tensors, peaks);
+  finding.evidence = Places(timeline, peaks);
   return {finding};
 }
 
 }  // namespace
 
-extern const Analyzer kLateFree;
-const Analyzer kLateFree{
+extern const Analyzer kLateFree{
     .id = "late-free", .question = "Do tensors hold memory that nothing reads any more?", .run = Run};
 
 }  // namespace loopscope

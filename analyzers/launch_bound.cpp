@@ -53,8 +53,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kLaunchBound;
-const Analyzer kLaunchBound{
-    .id = "launch-bound", .question = "Can the host launch work as fast as the GPU does it?", .run = Run};
+extern const Analyzer kLaunchBound{.id = "launch-bound",
+                                   .question = "Can the host launch work as fast as the GPU does it?",
+                                   .run = Run,
+                                   .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

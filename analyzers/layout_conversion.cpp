@@ -52,8 +52,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kLayoutConversion;
-const Analyzer kLayoutConversion{
-    .id = "layout-conversion", .question = "Do tensors change their layout around convolutions?", .run = Run};
+extern const Analyzer kLayoutConversion{.id = "layout-conversion",
+                                        .question = "Do tensors change their layout around convolutions?",
+                                        .run = Run,
+                                        .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -70,8 +70,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kLossReduction;
-const Analyzer kLossReduction{
+extern const Analyzer kLossReduction{
     .id = "loss-reduction", .question = "Is a loss or a count reduced over the ranks in every step?", .run = Run};
 
 }  // namespace loopscope

@@ -28,7 +28,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kMemoryBoundBatch;
-const Analyzer kMemoryBoundBatch{.id = "memory-bound-batch", .question = "Does memory limit the batch?", .run = Run};
+extern const Analyzer kMemoryBoundBatch{
+    .id = "memory-bound-batch", .question = "Does memory limit the batch?", .run = Run};
 
 }  // namespace loopscope

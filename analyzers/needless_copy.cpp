@@ -252,8 +252,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kNeedlessCopy;
-const Analyzer kNeedlessCopy{
+extern const Analyzer kNeedlessCopy{
     .id = "needless-copy", .question = "Is the whole batch copied on the CPU without need?", .run = Run};
 
 }  // namespace loopscope

@@ -36,8 +36,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kNeedlessRecompute;
-const Analyzer kNeedlessRecompute{
-    .id = "needless-recompute", .question = "Are activations recomputed although memory is free?", .run = Run};
+extern const Analyzer kNeedlessRecompute{.id = "needless-recompute",
+                                         .question = "Are activations recomputed although memory is free?",
+                                         .run = Run,
+                                         .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

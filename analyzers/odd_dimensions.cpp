@@ -133,9 +133,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kOddDimensions;
-const Analyzer kOddDimensions{.id = "odd-dimensions",
-                              .question = "Do 16-bit matrix products have sizes that tensor cores cannot load well?",
-                              .run = Run};
+extern const Analyzer kOddDimensions{
+    .id = "odd-dimensions",
+    .question = "Do 16-bit matrix products have sizes that tensor cores cannot load well?",
+    .run = Run,
+    .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -92,7 +92,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kPaddingWaste;
-const Analyzer kPaddingWaste{.id = "padding-waste", .question = "Does the loop compute on padding?", .run = Run};
+extern const Analyzer kPaddingWaste{.id = "padding-waste",
+                                    .question = "Does the loop compute on padding?",
+                                    .run = Run,
+                                    .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -54,8 +54,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kPageableCopy;
-const Analyzer kPageableCopy{
+extern const Analyzer kPageableCopy{
     .id = "pageable-copy", .question = "Do batches go to the GPU from memory that is not pinned?", .run = Run};
 
 }  // namespace loopscope

@@ -206,8 +206,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kPeriodicStall;
-const Analyzer kPeriodicStall{
+extern const Analyzer kPeriodicStall{
     .id = "periodic-stall", .question = "Does a step take much longer now and then?", .run = Run};
 
 }  // namespace loopscope

@@ -204,8 +204,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kSingleTensorOptimizer;
-const Analyzer kSingleTensorOptimizer{
+extern const Analyzer kSingleTensorOptimizer{
     .id = "single-tensor-optimizer", .question = "Does the optimizer update one tensor at a time?", .run = Run};
 
 }  // namespace loopscope

@@ -56,8 +56,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kSlowBackend;
-const Analyzer kSlowBackend{
+extern const Analyzer kSlowBackend{
     .id = "slow-backend", .question = "Are tensors of GPUs exchanged through the CPU?", .run = Run};
 
 }  // namespace loopscope

@@ -121,8 +121,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kSlowClipping;
-const Analyzer kSlowClipping{
+extern const Analyzer kSlowClipping{
     .id = "slow-clipping", .question = "Are gradients clipped one tensor at a time?", .run = Run};
 
 }  // namespace loopscope

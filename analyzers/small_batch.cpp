@@ -83,7 +83,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kSmallBatch;
-const Analyzer kSmallBatch{.id = "small-batch", .question = "Is the batch too small for the machine?", .run = Run};
+extern const Analyzer kSmallBatch{
+    .id = "small-batch", .question = "Is the batch too small for the machine?", .run = Run};
 
 }  // namespace loopscope

@@ -82,8 +82,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kTf32Off;
-const Analyzer kTf32Off{
-    .id = "tf32-off", .question = "Are float32 matrix products kept off the TensorFloat-32 units?", .run = Run};
+extern const Analyzer kTf32Off{.id = "tf32-off",
+                               .question = "Are float32 matrix products kept off the TensorFloat-32 units?",
+                               .run = Run,
+                               .needs = kNeedsOps | kNeedsPasses};
 
 }  // namespace loopscope

@@ -46,8 +46,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kThreadOversubscription;
-const Analyzer kThreadOversubscription{
+extern const Analyzer kThreadOversubscription{
     .id = "thread-oversubscription", .question = "Do more threads compute than there are processors?", .run = Run};
 
 }  // namespace loopscope

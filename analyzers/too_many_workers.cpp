@@ -107,8 +107,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kTooManyWorkers;
-const Analyzer kTooManyWorkers{
+extern const Analyzer kTooManyWorkers{
     .id = "too-many-workers", .question = "Do the loader's workers cost training more than they bring?", .run = Run};
 
 }  // namespace loopscope

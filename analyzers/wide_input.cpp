@@ -59,8 +59,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kWideInput;
-const Analyzer kWideInput{
+extern const Analyzer kWideInput{
     .id = "wide-input", .question = "Do batches of 8-bit data go to the GPU as 32-bit numbers?", .run = Run};
 
 }  // namespace loopscope

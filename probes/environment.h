@@ -1,6 +1,8 @@
 // The environment variables through which `loopscope` talks to the probes in a launched program.
 #pragma once
 
+#include <string_view>
+
 namespace loopscope::env {
 
 inline constexpr char kRunDir[] = "LOOPSCOPE_RUN_DIR";  // folder for this launch's captures (exists, private)
@@ -40,5 +42,16 @@ inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ran
 
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for
 inline constexpr char kTargetFile[] = "target-reached";  // made in kRunDir when a metric's mark has reached it
+
+// Calls visit(key, value) for each item of a text in the form of kTreatment; what is not of that form is passed over.
+template <class Visit>
+void ForEachSetting(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(';'));
+    text.remove_prefix(item.size() < text.size() ? item.size() + 1 : text.size());
+    const std::size_t equals = item.find('=');
+    if (equals != item.npos) visit(item.substr(0, equals), item.substr(equals + 1));
+  }
+}
 
 }  // namespace loopscope::env

@@ -62,6 +62,7 @@ inline void Evaluation(bool begins) {
 inline std::optional<std::string> Knob(std::string_view key) {
   static auto* claim = detail::Probe<void(const char*)>("loopscope_v1_claim");
   if (claim) claim(std::string(key).c_str());
+  // As env::ForEachSetting reads it; this header stands alone in other people's programs.
   const char* treatment = std::getenv("LOOPSCOPE_TREATMENT");
   std::string_view rest = treatment ? treatment : "";
   while (!rest.empty()) {

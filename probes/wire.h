@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 5;
+inline constexpr std::uint16_t kMinor = 6;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -68,6 +68,8 @@ enum class RecordKind : std::uint8_t {
   kFact = 9,
   kDevice = 10,      // since version 1.2
   kDeviceCall = 11,  // since version 1.2
+  kTensorPeak = 12,  // since version 1.6
+  kTensor = 13,      // since version 1.6
 };
 
 struct RecordHead {
@@ -170,7 +172,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kLoss = 7,    // value = bits of a double; time orders the sequence
   kMetric = 8,  // name, value = bits of a double (loopscope.h)
   kSampleHash = 9,    // value = running hash of the sampler's indices, one per batch (check launches)
-  kProbeOff = 10,     // name = why a probe switched itself off, or what it cannot see
+  kProbeOff = 10,     // name = why a probe switched itself off, or what it cannot see; since version 1.6 value = the
+                      // probe that records nothing (ProbeId), kNone where all go on
   kProbeOn = 11,      // name = probe and version ("torch 2.11.0")
   kCleanEnd = 12,     // value = exit status that the probe used
   kDetailBegin = 13,  // the detail window opens / closes
@@ -187,6 +190,9 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kOpsEnd = 20,        // since version 1.5: from here on operators are not recorded, ranges and marks are …
   kOpsBegin = 21,      // … until here
 };
+
+// Probes that a program can be without.
+enum class ProbeId : std::uint64_t { kNone = 0, kTorch = 1, kDevices = 2 };
 
 struct MarkRecord {
   RecordHead head;
@@ -258,6 +264,28 @@ struct DeviceCallRecord {
   std::uint32_t tid;
 };
 static_assert(sizeof(DeviceCallRecord) == 32);
+
+// Tensors in the host's memory are followed through the first detail window and written when it closes: for each of its
+// steps, the last one left out, when all of them together held the most in it …
+struct TensorPeakRecord {
+  RecordHead head;
+  std::uint32_t reserved;
+  std::uint64_t time_ns;
+  std::uint64_t bytes;
+};
+static_assert(sizeof(TensorPeakRecord) == 24);
+
+// … and the largest tensors that were there at such a peak although the last op that used them had begun before it. Of
+// a loader's tensor from before the window, allocated_ns and tid are those of one like it that was made in the window,
+// if there was one.
+struct TensorRecord {
+  RecordHead head;
+  std::uint32_t tid;  // the thread of this process that allocated it
+  std::uint64_t bytes;
+  std::uint64_t allocated_ns, used_ns;
+  std::uint64_t freed_ns;  // 0: it was still there when the window closed
+};
+static_assert(sizeof(TensorRecord) == 40);
 
 enum AppliedFlag : std::uint32_t {
   kAppliedNotApplicable = 1,  // nothing was changed; `now` is the reason

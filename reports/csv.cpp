@@ -89,7 +89,6 @@ Result<void> WriteCsv(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kCsv;
-const Format kCsv = {"csv", "the trials, or a sweep's cells, for spreadsheets", WriteCsv};
+extern const Format kCsv = {"csv", "the trials, or a sweep's cells, for spreadsheets", WriteCsv};
 
 }  // namespace loopscope

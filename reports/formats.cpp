@@ -1,25 +1,20 @@
 #include "reports/formats.h"
 
+#include "profiler/core/seam.h"
+
+#define LOOPSCOPE_SEAM_KIND Format
+#define LOOPSCOPE_SEAM_DEF "reports/formats.def"
+#define LOOPSCOPE_FORMAT LOOPSCOPE_SEAM_ENTRY
+#include "profiler/core/seam_list.inc"
+
 namespace loopscope {
 
-#define LOOPSCOPE_FORMAT(stem, constant) extern const Format constant;
-#include "reports/formats.def"
-#undef LOOPSCOPE_FORMAT
-
 std::span<const Format* const> AllFormats() {
-  static constexpr const Format* kAll[] = {
-#define LOOPSCOPE_FORMAT(stem, constant) &constant,
-#include "reports/formats.def"
-#undef LOOPSCOPE_FORMAT
-      nullptr};
-  return std::span(kAll).first(std::size(kAll) - 1);
+  return kAll;
 }
 
 const Format* FindFormat(std::string_view id) {
-  for (const Format* one : AllFormats()) {
-    if (one->id == id) return one;
-  }
-  return nullptr;
+  return FindById(AllFormats(), id);
 }
 
 }  // namespace loopscope

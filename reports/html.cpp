@@ -76,7 +76,6 @@ Result<void> WriteHtml(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kHtml;
-const Format kHtml = {"html", "a page that works offline", WriteHtml};
+extern const Format kHtml = {"html", "a page that works offline", WriteHtml};
 
 }  // namespace loopscope

@@ -16,7 +16,6 @@ Result<void> WriteJson(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kJson;
-const Format kJson = {"json", "everything, for the next program", WriteJson};
+extern const Format kJson = {"json", "everything, for the next program", WriteJson};
 
 }  // namespace loopscope

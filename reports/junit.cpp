@@ -152,7 +152,6 @@ Result<void> WriteJunit(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kJunit;
-const Format kJunit = {"junit", "a case for each rule and trial, for CI", WriteJunit};
+extern const Format kJunit = {"junit", "a case for each rule and trial, for CI", WriteJunit};
 
 }  // namespace loopscope

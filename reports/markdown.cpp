@@ -231,7 +231,7 @@ void WriteTrust(const Report& report, Comment& comment) {
   comment.Add("- " + MarkdownText(DataText(report.quality)) + "\n");
   comment.Add("- " + MarkdownText(RunText(report.run), 300) + "\n");
   comment.AddEach(report.quality.warnings, "warnings",
-                  [](const std::string& one) { return "- warning: " + MarkdownText(one) + "\n"; });
+                  [](const Warning& one) { return "- warning: " + MarkdownText(one.text) + "\n"; });
   std::vector<const RuleRow*> untold;
   for (const RuleRow& rule : report.rules) {
     if (rule.verdict == Verdict::kCannotTell) untold.push_back(&rule);
@@ -273,7 +273,6 @@ Result<void> WriteMarkdown(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kMarkdown;
-const Format kMarkdown = {"markdown", "a comment on a pull request", WriteMarkdown};
+extern const Format kMarkdown = {"markdown", "a comment on a pull request", WriteMarkdown};
 
 }  // namespace loopscope

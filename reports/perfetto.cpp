@@ -231,7 +231,6 @@ Result<void> WritePerfetto(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kPerfetto;
-const Format kPerfetto = {"perfetto", "the timeline, for ui.perfetto.dev", WritePerfetto};
+extern const Format kPerfetto = {"perfetto", "the timeline, for ui.perfetto.dev", WritePerfetto};
 
 }  // namespace loopscope

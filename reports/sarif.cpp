@@ -100,8 +100,8 @@ Json NotificationJson(std::string_view level, std::string_view text) {
 // What stands in the way of trusting the results.
 Json NotificationsJson(const Report& report) {
   Json notifications = Json::array();
-  for (const std::string& warning : report.quality.warnings) {
-    if (notifications.size() < kMostPlaces) notifications.push_back(NotificationJson("warning", warning));
+  for (const Warning& warning : report.quality.warnings) {
+    if (notifications.size() < kMostPlaces) notifications.push_back(NotificationJson("warning", warning.text));
   }
   if (report.gate) {
     for (const GateRow& row : report.gate->workloads) {
@@ -191,7 +191,6 @@ Result<void> WriteSarif(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kSarif;
-const Format kSarif = {"sarif", "findings at their lines, for code hosts", WriteSarif};
+extern const Format kSarif = {"sarif", "findings at their lines, for code hosts", WriteSarif};
 
 }  // namespace loopscope

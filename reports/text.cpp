@@ -132,7 +132,6 @@ void WriteSteps(const Report& report, Page& page) {
   }
 }
 
-extern const Format kText;
-const Format kText = {"text", "the report for a terminal", WriteText};
+extern const Format kText = {"text", "the report for a terminal", WriteText};
 
 }  // namespace loopscope

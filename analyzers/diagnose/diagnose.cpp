@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <thread>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/rule_texts.h"
+#include "profiler/core/parallel.h"
 
 namespace loopscope {
 namespace {
 
 constexpr std::size_t kMinSteps = 3;
+constexpr std::size_t kJudgingThreads = 2;
 constexpr double kMaxDroppedShare = 0.01;
 
 std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
@@ -33,30 +33,20 @@ std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
   return std::nullopt;
 }
 
-// Rules that need no operators: they look at the loop and at facts.
-constexpr std::string_view kWithoutOps[] = {"input-starvation"};
-
 // Where no probe could be loaded into the program's torch, a rule about its operators is not clear but blind.
 std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& timeline) {
-  if (std::ranges::find(kWithoutOps, analyzer.id) != std::end(kWithoutOps)) return std::nullopt;
+  if (!(analyzer.needs & kNeedsOps)) return std::nullopt;
   for (const Mark& mark : timeline.trace().marks) {
-    const std::string_view said = timeline.trace().text(mark.name);
-    if (mark.kind == MarkKind::kProbeOff && said.starts_with("LibTorch probe off")) return std::string(said);
+    const bool torch_is_off =
+        mark.kind == MarkKind::kProbeOff && mark.value == static_cast<std::uint64_t>(wire::ProbeId::kTorch);
+    if (torch_is_off) return std::string(timeline.trace().text(mark.name));
   }
   return std::nullopt;
 }
 
-// Rules about what the passes compute, which they know by operators and kernels.
-constexpr std::string_view kOfPasses[] = {
-    "activation-memory",  "bias-before-norm",      "checkpoint-memory", "cudnn-autotune-off", "cudnn-retuning",
-    "deterministic-mode", "exposed-communication", "fp32-compute",      "launch-bound",       "layout-conversion",
-    "needless-recompute", "odd-dimensions",        "padding-waste",     "tf32-off",
-};
-
 std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& timeline) {
-  const bool of_passes = std::ranges::find(kOfPasses, analyzer.id) != std::end(kOfPasses);
   const std::string& why = timeline.device_coverage().why_no_passes;
-  return of_passes && !why.empty() ? std::optional(why) : std::nullopt;
+  return (analyzer.needs & kNeedsPasses) && !why.empty() ? std::optional(why) : std::nullopt;
 }
 
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {
@@ -101,13 +91,7 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
 void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Report& report) {
   const auto analyzers = AllAnalyzers();
   std::vector<std::vector<Finding>> findings(analyzers.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < analyzers.size(); i = next++) findings[i] = Judge(*analyzers[i], timeline);
-  };
-  std::thread other(work);
-  work();
-  other.join();
+  ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
   report.rules.clear();
   report.findings.clear();

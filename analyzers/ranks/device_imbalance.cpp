@@ -60,8 +60,7 @@ std::vector<Finding> RunDeviceImbalance(std::span<const RankSummary> ranks) {
 
 }  // namespace
 
-extern const RankAnalyzer kDeviceImbalance;
-const RankAnalyzer kDeviceImbalance{
+extern const RankAnalyzer kDeviceImbalance{
     .id = "device-imbalance", .question = "Do the devices get unequal work?", .run = RunDeviceImbalance};
 
 }  // namespace loopscope

@@ -91,8 +91,7 @@ std::vector<Finding> RunDuplicatedData(std::span<const RankSummary> ranks) {
 
 }  // namespace
 
-extern const RankAnalyzer kDuplicatedData;
-const RankAnalyzer kDuplicatedData{
+extern const RankAnalyzer kDuplicatedData{
     .id = "duplicated-data", .question = "Do the ranks train on the same samples?", .run = RunDuplicatedData};
 
 }  // namespace loopscope

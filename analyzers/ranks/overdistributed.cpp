@@ -48,8 +48,7 @@ std::vector<Finding> RunOverdistributed(std::span<const RankSummary> ranks) {
 
 }  // namespace
 
-extern const RankAnalyzer kOverdistributed;
-const RankAnalyzer kOverdistributed{
+extern const RankAnalyzer kOverdistributed{
     .id = "overdistributed", .question = "Would fewer ranks be quicker than all of them?", .run = RunOverdistributed};
 
 }  // namespace loopscope

@@ -6,12 +6,12 @@
 
 #include "analyzers/diagnose/rule_texts.h"
 
+#define LOOPSCOPE_SEAM_KIND RankAnalyzer
+#define LOOPSCOPE_SEAM_DEF "analyzers/ranks/ranks.def"
+#define LOOPSCOPE_RANKANALYZER LOOPSCOPE_SEAM_ENTRY
+#include "profiler/core/seam_list.inc"
+
 namespace loopscope {
-
-#define LOOPSCOPE_RANKANALYZER(stem, constant) extern const RankAnalyzer constant;
-#include "analyzers/ranks/ranks.def"
-#undef LOOPSCOPE_RANKANALYZER
-
 namespace {
 
 void Complete(Finding& finding, const RankAnalyzer& analyzer, double mean_step_ms) {
@@ -27,19 +27,7 @@ void Complete(Finding& finding, const RankAnalyzer& analyzer, double mean_step_m
 }  // namespace
 
 std::span<const RankAnalyzer* const> AllRankAnalyzers() {
-  static constexpr const RankAnalyzer* kAll[] = {
-#define LOOPSCOPE_RANKANALYZER(stem, constant) &constant,
-#include "analyzers/ranks/ranks.def"
-#undef LOOPSCOPE_RANKANALYZER
-      nullptr};
-  return std::span(kAll).first(std::size(kAll) - 1);
-}
-
-const RankAnalyzer* FindRankAnalyzer(std::string_view id) {
-  for (const RankAnalyzer* one : AllRankAnalyzers()) {
-    if (one->id == id) return one;
-  }
-  return nullptr;
+  return kAll;
 }
 
 void DiagnoseRanks(std::span<const RankSummary> ranks, const TreatmentChoice& treatment_of, Report& report) {

@@ -13,9 +13,6 @@ namespace loopscope {
 
 std::span<const RankAnalyzer* const> AllRankAnalyzers();
 
-// Null when there is none of that id.
-const RankAnalyzer* FindRankAnalyzer(std::string_view id);
-
 // Adds their verdicts and findings to the report of one of the ranks.
 void DiagnoseRanks(std::span<const RankSummary> ranks, const TreatmentChoice& treatment_of, Report& report);
 

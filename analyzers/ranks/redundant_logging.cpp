@@ -42,8 +42,7 @@ std::vector<Finding> RunRedundantLogging(std::span<const RankSummary> ranks) {
 
 }  // namespace
 
-extern const RankAnalyzer kRedundantLogging;
-const RankAnalyzer kRedundantLogging{
+extern const RankAnalyzer kRedundantLogging{
     .id = "redundant-logging", .question = "Do several ranks spend time on the same log?", .run = RunRedundantLogging};
 
 }  // namespace loopscope

@@ -259,8 +259,7 @@ std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
 
 }  // namespace
 
-extern const RankAnalyzer kStraggler;
-const RankAnalyzer kStraggler{
+extern const RankAnalyzer kStraggler{
     .id = "straggler", .question = "Do the ranks wait for the same one again and again?", .run = RunStraggler};
 
 }  // namespace loopscope

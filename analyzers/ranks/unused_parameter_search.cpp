@@ -53,9 +53,9 @@ std::vector<Finding> RunUnusedParameterSearch(std::span<const RankSummary> ranks
 
 }  // namespace
 
-extern const RankAnalyzer kUnusedParameterSearch;
-const RankAnalyzer kUnusedParameterSearch{.id = "unused-parameter-search",
-                                          .question = "Is the graph searched for unused parameters without need?",
-                                          .run = RunUnusedParameterSearch};
+extern const RankAnalyzer kUnusedParameterSearch{
+    .id = "unused-parameter-search",
+    .question = "Is the graph searched for unused parameters without need?",
+    .run = RunUnusedParameterSearch};
 
 }  // namespace loopscope

@@ -54,6 +54,18 @@ inline bool WriteFact(std::string_view key, std::string_view value) noexcept {
   return Append(&record, sizeof record);
 }
 
+inline bool WriteTensorPeak(std::uint64_t time_ns, std::uint64_t bytes) noexcept {
+  const wire::TensorPeakRecord record{HeadOf<wire::TensorPeakRecord>(wire::RecordKind::kTensorPeak, 0), 0, time_ns,
+                                      bytes};
+  return Append(&record, sizeof record);
+}
+
+// The head is filled in.
+inline bool WriteTensor(wire::TensorRecord record) noexcept {
+  record.head = HeadOf<wire::TensorRecord>(wire::RecordKind::kTensor, 0);
+  return Append(&record, sizeof record);
+}
+
 inline bool WriteApplied(std::string_view key, std::string_view where, std::string_view old_value, std::string_view now,
                          std::uint32_t flags) noexcept {
   const wire::AppliedRecord record{HeadOf<wire::AppliedRecord>(wire::RecordKind::kApplied, 0),

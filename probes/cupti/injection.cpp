@@ -20,7 +20,8 @@ void Attach(const ProbeApi* api) noexcept {
   char text[512];
   if (reason != nullptr) {
     std::snprintf(text, sizeof text, "GPU probe off: %s", reason);
-    api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), text, 0);
+    api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), text,
+              static_cast<std::uint64_t>(wire::ProbeId::kDevices));
     std::fprintf(stderr, "loopscope: %s; what the GPU does is not recorded\n", text);
     return;
   }

@@ -70,7 +70,7 @@ void ReportTorchProbe(const char* reason) noexcept {
   if (reason == nullptr) return;
   char text[1024];
   std::snprintf(text, sizeof text, "LibTorch probe off: %s", reason);
-  capture::WriteMark(wire::MarkKind::kProbeOff, text);
+  capture::WriteMark(wire::MarkKind::kProbeOff, text, static_cast<std::uint64_t>(wire::ProbeId::kTorch));
   std::fprintf(stderr, "loopscope: %s; only steps are recorded\n", text);
 }
 

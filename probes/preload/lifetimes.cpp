@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
 #include "probes/capture/records.h"
 #include "probes/preload/calls.h"
@@ -20,8 +20,8 @@ constexpr std::size_t kWorthFollowing = 64 * 1024;  // bytes
 constexpr std::size_t kMostTensors = 6000;          // there when the window opens, or allocated in it
 constexpr std::size_t kSlots = 16384;               // a power of two, over twice as many
 constexpr std::size_t kMostSteps = 16;
-constexpr std::size_t kMostTold = 48;
-constexpr std::uint64_t kWorthTellingShare = 200;  // of the peak: tensors of less than a 200th of it are not told
+constexpr std::ptrdiff_t kMostWritten = 48;
+constexpr std::uint64_t kWorthWritingShare = 200;  // of the peak: tensors of less than a 200th of it are left out
 
 struct Tensor {
   const void* data;
@@ -114,13 +114,7 @@ Tensor* Find(const void* data) noexcept {
 
 bool HeldIdle(const Tensor& tensor, const Peak& at) noexcept {
   return tensor.trained_on && tensor.used_ns < at.time_ns && (tensor.freed_ns == 0 || tensor.freed_ns > at.time_ns) &&
-         tensor.bytes >= at.bytes / kWorthTellingShare;
-}
-
-void Tell(const char* kind, std::size_t number, const char* text) noexcept {
-  char key[40];
-  std::snprintf(key, sizeof key, "memory.%s.%zu", kind, number);
-  capture::WriteFact(key, text);
+         tensor.bytes >= at.bytes / kWorthWritingShare;
 }
 
 // The allocation that tells where a tensor comes from. A loader that is far ahead made a batch before the window, but
@@ -136,29 +130,25 @@ const Tensor& OriginOf(const Tensor& one) noexcept {
 }
 
 // The last step does not count: what it holds may be used in the next.
-void TellAll() noexcept {
+void WriteAll() noexcept {
   if (overflown || steps_count < 2) return;
-  const std::size_t steps = steps_count - 1;
-  char text[128];
-  for (std::size_t n = 0; n < steps; ++n) {
-    std::snprintf(text, sizeof text, "%llu %llu", static_cast<unsigned long long>(peaks[n].bytes),
-                  static_cast<unsigned long long>(peaks[n].time_ns));
-    Tell("step", n, text);
-  }
+  const auto peaks_end = peaks.begin() + (steps_count - 1);
+  std::for_each(peaks.begin(), peaks_end, [](const Peak& at) { capture::WriteTensorPeak(at.time_ns, at.bytes); });
   const auto idle = [&](const Tensor& tensor) {
-    return std::any_of(peaks.begin(), peaks.begin() + steps, [&](const Peak& at) { return HeldIdle(tensor, at); });
+    return std::any_of(peaks.begin(), peaks_end, [&](const Peak& at) { return HeldIdle(tensor, at); });
   };
   const auto end = std::partition(tensors.begin(), tensors.begin() + tensors_count, idle);
   std::sort(tensors.begin(), end, [](const Tensor& a, const Tensor& b) { return a.bytes > b.bytes; });
-  const std::size_t told = std::min<std::size_t>(static_cast<std::size_t>(end - tensors.begin()), kMostTold);
-  for (std::size_t n = 0; n < told; ++n) {
-    const Tensor& one = tensors[n];
+  const auto written = std::min<std::ptrdiff_t>(end - tensors.begin(), kMostWritten);
+  std::for_each(tensors.begin(), tensors.begin() + written, [](const Tensor& one) {
     const Tensor& origin = OriginOf(one);
-    std::snprintf(text, sizeof text, "%llu %llu %llu %llu %u", static_cast<unsigned long long>(one.bytes),
-                  static_cast<unsigned long long>(origin.allocated_ns), static_cast<unsigned long long>(one.used_ns),
-                  static_cast<unsigned long long>(one.freed_ns), origin.thread);
-    Tell("held", n, text);
-  }
+    capture::WriteTensor({.head = {},
+                          .tid = origin.thread,
+                          .bytes = one.bytes,
+                          .allocated_ns = origin.allocated_ns,
+                          .used_ns = one.used_ns,
+                          .freed_ns = one.freed_ns});
+  });
 }
 
 std::uint64_t HeldNow() noexcept {
@@ -235,7 +225,7 @@ void StepEnded(bool detail) noexcept {
   if (before == Phase::kBefore) opened_ns = peak.time_ns;
   if (detail) return phase.store(Phase::kOpen, std::memory_order_relaxed);
   Forget();
-  TellAll();
+  WriteAll();
 }
 
 }  // namespace loopscope::lifetimes

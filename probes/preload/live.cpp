@@ -67,13 +67,11 @@ std::string_view Next(std::string_view& rest, char separator) noexcept {
 }
 
 void ReadTreatments(std::string_view text) noexcept {
-  while (!text.empty() && schedule.treatment_count < kMostTreatments) {
-    const std::string_view item = Next(text, ';');
-    const std::size_t equals = item.find('=');
-    if (equals == item.npos) continue;
+  env::ForEachSetting(text, [](std::string_view key, std::string_view value) {
+    if (schedule.treatment_count == kMostTreatments) return;
     Treatment& one = schedule.treatments[schedule.treatment_count++];
-    if (!Copy(one.key, item.substr(0, equals)) || !Copy(one.value, item.substr(equals + 1))) one.key[0] = '\0';
-  }
+    if (!Copy(one.key, key) || !Copy(one.value, value)) one.key[0] = '\0';
+  });
 }
 
 void ReadArms(std::string_view text) noexcept {

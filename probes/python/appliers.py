@@ -77,13 +77,13 @@ class Treatments:
     def __init__(self, torch, wanted, live):
         self._all = []  # (module, value, report)
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "treatments")
-        # The number of workers first: what else a loader is given depends on it.
-        for key, value in sorted({**wanted, **live}.items(), key=lambda pair: pair[0] != "loader.workers"):
+        for key, value in {**wanted, **live}.items():
             stem = key.replace(".", "_")
             if stem.isidentifier() and os.path.exists(os.path.join(folder, stem + ".py")):
                 module = importlib.import_module(".treatments." + stem, __package__)
                 if key not in live or getattr(module, "REVERSIBLE", False):
                     self._all.append((module, value, Report(key, torch, key in live)))
+        self._all.sort(key=lambda one: not getattr(one[0], "BEFORE_OTHERS", False))
 
     def keys(self):
         return [module.KEY for module, _, _ in self._all]

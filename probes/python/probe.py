@@ -8,6 +8,7 @@ now_ns = time.monotonic_ns  # CLOCK_MONOTONIC, the capture's clock
 
 BACKWARD, OPTIMIZER, ZERO_GRAD, EVALUATION, FORWARD, MODULE = 2, 3, 4, 8, 9, 12  # wire.h, RangeCategory
 EPOCH_END, EPOCH_START, PROBE_OFF, PROBE_ON = 4, 16, 10, 11  # wire.h, MarkKind
+TORCH_PROBE = 1  # wire.h, ProbeId
 NOT_APPLICABLE, LOST, FAILED = 1, 2, 4  # wire.h, AppliedFlag
 
 _TEXT, _ID, _NS, _INT = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int

@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 
-from .probe import PROBE_OFF, text
+from .probe import PROBE_OFF, TORCH_PROBE, text
 
 _NAME, _FAILED = "libloopscope_torch.so", "failed.txt"
 _PROBES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -28,7 +28,7 @@ def load(torch, probe):
         f"are recorded; {'building one for it failed' if has_failed else 'with --yes a probe for it is built'}"
     )
     probe.fact(b"torch.version", text(torch.__version__))
-    probe.mark(PROBE_OFF, text(reason), 0)
+    probe.mark(PROBE_OFF, text(reason), TORCH_PROBE)
     sys.stderr.write(f"loopscope: {reason}{f': {failed}' if has_failed else ''}\n")
 
 

@@ -46,13 +46,18 @@ State& Treatments() {
   return *state;
 }
 
+// What the launcher's environment has set.
+bool IsReadBackOnly(const Applier& applier) {
+  return applier.write == nullptr;
+}
+
 void Ask(std::string_view key, std::string_view value, bool live) {
   for (std::size_t n = 0; n < kAppliers.size(); ++n) {
     if (kAppliers[n]->key != key) continue;
     Treatments().asked[n].applier = kAppliers[n];
     Treatments().asked[n].value = value;
     Treatments().asked[n].live = live;
-    Treatments().any = true;
+    Treatments().any |= !IsReadBackOnly(*kAppliers[n]);
   }
 }
 
@@ -126,6 +131,12 @@ void Report(const Asked& asked) {
                          std::uint32_t flags) {
     api->applied(std::string(applier.key).c_str(), std::string(where).c_str(), old_value.c_str(), now.c_str(), flags);
   };
+  if (IsReadBackOnly(applier)) {
+    const std::string refusal = applier.refusal(asked.value);
+    if (!refusal.empty()) return write("", "", refusal, wire::kAppliedNotApplicable);
+    const std::string read = applier.read(), &now = read.empty() ? asked.value : read;
+    return write(applier.where, "", now, now == asked.value ? 0u : wire::kAppliedLost);
+  }
   if (!asked.failure.empty()) return write(applier.where, "", asked.failure, wire::kAppliedFailed);
   if (!asked.looked_at) return write("", "", "the training loop was not reached", wire::kAppliedNotApplicable);
   if (!asked.refusal.empty()) return write("", "", asked.refusal, wire::kAppliedNotApplicable);
@@ -144,13 +155,8 @@ namespace {
 
 void AskFor(const char* variable, bool live) {
   const char* text = std::getenv(variable);
-  std::string_view rest = text != nullptr ? text : "";
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(item.size() < rest.size() ? item.size() + 1 : rest.size());
-    const std::size_t equals = item.find('=');
-    if (equals != item.npos) Ask(item.substr(0, equals), item.substr(equals + 1), live);
-  }
+  env::ForEachSetting(text != nullptr ? text : "",
+                      [&](std::string_view key, std::string_view value) { Ask(key, value, live); });
 }
 
 }  // namespace
@@ -166,7 +172,8 @@ void ApplyTreatments(Moment moment) {
   if (!state.any) return;
   const std::lock_guard guard(state.lock);
   for (Asked& asked : state.asked) {
-    if (asked.applier == nullptr || !asked.failure.empty() || IsProgramsOwn(asked)) continue;
+    if (asked.applier == nullptr || IsReadBackOnly(*asked.applier)) continue;
+    if (!asked.failure.empty() || IsProgramsOwn(asked)) continue;
     try {
       Assert(asked, moment);
     } catch (const std::exception& error) {

@@ -15,7 +15,8 @@ struct Applier {
   std::string_view where;  // what is changed, for the report: "at::globalContext().benchmarkCuDNN"
   // Why this value cannot be applied in this program, e.g. no such device; "" when it can.
   std::string (*refusal)(std::string_view value);
-  // What stands now, in the words that values use; what a value turns it into.
+  // What stands now, in the words that values use, "" where torch does not tell; what a value turns it into. write is
+  // null where the launcher set it through the environment: it is read back at the end, and that is all.
   std::string (*read)();
   void (*write)(std::string_view value);
   // For a change that holds for a part of the step only; null: it holds always and is asserted again at each moment.

@@ -52,33 +52,6 @@ void WriteFacts() {
   Switch("deterministic", at::globalContext().deterministicAlgorithms());
 }
 
-// The launcher sets some treatments through the environment; here they are read back. Empty: not asked for, or the
-// program's own.
-std::string AskedOfEnvironment(const std::string& key) {
-  const char* treatment = std::getenv(env::kTreatment);
-  const std::string all = std::string(";") + (treatment != nullptr ? treatment : "") + ";";
-  const std::string item = ";" + key + "=";
-  const std::size_t at = all.find(item);
-  if (at == all.npos || api->claimed(key.c_str())) return "";
-  const std::size_t value = at + item.size();
-  return all.substr(value, all.find(';', value) - value);
-}
-
-void ReportThreads() {
-  const std::string asked = AskedOfEnvironment("threads");
-  if (asked.empty()) return;
-  const std::string now = std::to_string(at::get_num_threads());
-  api->applied("threads", "OMP_NUM_THREADS", "", now.c_str(), now == asked ? 0u : wire::kAppliedLost);
-}
-
-void ReportAllocator() {
-  const std::string asked = AskedOfEnvironment("alloc.expandable");
-  if (asked.empty()) return;
-  if (!HasCuda()) return api->applied("alloc.expandable", "", "", "no CUDA device", wire::kAppliedNotApplicable);
-  const std::string now = ExpandableSegments(asked);
-  api->applied("alloc.expandable", "PYTORCH_CUDA_ALLOC_CONF", "", now.c_str(), now == asked ? 0u : wire::kAppliedLost);
-}
-
 void ReportFailure(const std::exception& error) {
   api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), error.what(), 0);
 }
@@ -121,8 +94,6 @@ const TorchHooks kHooks{
           WriteDeviceMemoryTotals();
           Guarded([] { WriteLosses(); });
           Guarded([] { ReportTreatments(); });
-          Guarded([] { ReportThreads(); });
-          Guarded([] { ReportAllocator(); });
         },
 };
 

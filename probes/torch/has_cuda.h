@@ -3,11 +3,6 @@
 
 #include <ATen/Context.h>
 #include <dlfcn.h>
-#if __has_include(<c10/core/AllocatorConfig.h>)
-#include <c10/core/AllocatorConfig.h>
-#endif
-
-#include <string>
 
 namespace loopscope {
 
@@ -20,16 +15,6 @@ inline bool CudaIsLoaded() {
 
 inline bool HasCuda() {
   return CudaIsLoaded() && at::hasCUDA();
-}
-
-// Whether the device allocator's blocks grow, "on" or "off"; `unknown` where this torch does not tell.
-inline std::string ExpandableSegments(const std::string& unknown) {
-#if __has_include(<c10/core/AllocatorConfig.h>)
-  static_cast<void>(unknown);
-  return c10::CachingAllocator::AcceleratorAllocatorConfig::use_expandable_segments() ? "on" : "off";
-#else
-  return unknown;
-#endif
 }
 
 }  // namespace loopscope

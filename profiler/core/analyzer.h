@@ -2,6 +2,7 @@
 // the text of the rule beside it (analyzers/<stem>.md).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,18 @@
 
 namespace loopscope {
 
+// What must have been recorded for a rule to be clear: without it, a rule that finds nothing cannot tell.
+enum AnalyzerNeed : std::uint8_t {
+  kNeedsNothing = 0,      // it looks at the loop and at facts
+  kNeedsOps = 1 << 0,     // operators
+  kNeedsPasses = 1 << 1,  // what the forward and backward pass compute, as operators or kernels
+};
+
 struct Analyzer {
   std::string_view id;        // "host-sync"
   std::string_view question;  // "Does the loop make the device wait for the host?"
   std::vector<Finding> (*run)(const Timeline&);
+  unsigned needs = kNeedsOps;  // AnalyzerNeed
   bool without_steps = false;  // what it looks for is a fact of the whole trace where no step was seen
 };
 

@@ -1,8 +1,11 @@
 // The importer seam: one trace format is one file in profiler/importers/ and one line in importers.def.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,12 +19,15 @@ struct Input {
   std::uint32_t process = 0;   // of several in one file: its pid; 0: the one that trains
 };
 
+inline constexpr std::size_t kHeadBytes = 4096;
+
 struct Importer {
-  std::string_view id;  // "capture"
-  bool (*sniff)(
-      std::string_view head);  // the first bytes (up to 4 KiB) of the file; of a folder: "dir:" + its file names
+  std::string_view id;                   // "capture"
+  bool (*sniff)(std::string_view head);  // whether it reads a file with these first bytes (up to kHeadBytes)
   Result<Trace> (*read)(const Input&);
   std::string_view what;  // it reads, for people: "a trace of torch.profiler (.json, .json.gz)"
+  // Whether it reads a folder that holds files of these names; null: it reads no folders.
+  bool (*reads_folder)(std::span<const std::string> names) = nullptr;
 };
 
 }  // namespace loopscope

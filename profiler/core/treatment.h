@@ -19,9 +19,20 @@ std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "r
 // What a treatment is judged by, fixed before the first block.
 // kSampleTime: where the arms' steps hold other numbers of samples. kTimeToTarget: only `prove --target` judges it.
 enum class Metric { kStepTime, kEpochBoundary, kPeakMemory, kSampleTime, kTimeToTarget };
+std::string_view MetricName(Metric metric);  // "step-time", "epoch-boundary", "peak-memory", "sample-time", …
 
 // Stands for the second command of `ab`: no fix, and nothing that --only takes.
 inline constexpr std::string_view kOtherCommandId = "B";
+
+// A variable of the environment by which the launcher applies a treatment.
+struct EnvironmentVariable {
+  std::string_view name;
+  std::string_view newer_name = {};  // set in its place where the program's environment has it
+  std::string_view item = {};        // of a list "a:1,b:2": this one is set, to True or False, the others stay
+};
+
+// How far a loader runs ahead of the loop is its number of workers times the batches that each prepares.
+enum class RunAheadFactor { kNeither, kWorkers, kPrefetch };
 
 struct Treatment {
   std::string_view id;       // "loader.workers"
@@ -35,6 +46,12 @@ struct Treatment {
   std::vector<std::string> (*values)(const Finding&, const Host&);
   // Its appliers can switch it on and off between steps, so that it is offered for live pairs.
   bool live = false;
+  // Its values are "on" and "off".
+  bool is_switch = false;
+  // What its values are of how far the loader runs ahead: windows have to be longer than that.
+  RunAheadFactor run_ahead = RunAheadFactor::kNeither;
+  // With the applier "environment": what is set before the program starts.
+  std::span<const EnvironmentVariable> environment = {};
 };
 
 }  // namespace loopscope

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "analyzers/diagnose/diagnose.h"
+#include "profiler/core/file_text.h"
 #include "profiler/core/statistics/settling.h"
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/rank_report.h"
@@ -42,10 +43,7 @@ Result<Report> FromJson(const fs::path& path) {
 // A trace is JSON too: what tells a report is its schema.
 bool IsReportJson(const fs::path& file) {
   if (file.extension() != ".json") return false;
-  std::string head(4096, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(in.gcount()));
+  const std::string head = FileHead(file, kHeadBytes).value_or("");
   return head.find(kReportSchemaPrefix) != head.npos;
 }
 

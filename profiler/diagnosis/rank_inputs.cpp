@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <system_error>
 #include <tuple>
 
+#include "profiler/core/file_text.h"
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/nsys.h"
@@ -44,10 +44,7 @@ bool MayBeTrace(const fs::path& file) {
   std::error_code error;
   const std::string name = file.filename();
   if (name == kRunJsonName || name.ends_with(".part") || !fs::is_regular_file(file, error)) return false;
-  std::string head(4096, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(in.gcount()));
+  const std::string head = FileHead(file, kHeadBytes).value_or("");
   if (head.find("\"loopscope.") != head.npos) return false;
   return NsysReportFile(file) ||
          std::ranges::any_of(AllImporters(), [&](const Importer* one) { return one->sniff(head); });

@@ -3,17 +3,16 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "analyzers/ranks/rank_analyzers.h"
 #include "profiler/core/host.h"
+#include "profiler/core/parallel.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/importers/importers.h"
@@ -27,11 +26,8 @@ class RankReader {
   explicit RankReader(const std::vector<Input>& inputs) : inputs_(inputs), summaries_(inputs.size()) {}
 
   void ReadAll() {
-    const std::size_t cores = static_cast<std::size_t>(std::max(ThisHost().cores, 1));
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < std::min(cores, inputs_.size()); ++i) others.emplace_back([this] { Work(); });
-    Work();
-    for (std::thread& other : others) other.join();
+    ParallelFor(inputs_.size(), static_cast<std::size_t>(std::max(ThisHost().cores, 1)),
+                [this](std::size_t i) { Read(i); });
   }
 
   std::vector<RankSummary> TakeSummaries() {
@@ -46,20 +42,18 @@ class RankReader {
   const std::string& kept_input() const { return kept_input_; }
 
  private:
-  void Work() {
-    for (std::size_t i = next_++; i < inputs_.size(); i = next_++) {
-      Result<Trace> trace = ReadAnyTrace(inputs_[i].path, inputs_[i].process);
-      if (!trace) {
-        const std::lock_guard guard(lock_);
-        errors_.push_back(trace.error());
-        continue;
-      }
-      auto timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
-      RankSummary summary = SummarizeRank(*timeline, InputText(inputs_[i]));
-      Keep(i, std::move(summary), std::move(timeline));
-      // Else each thread's arena would hold on to the largest trace that it ever read.
-      malloc_trim(0);
+  void Read(std::size_t i) {
+    Result<Trace> trace = ReadAnyTrace(inputs_[i].path, inputs_[i].process);
+    if (!trace) {
+      const std::lock_guard guard(lock_);
+      errors_.push_back(trace.error());
+      return;
     }
+    auto timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+    RankSummary summary = SummarizeRank(*timeline, InputText(inputs_[i]));
+    Keep(i, std::move(summary), std::move(timeline));
+    // Else each thread's arena would hold on to the largest trace that it ever read.
+    malloc_trim(0);
   }
 
   void Keep(std::size_t i, RankSummary summary, std::shared_ptr<const Timeline> timeline) {
@@ -80,7 +74,6 @@ class RankReader {
   std::shared_ptr<const Timeline> kept_;
   std::string kept_input_;
   std::tuple<double, std::uint64_t, std::size_t> kept_key_;
-  std::atomic<std::size_t> next_{0};
   std::mutex lock_;
 };
 
@@ -143,7 +136,7 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
   // A process that was not started as one of several is no rank.
   if (selection.ranks.size() == 1 && report.run.source == "capture" && report.run.ranks <= 1) report.per_rank.clear();
   std::erase_if(report.quality.warnings,
-                [](const std::string& one) { return one.find(" of this export trained; pid ") != one.npos; });
+                [](const Warning& one) { return one.kind == WarningKind::kOtherProcesses; });  // they are shown too
   for (std::string& warning : selection.warnings) report.quality.warnings.push_back(std::move(warning));
   for (const Error& error : reader.errors()) report.quality.warnings.push_back(error.where + ": " + error.what);
   return std::optional(std::move(report));

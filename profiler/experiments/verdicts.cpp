@@ -23,22 +23,6 @@ Metric TimedMetric(const Candidate& candidate, Metric step_metric) {
   return candidate.treatment->metric == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
 }
 
-std::string_view MetricName(Metric metric) {
-  switch (metric) {
-    case Metric::kEpochBoundary:
-      return "epoch-boundary";
-    case Metric::kPeakMemory:
-      return "peak-memory";
-    case Metric::kTimeToTarget:
-      return "time-to-target";
-    case Metric::kSampleTime:
-      return "sample-time";
-    case Metric::kStepTime:
-      break;
-  }
-  return "step-time";
-}
-
 // Arms share their spread where they share reference, metric and number of blocks.
 using Family = std::tuple<int, Metric, std::size_t>;
 

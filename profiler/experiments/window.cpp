@@ -13,10 +13,10 @@ namespace {
 constexpr int kStepsToSettle = 60;  // in a pilot: half of them may turn out to be warm-up
 
 // The largest value that is tried of a treatment, if it is over `untreated`.
-int Most(std::span<const Candidate> candidates, std::string_view treatment, int untreated) {
+int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untreated) {
   int most = untreated;
   for (const Candidate& candidate : candidates) {
-    if (candidate.treatment->id != treatment) continue;
+    if (candidate.treatment->run_ahead != factor) continue;
     for (const std::string& value : candidate.values) {
       int number = 0;
       std::from_chars(value.data(), value.data() + value.size(), number);
@@ -34,8 +34,8 @@ std::string DescribeWindow(const Window& window) {
 }
 
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated) {
-  return Most(candidates, "loader.workers", untreated.workers) *
-         Most(candidates, "loader.prefetch", untreated.prefetch);
+  return Most(candidates, RunAheadFactor::kWorkers, untreated.workers) *
+         Most(candidates, RunAheadFactor::kPrefetch, untreated.prefetch);
 }
 
 Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch) {
@@ -68,9 +68,8 @@ Window WholeEpochs(Window window, int wanted, const ExperimentOptions& options, 
 bool ChangesRunAhead(std::span<const Candidate> candidates) {
   const SameWork same = SameWorkOf(candidates);
   return same.epochs && same.step_metric == Metric::kStepTime &&
-         std::ranges::any_of(candidates, [](const Candidate& one) {
-           return one.treatment->id == "loader.workers" || one.treatment->id == "loader.prefetch";
-         });
+         std::ranges::any_of(candidates,
+                             [](const Candidate& one) { return one.treatment->run_ahead != RunAheadFactor::kNeither; });
 }
 
 }  // namespace loopscope

@@ -16,6 +16,7 @@
 #include "profiler/importers/capture/file.h"
 #include "profiler/importers/capture/join.h"
 #include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/tensors.h"
 #include "profiler/importers/capture/threads.h"
 
 namespace loopscope {
@@ -112,6 +113,16 @@ double SecondsCovered(const Trace& trace, std::uint64_t start_ns) {
   return std::max(0.0, static_cast<double>(last) / 1e9 - static_cast<double>(start_ns) / 1e9);
 }
 
+// Before version 1.6 marks did not say which probe is off: where no operator was recorded it was that of LibTorch.
+void NameProbesThatAreOff(const wire::FileHeader& header, Trace& trace) {
+  constexpr std::uint16_t kNamed = 6;
+  const auto has_ops = [](const Thread& one) { return std::ranges::count(one.events, EventKind::kOp, &Event::kind); };
+  if (header.minor >= kNamed || std::ranges::any_of(trace.threads, has_ops)) return;
+  for (Mark& mark : trace.marks) {
+    if (mark.kind == MarkKind::kProbeOff) mark.value = static_cast<std::uint64_t>(wire::ProbeId::kTorch);
+  }
+}
+
 void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   Quality& quality = read.trace.quality;
   quality.dropped = chunks.header.dropped;
@@ -173,6 +184,8 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
     const bool empty = events.thread.events.empty() && events.marks.empty();  // it wrote for others
     if (!empty) AddThread(std::move(events), read.trace);
   }
+  read.repaired += AddTensors(all, read.trace);
+  NameProbesThatAreOff(chunks->header, read.trace);
   for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
   read.trace.applied = std::move(all.applied);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
@@ -280,15 +293,16 @@ Result<Trace> ReadCapture(const Input& input) {
 }
 
 bool SniffCapture(std::string_view head) {
-  if (head.starts_with("dir:")) {
-    return head.find(".cap") != head.npos || head.find(kRunJsonName) != head.npos;
-  }
   return head.starts_with(std::string_view(wire::kMagic, sizeof wire::kMagic));
+}
+
+bool IsRunFolder(std::span<const std::string> names) {
+  return std::ranges::any_of(names,
+                             [](const std::string& name) { return name.ends_with(".cap") || name == kRunJsonName; });
 }
 
 }  // namespace
 
-extern const Importer kCapture;
-const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one"};
+extern const Importer kCapture{"capture", SniffCapture, ReadCapture, "a run folder or a .cap file in one", IsRunFolder};
 
 }  // namespace loopscope

@@ -2,78 +2,70 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
+#include "profiler/core/file_text.h"
 #include "profiler/importers/nsys.h"
+
+#define LOOPSCOPE_SEAM_KIND Importer
+#define LOOPSCOPE_SEAM_DEF "profiler/importers/importers.def"
+#define LOOPSCOPE_IMPORTER LOOPSCOPE_SEAM_ENTRY
+#include "profiler/core/seam_list.inc"
 
 namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kHeadBytes = 4096;
+Error Unreadable(const fs::path& path, const std::string& reason) {
+  return {"cannot be read: " + reason, path.string(), "check its name and its permissions"};
+}
 
-// What Importer::sniff looks at.
-Result<std::string> HeadOf(const fs::path& path) {
+Error NoTrace(const fs::path& path, std::string_view what) {
+  std::string known;
+  for (const Importer* one : AllImporters()) known += (known.empty() ? "" : ", ") + std::string(one->what);
+  return {std::string(what), path.string(), "pass one of: " + known};
+}
+
+Result<const Importer*> ImporterOfFolder(const fs::path& folder) {
+  std::vector<std::string> names;
   std::error_code error;
-  std::string head;
-  if (fs::is_directory(path, error)) {
-    head = "dir:";
-    for (fs::directory_iterator one(path, error), end; !error && one != end; one.increment(error)) {
-      head += one->path().filename().string() + "\n";
-    }
-    if (!error) return head;
-    return Error{"cannot be read: " + error.message(), path.string(), "check the folder's permissions"};
+  for (fs::directory_iterator one(folder, error), end; !error && one != end; one.increment(error)) {
+    names.push_back(one->path().filename());
   }
+  if (error) return Error{"cannot be read: " + error.message(), folder.string(), "check the folder's permissions"};
+  for (const Importer* one : AllImporters()) {
+    if (one->reads_folder != nullptr && one->reads_folder(names)) return one;
+  }
+  return NoTrace(folder, "holds no trace");
+}
+
+Result<const Importer*> ImporterOfFile(const fs::path& file) {
   errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    const std::string reason = errno ? std::strerror(errno) : "no such file";
-    return Error{"cannot be read: " + reason, path.string(), "check its name and its permissions"};
+  const std::optional<std::string> head = FileHead(file, kHeadBytes);
+  if (!head) return Unreadable(file, errno ? std::strerror(errno) : "no such file");
+  if (const auto error = NsysReportFile(file)) return *error;
+  for (const Importer* one : AllImporters()) {
+    if (one->sniff(*head)) return one;
   }
-  head.resize(kHeadBytes);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(in.gcount()));
-  return head;
+  return NoTrace(file, head->empty() ? "is empty" : "is no trace that is known");
 }
 
 }  // namespace
 
-#define LOOPSCOPE_IMPORTER(stem, constant) extern const Importer constant;
-#include "profiler/importers/importers.def"
-#undef LOOPSCOPE_IMPORTER
-
 std::span<const Importer* const> AllImporters() {
-  static constexpr const Importer* kAll[] = {
-#define LOOPSCOPE_IMPORTER(stem, constant) &constant,
-#include "profiler/importers/importers.def"
-#undef LOOPSCOPE_IMPORTER
-      nullptr};
-  return std::span(kAll).first(std::size(kAll) - 1);
-}
-
-const Importer* FindImporter(std::string_view id) {
-  for (const Importer* one : AllImporters()) {
-    if (one->id == id) return one;
-  }
-  return nullptr;
+  return kAll;
 }
 
 Result<Trace> ReadAnyTrace(const fs::path& path, std::uint32_t process) {
-  const Result<std::string> head = HeadOf(path);
-  if (!head) return head.error();
-  if (const auto error = NsysReportFile(path); error && !head->starts_with("dir:")) return *error;
-  std::string known;
-  for (const Importer* one : AllImporters()) {
-    if (one->sniff(*head)) return one->read({path, process});
-    known += (known.empty() ? "" : ", ") + std::string(one->what);
-  }
-  return Error{head->starts_with("dir:") ? "holds no trace"
-               : head->empty()           ? "is empty"
-                                         : "is no trace that is known",
-               path.string(), "pass one of: " + known};
+  std::error_code error;
+  const Result<const Importer*> importer =
+      fs::is_directory(path, error) ? ImporterOfFolder(path) : ImporterOfFile(path);
+  if (!importer) return importer.error();
+  return (*importer)->read({path, process});
 }
 
 }  // namespace loopscope

@@ -11,9 +11,6 @@ namespace loopscope {
 
 std::span<const Importer* const> AllImporters();
 
-// Null when there is none of that id.
-const Importer* FindImporter(std::string_view id);
-
 // Reads the file or run folder at `path` with the importer that knows it; `process` as in Input. Errors: nothing there,
 // unknown format, and what that importer says.
 Result<Trace> ReadAnyTrace(const std::filesystem::path& path, std::uint32_t process = 0);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "profiler/core/importer.h"
+#include "profiler/core/parallel.h"
 #include "profiler/importers/json/windows.h"
 #include "profiler/importers/kineto/events.h"
 #include "profiler/importers/kineto/merge.h"
@@ -34,10 +34,7 @@ class Readers {
   Result<std::vector<std::unique_ptr<KinetoShard>>> Run(unsigned count) {
     std::vector<std::unique_ptr<KinetoShard>> shards;
     for (unsigned i = 0; i < count; ++i) shards.push_back(std::make_unique<KinetoShard>());
-    std::vector<std::thread> others;
-    for (unsigned i = 1; i < count; ++i) others.emplace_back([&, i] { Read(*shards[i]); });
-    Read(*shards[0]);
-    for (std::thread& other : others) other.join();
+    ParallelFor(count, count, [&](std::size_t i) { Read(*shards[i]); });
     if (error_) return *error_;
     return shards;
   }
@@ -153,7 +150,6 @@ Result<Trace> ReadKineto(const Input& input) {
 }
 
 bool SniffKineto(std::string_view head) {
-  if (head.starts_with("dir:")) return false;
   // A compressed file may hold nothing, be damaged, or begin with a block that is longer than the head.
   if (CompressionOf(head) == Compression::kPlain) return MayBeKineto(head);
   const std::string text = ExpandedHead(head);
@@ -162,7 +158,6 @@ bool SniffKineto(std::string_view head) {
 
 }  // namespace
 
-extern const Importer kKineto;
-const Importer kKineto{"kineto", SniffKineto, ReadKineto, "a trace of torch.profiler (.json, .json.gz, .zst)"};
+extern const Importer kKineto{"kineto", SniffKineto, ReadKineto, "a trace of torch.profiler (.json, .json.gz, .zst)"};
 
 }  // namespace loopscope

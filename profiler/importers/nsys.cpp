@@ -94,8 +94,9 @@ void SetRank(const std::vector<NsysProcess*>& training, const NsysProcess* shown
     std::string pids;
     for (const NsysProcess* one : training) pids += (pids.empty() ? "" : ",") + std::to_string(one->pid);
     trace.facts[std::string(kProcessesFact)] = pids;
-    trace.quality.warnings.push_back(std::to_string(ranks) + " processes of this export trained; pid " +
-                                     std::to_string(shown->pid) + " is shown");
+    trace.quality.warnings.emplace_back(
+        WarningKind::kOtherProcesses,
+        std::to_string(ranks) + " processes of this export trained; pid " + std::to_string(shown->pid) + " is shown");
   }
 }
 
@@ -153,7 +154,6 @@ std::optional<Error> NsysReportFile(const fs::path& path) {
                    : "export it and pass the result: nsys export --type sqlite " + path.filename().string()};
 }
 
-extern const Importer kNsys;
-const Importer kNsys{"nsys", SniffNsys, ReadNsys, "an SQLite export of Nsight Systems (.sqlite)"};
+extern const Importer kNsys{"nsys", SniffNsys, ReadNsys, "an SQLite export of Nsight Systems (.sqlite)"};
 
 }  // namespace loopscope

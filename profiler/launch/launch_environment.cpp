@@ -9,6 +9,7 @@
 #include "probes/environment.h"
 #include "profiler/core/launch_text.h"
 #include "profiler/launch/probe_build.h"
+#include "profiler/treatments/treatments.h"
 
 namespace loopscope {
 namespace {
@@ -96,15 +97,20 @@ std::vector<std::string_view> SettingsIn(std::string_view list) {
   return settings;
 }
 
-// Beside what the user has set there. torch reads the first name where it stands, and every version the second.
-void SetExpandable(bool on, Environment& environment) {
-  constexpr std::string_view kKey = "expandable_segments:";
-  const char* name = environment.contains("PYTORCH_ALLOC_CONF") ? "PYTORCH_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+// The list with one item set, beside what the user has set there.
+std::string WithItem(std::string_view list, std::string_view item, bool on) {
+  const std::string key = std::string(item) + ":";
   std::string merged;
-  for (const std::string_view setting : SettingsIn(environment[name])) {
-    if (!setting.starts_with(kKey)) merged.append(setting).append(",");
+  for (const std::string_view setting : SettingsIn(list)) {
+    if (!setting.starts_with(key)) merged.append(setting).append(",");
   }
-  environment[name] = merged.append(kKey).append(on ? "True" : "False");
+  return merged.append(key).append(on ? "True" : "False");
+}
+
+void Set(const EnvironmentVariable& variable, const std::string& value, Environment& environment) {
+  const std::string name(variable.name), newer_name(variable.newer_name);
+  std::string& text = environment[!newer_name.empty() && environment.contains(newer_name) ? newer_name : name];
+  text = variable.item.empty() ? value : WithItem(text, variable.item, value == "on");
 }
 
 }  // namespace
@@ -132,9 +138,9 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   }
   if (place.throw_away) SilenceTrackers(place, environment);
   for (const auto& [key, value] : spec.treatment) {
-    if (key == "alloc.expandable") SetExpandable(value == "on", environment);
-    if (key != "threads") continue;
-    for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) environment[name] = value;
+    const Treatment* const treatment = FindTreatment(key);
+    if (treatment == nullptr) continue;
+    for (const EnvironmentVariable& variable : treatment->environment) Set(variable, value, environment);
   }
   return environment;
 }

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kAccumulate;
-const Treatment kAccumulate{
+extern const Treatment kAccumulate{
     .id = "accumulate",
     .summary = "step the optimizer after every N backward passes",
     .exactness = Exactness::kChangesTraining,

@@ -5,6 +5,8 @@ namespace {
 
 constexpr std::string_view kCures[] = {"allocator-retries"};
 constexpr std::string_view kAppliers[] = {"environment"};
+constexpr EnvironmentVariable kVariables[] = {
+    {.name = "PYTORCH_CUDA_ALLOC_CONF", .newer_name = "PYTORCH_ALLOC_CONF", .item = "expandable_segments"}};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   if (host.gpus.empty()) return {};
@@ -13,8 +15,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kAllocExpandable;
-const Treatment kAllocExpandable{
+extern const Treatment kAllocExpandable{
     .id = "alloc.expandable",
     .summary = "let the device allocator grow its blocks, so that memory does not fall apart",
     .exactness = Exactness::kExact,
@@ -23,6 +24,8 @@ const Treatment kAllocExpandable{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
+    .environment = kVariables,
 };
 
 }  // namespace loopscope

@@ -19,8 +19,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kAmp;
-const Treatment kAmp{
+extern const Treatment kAmp{
     .id = "amp",
     .summary = "run the forward pass in 16-bit precision, one autocast scope per forward",
     .exactness = Exactness::kNumeric,

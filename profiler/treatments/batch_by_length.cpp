@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kBatchByLength;
-const Treatment kBatchByLength{
+extern const Treatment kBatchByLength{
     .id = "batch.by_length",
     .summary = "put texts of about one length into the same batch",
     .exactness = Exactness::kChangesTraining,
@@ -22,6 +21,7 @@ const Treatment kBatchByLength{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kBatchSize;
-const Treatment kBatchSize{
+extern const Treatment kBatchSize{
     .id = "batch.size",
     .summary = "train in batches of N, with the learning rate scaled by the same factor",
     .exactness = Exactness::kChangesTraining,

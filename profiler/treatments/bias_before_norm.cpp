@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kBiasBeforeNormOff;
-const Treatment kBiasBeforeNormOff{
+extern const Treatment kBiasBeforeNormOff{
     .id = "bias.before_norm",
     .summary = "drop the bias of layers whose output goes straight into a batch norm",
     .exactness = Exactness::kNumeric,
@@ -22,6 +21,7 @@ const Treatment kBiasBeforeNormOff{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kCacheEmpty;
-const Treatment kCacheEmpty{
+extern const Treatment kCacheEmpty{
     .id = "cache.empty",
     .summary = "leave the device's memory cache alone between steps",
     .exactness = Exactness::kExact,
@@ -24,6 +23,7 @@ const Treatment kCacheEmpty{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kChannelsLast;
-const Treatment kChannelsLast{
+extern const Treatment kChannelsLast{
     .id = "channels_last",
     .summary = "keep convolutions' weights and activations channels-last",
     .exactness = Exactness::kNumeric,
@@ -22,6 +21,7 @@ const Treatment kChannelsLast{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

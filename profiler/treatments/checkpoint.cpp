@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding& finding, const Host&) {
 
 }  // namespace
 
-extern const Treatment kCheckpoint;
-const Treatment kCheckpoint{
+extern const Treatment kCheckpoint{
     .id = "checkpoint",
     .summary = "keep activations, or compute them again in the backward pass",
     .exactness = Exactness::kExactIf,
@@ -22,6 +21,7 @@ const Treatment kCheckpoint{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kClip;
-const Treatment kClip{
+extern const Treatment kClip{
     .id = "clip",
     .summary = "clip gradients by their norm or their values",
     .exactness = Exactness::kChangesTraining,

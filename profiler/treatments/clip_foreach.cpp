@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kClipForeach;
-const Treatment kClipForeach{
+extern const Treatment kClipForeach{
     .id = "clip.foreach",
     .summary = "take gradient norms of all parameters together",
     .exactness = Exactness::kNumeric,
@@ -23,6 +22,7 @@ const Treatment kClipForeach{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

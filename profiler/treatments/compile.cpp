@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kCompile;
-const Treatment kCompile{
+extern const Treatment kCompile{
     .id = "compile",
     .summary = "compile the model at its first training step",
     .exactness = Exactness::kNumeric,
@@ -22,6 +21,7 @@ const Treatment kCompile{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kCopyNonBlocking;
-const Treatment kCopyNonBlocking{
+extern const Treatment kCopyNonBlocking{
     .id = "copy.non_blocking",
     .summary = "copy page-locked batches to the device without holding up the host",
     .exactness = Exactness::kExact,
@@ -24,6 +23,7 @@ const Treatment kCopyNonBlocking{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

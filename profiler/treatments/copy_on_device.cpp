@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kCopyOnDevice;
-const Treatment kCopyOnDevice{
+extern const Treatment kCopyOnDevice{
     .id = "copy.on_device",
     .summary = "draw random numbers and fill tensors on the device that uses them",
     .exactness = Exactness::kNumeric,
@@ -23,6 +22,7 @@ const Treatment kCopyOnDevice{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kCopyUint8;
-const Treatment kCopyUint8{
+extern const Treatment kCopyUint8{
     .id = "copy.uint8",
     .summary = "copy 8-bit data to the device as it is and widen it there",
     .exactness = Exactness::kNumeric,
@@ -23,6 +22,7 @@ const Treatment kCopyUint8{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

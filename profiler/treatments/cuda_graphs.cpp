@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kCudaGraphs;
-const Treatment kCudaGraphs{
+extern const Treatment kCudaGraphs{
     .id = "cuda_graphs",
     .summary = "record what a step launches and launch it as a whole; Python models are compiled for it",
     .exactness = Exactness::kNumeric,
@@ -23,6 +22,7 @@ const Treatment kCudaGraphs{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kCudnnBenchmark;
-const Treatment kCudnnBenchmark{
+extern const Treatment kCudnnBenchmark{
     .id = "cudnn.benchmark",
     .summary = "let cuDNN time its convolution algorithms and take the fastest",
     .exactness = Exactness::kNumeric,
@@ -24,6 +23,7 @@ const Treatment kCudnnBenchmark{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -14,8 +14,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kDdpBackend;
-const Treatment kDdpBackend{
+extern const Treatment kDdpBackend{
     .id = "ddp.backend",
     .summary = "exchange the device's tensors through NCCL",
     .exactness = Exactness::kNumeric,

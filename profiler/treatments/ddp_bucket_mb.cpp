@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kDdpBucketMb;
-const Treatment kDdpBucketMb{
+extern const Treatment kDdpBucketMb{
     .id = "ddp.bucket_mb",
     .summary = "exchange gradients in buckets of N MiB",
     .exactness = Exactness::kNumeric,

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kDdpFindUnused;
-const Treatment kDdpFindUnused{
+extern const Treatment kDdpFindUnused{
     .id = "ddp.find_unused",
     .summary = "do not search the graph for unused parameters in every step",
     .exactness = Exactness::kExact,
@@ -22,6 +21,7 @@ const Treatment kDdpFindUnused{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kDdpNoSync;
-const Treatment kDdpNoSync{
+extern const Treatment kDdpNoSync{
     .id = "ddp.no_sync",
     .summary = "exchange gradients once per optimizer step while they are accumulated",
     .exactness = Exactness::kNumeric,
@@ -22,6 +21,7 @@ const Treatment kDdpNoSync{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kDebug;
-const Treatment kDebug{
+extern const Treatment kDebug{
     .id = "debug",
     .summary = "switch off anomaly mode and other debug switches",
     .exactness = Exactness::kExact,
@@ -23,6 +22,7 @@ const Treatment kDebug{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

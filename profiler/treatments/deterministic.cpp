@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kDeterministic;
-const Treatment kDeterministic{
+extern const Treatment kDeterministic{
     .id = "deterministic",
     .summary = "allow algorithms whose results differ from run to run",
     .exactness = Exactness::kNumeric,
@@ -23,6 +22,7 @@ const Treatment kDeterministic{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

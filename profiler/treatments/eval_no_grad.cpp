@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kEvalNoGrad;
-const Treatment kEvalNoGrad{
+extern const Treatment kEvalNoGrad{
     .id = "eval.no_grad",
     .summary = "evaluate without recording a graph",
     .exactness = Exactness::kExactIf,
@@ -22,6 +21,7 @@ const Treatment kEvalNoGrad{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

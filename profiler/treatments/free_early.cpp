@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kFreeEarly;
-const Treatment kFreeEarly{
+extern const Treatment kFreeEarly{
     .id = "free.early",
     .summary = "free the batch and the outputs once they were used",
     .exactness = Exactness::kExact,
@@ -22,6 +21,7 @@ const Treatment kFreeEarly{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

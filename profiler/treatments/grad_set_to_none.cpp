@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kGradSetToNone;
-const Treatment kGradSetToNone{
+extern const Treatment kGradSetToNone{
     .id = "grad.set_to_none",
     .summary = "release gradients instead of filling them with zeros",
     .exactness = Exactness::kExactIf,
@@ -24,6 +23,7 @@ const Treatment kGradSetToNone{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

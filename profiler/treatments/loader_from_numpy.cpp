@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kLoaderFromNumpy;
-const Treatment kLoaderFromNumpy{
+extern const Treatment kLoaderFromNumpy{
     .id = "loader.from_numpy",
     .summary = "use the decoded buffer as the batch instead of a copy of it",
     .exactness = Exactness::kExact,
@@ -22,6 +21,7 @@ const Treatment kLoaderFromNumpy{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kLoaderPersistent;
-const Treatment kLoaderPersistent{
+extern const Treatment kLoaderPersistent{
     .id = "loader.persistent",
     .summary = "keep the loader's workers from one epoch to the next",
     .exactness = Exactness::kResampled,
@@ -21,6 +20,7 @@ const Treatment kLoaderPersistent{
     .cures = {},
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kLoaderPinMemory;
-const Treatment kLoaderPinMemory{
+extern const Treatment kLoaderPinMemory{
     .id = "loader.pin_memory",
     .summary = "give batches in page-locked memory, from where a device copies faster",
     .exactness = Exactness::kExact,
@@ -23,6 +22,7 @@ const Treatment kLoaderPinMemory{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kLoaderPrefetch;
-const Treatment kLoaderPrefetch{
+extern const Treatment kLoaderPrefetch{
     .id = "loader.prefetch",
     .summary = "let each worker keep N batches ready",
     .exactness = Exactness::kExact,
@@ -21,6 +20,7 @@ const Treatment kLoaderPrefetch{
     .cures = {},
     .appliers = kAppliers,
     .values = Values,
+    .run_ahead = RunAheadFactor::kPrefetch,
 };
 
 }  // namespace loopscope

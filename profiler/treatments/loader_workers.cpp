@@ -21,8 +21,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kLoaderWorkers;
-const Treatment kLoaderWorkers{
+extern const Treatment kLoaderWorkers{
     .id = "loader.workers",
     .summary = "load batches in N workers beside the training thread",
     .exactness = Exactness::kResampled,
@@ -31,6 +30,7 @@ const Treatment kLoaderWorkers{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .run_ahead = RunAheadFactor::kWorkers,
 };
 
 }  // namespace loopscope

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kLossDetach;
-const Treatment kLossDetach{
+extern const Treatment kLossDetach{
     .id = "loss.detach",
     .summary = "accumulate the loss without the graph that made it",
     .exactness = Exactness::kExact,
@@ -22,6 +21,7 @@ const Treatment kLossDetach{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kLrFind;
-const Treatment kLrFind{
+extern const Treatment kLrFind{
     .id = "lr.find",
     .summary = "look for a learning rate before training, by a run of rising rates",
     .exactness = Exactness::kChangesTraining,
@@ -21,6 +20,7 @@ const Treatment kLrFind{
     .cures = {},
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kLrScale;
-const Treatment kLrScale{
+extern const Treatment kLrScale{
     .id = "lr.scale",
     .summary = "a learning rate that grows with the samples per step: linear, sqrt",
     .exactness = Exactness::kChangesTraining,

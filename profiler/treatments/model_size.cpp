@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kModelSize;
-const Treatment kModelSize{
+extern const Treatment kModelSize{
     .id = "model.size",
     .summary = "a smaller or larger network",
     .exactness = Exactness::kChangesTraining,

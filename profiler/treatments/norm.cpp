@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kNormBatch;
-const Treatment kNormBatch{
+extern const Treatment kNormBatch{
     .id = "norm",
     .summary = "batch norm after each convolution, or none",
     .exactness = Exactness::kChangesTraining,

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kOptimizerRule;
-const Treatment kOptimizerRule{
+extern const Treatment kOptimizerRule{
     .id = "optimizer",
     .summary = "another update rule: sgd, momentum, adam, adamw, lars, lamb, novograd",
     .exactness = Exactness::kChangesTraining,

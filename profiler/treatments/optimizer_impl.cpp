@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kOptimizerImpl;
-const Treatment kOptimizerImpl{
+extern const Treatment kOptimizerImpl{
     .id = "optimizer.impl",
     .summary = "update all parameters in few fused operations",
     .exactness = Exactness::kNumeric,

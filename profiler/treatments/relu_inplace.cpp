@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kReluInplace;
-const Treatment kReluInplace{
+extern const Treatment kReluInplace{
     .id = "relu.inplace",
     .summary = "let ReLU layers overwrite their input",
     .exactness = Exactness::kExact,
@@ -22,6 +21,7 @@ const Treatment kReluInplace{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -12,8 +12,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kSamplerDistributed;
-const Treatment kSamplerDistributed{
+extern const Treatment kSamplerDistributed{
     .id = "sampler.distributed",
     .summary = "give every rank its own share of the samples",
     .exactness = Exactness::kChangesTraining,
@@ -22,6 +21,7 @@ const Treatment kSamplerDistributed{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kSchedule;
-const Treatment kSchedule{
+extern const Treatment kSchedule{
     .id = "schedule",
     .summary = "a learning rate that changes over time: onecycle, cyclic, warmup-cosine",
     .exactness = Exactness::kChangesTraining,

@@ -11,8 +11,7 @@ std::vector<std::string> Values(const Finding&, const Host&) {
 
 }  // namespace
 
-extern const Treatment kSeqMaxLen;
-const Treatment kSeqMaxLen{
+extern const Treatment kSeqMaxLen{
     .id = "seq.max_len",
     .summary = "cut texts after N tokens",
     .exactness = Exactness::kChangesTraining,

@@ -14,8 +14,7 @@ std::vector<std::string> Values(const Finding& finding, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kSyncDefer;
-const Treatment kSyncDefer{
+extern const Treatment kSyncDefer{
     .id = "sync.defer",
     .summary = "read a logged value one step late, so that nothing waits for it",
     .exactness = Exactness::kExact,
@@ -24,6 +23,7 @@ const Treatment kSyncDefer{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -13,8 +13,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kTf32;
-const Treatment kTf32{
+extern const Treatment kTf32{
     .id = "tf32",
     .summary = "let float32 matrix products round their inputs to TF32",
     .exactness = Exactness::kNumeric,
@@ -24,6 +23,7 @@ const Treatment kTf32{
     .appliers = kAppliers,
     .values = Values,
     .live = true,
+    .is_switch = true,
 };
 
 }  // namespace loopscope

@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::string_view kCures[] = {"thread-oversubscription"};
 constexpr std::string_view kAppliers[] = {"environment", "knob:train_image", "knob:train_text"};
+constexpr EnvironmentVariable kVariables[] = {{.name = "OMP_NUM_THREADS"}, {.name = "MKL_NUM_THREADS"}};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
   std::vector<std::string> values{std::to_string(host.cores)};
@@ -14,8 +15,7 @@ std::vector<std::string> Values(const Finding&, const Host& host) {
 
 }  // namespace
 
-extern const Treatment kThreads;
-const Treatment kThreads{
+extern const Treatment kThreads{
     .id = "threads",
     .summary = "compute with N threads",
     .exactness = Exactness::kNumeric,
@@ -24,6 +24,7 @@ const Treatment kThreads{
     .cures = kCures,
     .appliers = kAppliers,
     .values = Values,
+    .environment = kVariables,
 };
 
 }  // namespace loopscope

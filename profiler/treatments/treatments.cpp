@@ -2,26 +2,21 @@
 
 #include <algorithm>
 
+#include "profiler/core/seam.h"
+
+#define LOOPSCOPE_SEAM_KIND Treatment
+#define LOOPSCOPE_SEAM_DEF "profiler/treatments/treatments.def"
+#define LOOPSCOPE_TREATMENT LOOPSCOPE_SEAM_ENTRY
+#include "profiler/core/seam_list.inc"
+
 namespace loopscope {
 
-#define LOOPSCOPE_TREATMENT(stem, constant) extern const Treatment constant;
-#include "profiler/treatments/treatments.def"
-#undef LOOPSCOPE_TREATMENT
-
 std::span<const Treatment* const> AllTreatments() {
-  static constexpr const Treatment* kAll[] = {
-#define LOOPSCOPE_TREATMENT(stem, constant) &constant,
-#include "profiler/treatments/treatments.def"
-#undef LOOPSCOPE_TREATMENT
-      nullptr};
-  return std::span(kAll).first(std::size(kAll) - 1);
+  return kAll;
 }
 
 const Treatment* FindTreatment(std::string_view id) {
-  for (const Treatment* one : AllTreatments()) {
-    if (one->id == id) return one;
-  }
-  return nullptr;
+  return FindById(AllTreatments(), id);
 }
 
 bool Cures(const Treatment& treatment, std::string_view rule) {
@@ -33,22 +28,6 @@ const Treatment* TreatmentFor(std::string_view rule) {
     if (Cures(*one, rule)) return one;
   }
   return nullptr;
-}
-
-std::string_view ExactnessName(Exactness exactness) {
-  switch (exactness) {
-    case Exactness::kExact:
-      return "exact";
-    case Exactness::kExactIf:
-      return "exact-if";
-    case Exactness::kResampled:
-      return "resampled";
-    case Exactness::kNumeric:
-      return "numeric";
-    case Exactness::kChangesTraining:
-      return "changes-training";
-  }
-  return "";
 }
 
 }  // namespace loopscope

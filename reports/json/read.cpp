@@ -40,13 +40,14 @@ StepFacts ReadSteps(const json& object) {
 }
 
 Quality ReadQuality(const json& object) {
+  const std::vector<std::string> warnings = Texts(object, "warnings");
   return {Whole<std::uint64_t>(object, "events"),
           Whole<std::uint64_t>(object, "dropped"),
           Whole<std::uint64_t>(object, "stalls_over_1ms"),
           Whole<std::uint64_t>(object, "torn_bytes"),
           Flag(object, "clean_end"),
           Number(object, "probe_cost_pct").value_or(-1),
-          Texts(object, "warnings")};
+          {warnings.begin(), warnings.end()}};
 }
 
 GpuFacts ReadGpu(const json& object) {

@@ -66,13 +66,15 @@ Json BreakdownJson(const std::array<std::optional<double>, kParts>& breakdown_ms
 }
 
 Json QualityJson(const Quality& quality) {
+  Json warnings = Json::array();
+  for (const Warning& warning : quality.warnings) warnings.push_back(warning.text);
   return {{"events", quality.events},
           {"dropped", quality.dropped},
           {"stalls_over_1ms", quality.stalls_over_1ms},
           {"torn_bytes", quality.torn_bytes},
           {"clean_end", quality.clean_end},
           {"probe_cost_pct", NumberUnless(-1, quality.probe_cost_pct)},
-          {"warnings", quality.warnings}};
+          {"warnings", std::move(warnings)}};
 }
 
 Json WhereJson(const std::optional<Where>& where, const std::string& directory) {

@@ -65,8 +65,8 @@ void WriteGate(const Report& report, Page& page) {
   page.Blank();
   page.Entry(kLabel, {"Gate", Style::kBold}, {GateHeadline(gate), StyleOf(deciding.verdict)});
   for (const GateRow& row : gate.workloads) WriteWorkload(row, gate.workloads.size() == 1, page);
-  for (const std::string& warning : report.quality.warnings) {
-    page.Entry(4, {"  !", Style::kYellow}, {Printable(warning, 400), Style::kYellow});
+  for (const Warning& warning : report.quality.warnings) {
+    page.Entry(4, {"  !", Style::kYellow}, {Printable(warning.text, 400), Style::kYellow});
   }
 }
 

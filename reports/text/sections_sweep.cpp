@@ -47,8 +47,8 @@ void WriteSweep(const Report& report, Page& page) {
     page.Entry(4, {"  -"}, {SweepComparisonText(sweep, one), style});
   }
   for (const std::string& note : sweep.notes) page.Entry(2, {""}, {Printable(note, 500), Style::kDim});
-  for (const std::string& warning : report.quality.warnings) {
-    page.Entry(4, {"  !", Style::kYellow}, {Printable(warning, 400), Style::kYellow});
+  for (const Warning& warning : report.quality.warnings) {
+    page.Entry(4, {"  !", Style::kYellow}, {Printable(warning.text, 400), Style::kYellow});
   }
 }
 

@@ -70,12 +70,12 @@ void WriteTrust(const Report& report, Page& page) {
   const bool diagnosed = report.quality.events > 0 || report.trials.empty();
   if (diagnosed) page.Entry(2, {""}, {DataText(report.quality)});
   std::size_t shown = 0;
-  for (const std::string& warning : report.quality.warnings) {
+  for (const Warning& warning : report.quality.warnings) {
     if (shown == kMostWarnings) {
       page.Entry(2, {""}, {fmt::format("… and {} more warnings", report.quality.warnings.size() - shown)});
       break;
     }
-    page.Entry(4, {"  !", Style::kYellow}, {warning, Style::kYellow});
+    page.Entry(4, {"  !", Style::kYellow}, {warning.text, Style::kYellow});
     ++shown;
   }
   WriteUndecided(report, page);

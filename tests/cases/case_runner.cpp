@@ -8,6 +8,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/diagnose.h"
+#include "profiler/core/seam.h"
 #include "profiler/core/timeline/timeline.h"
 #include "tests/support/case_reader.h"
 
@@ -16,7 +17,7 @@ namespace {
 int Run(const std::filesystem::path& path) {
   std::string id = path.stem().string();
   for (char& letter : id) letter = letter == '_' ? '-' : letter;
-  const loopscope::Analyzer* analyzer = loopscope::FindAnalyzer(id);
+  const loopscope::Analyzer* analyzer = loopscope::FindById(loopscope::AllAnalyzers(), id);
   if (!analyzer) {
     fmt::print(stderr, "{}: no analyzer has the id '{}'\n", path.string(), id);
     return 1;

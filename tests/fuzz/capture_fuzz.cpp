@@ -21,6 +21,10 @@ void LookAt(const loopscope::Timeline& timeline) {
       if (timeline.self_ns(ref) < 0) std::abort();
     });
   }
+  for (const loopscope::IdleTensor& tensor : timeline.trace().idle_tensors) {
+    if (tensor.thread != loopscope::kNone && tensor.thread >= timeline.trace().threads.size()) std::abort();
+    if (tensor.allocated_ns < 0 || tensor.used_ns < 0 || tensor.freed_ns < 0) std::abort();
+  }
   for (const loopscope::Step& step : timeline.steps()) {
     std::int64_t rest = step.time.length();
     for (const std::int64_t part : step.parts_ns) rest -= part;

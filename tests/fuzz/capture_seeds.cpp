@@ -30,6 +30,9 @@ test::CaptureBuilder OneOfEachRecord() {
   capture.Op("aten::linear", 100, 200, wire::kOpGraph, 1);
   capture.Detail("f32[2,3]!;-;true", stack, 0);
   capture.Range(wire::RangeCategory::kEvaluation, "", 300, 400, 0, stack);
+  capture.TensorPeak(250, 9'000'000);
+  capture.Tensor(4'000'000, 110, 150, 0, 100);
+  capture.Tensor(2'000'000, 120, 160, 300, 101);
   for (std::uint8_t kind = 1; kind <= 16; ++kind) {
     capture.Mark(static_cast<wire::MarkKind>(kind), "mark", 500 + kind, kind);
   }

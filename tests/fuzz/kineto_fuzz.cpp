@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "profiler/core/seam.h"
 #include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
 
@@ -48,7 +49,7 @@ void LookAtDevices(const Trace& trace) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const int file = memfd_create("kineto", MFD_CLOEXEC);
   if (file < 0 || write(file, data, size) != static_cast<ssize_t>(size)) std::abort();
-  const Importer* const kineto = FindImporter("kineto");
+  const Importer* const kineto = FindById(AllImporters(), "kineto");
   kineto->sniff({reinterpret_cast<const char*>(data), size < 4096 ? size : 4096});
   Result<Trace> trace = kineto->read({"/proc/self/fd/" + std::to_string(file)});
   close(file);

@@ -31,6 +31,7 @@ class CaptureBuilder {
   explicit CaptureBuilder(std::uint32_t chunk_bytes = wire::kMinChunkBytes) {
     std::memcpy(header.magic, wire::kMagic, sizeof header.magic);
     header.major = wire::kMajor;
+    header.minor = wire::kMinor;
     header.header_bytes = wire::kHeaderBytes;
     header.chunk_bytes = chunk_bytes;
     header.pid = 100;
@@ -107,6 +108,15 @@ class CaptureBuilder {
   void Applied(std::string_view key, std::string_view where, std::string_view was, std::string_view now) {
     Write(wire::AppliedRecord{
         {wire::RecordKind::kApplied, 0, 0}, String(key), String(where), String(was), String(now), 0});
+  }
+
+  void TensorPeak(std::uint64_t time_ns, std::uint64_t bytes) {
+    Write(wire::TensorPeakRecord{{wire::RecordKind::kTensorPeak, 0, 0}, 0, time_ns, bytes});
+  }
+
+  void Tensor(std::uint64_t bytes, std::uint64_t allocated_ns, std::uint64_t used_ns, std::uint64_t freed_ns,
+              std::uint32_t tid) {
+    Write(wire::TensorRecord{{wire::RecordKind::kTensor, 0, 0}, tid, bytes, allocated_ns, used_ns, freed_ns});
   }
 
   // Any record: its words are filled in. A full chunk is closed and a new one begun.

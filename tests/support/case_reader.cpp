@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/support/case_device.h"
+#include "tests/support/case_tensors.h"
 #include "tests/support/case_tokens.h"
 #include "tests/support/trace_builder.h"
 
@@ -48,6 +49,7 @@ struct StepSpec {
   std::uint64_t samples = 0;
   std::optional<std::uint64_t> resident, growth;  // bytes at the end, and how much more each time
   std::vector<StepItem> items;
+  TensorSpecs tensors;
 };
 
 class Reader {
@@ -157,7 +159,13 @@ class Reader {
       } else
         Fail(head, "unknown attribute '" + key + "' of a step");
     }
-    for (++at_; Below(head.indent);) step.items.push_back(ReadItem());
+    for (++at_; Below(head.indent);) {
+      if (ReadTensorLine(Line(), step.tensors)) {
+        ++at_;
+      } else {
+        step.items.push_back(ReadItem());
+      }
+    }
     return step;
   }
 
@@ -258,6 +266,7 @@ class Reader {
   static void Lay(TraceBuilder& builder, const StepSpec& step) {
     for (int i = 0; i < step.repeat; ++i) {
       const std::int64_t start_ns = builder.now();
+      LayTensors(builder, step.tensors, start_ns);
       for (const StepItem& item : step.items) {
         if (item.mark) {
           builder.Advance(1);  // an instant on the border would belong to the step before

@@ -12,6 +12,7 @@
 #include "analyzers/diagnose/diagnose.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "analyzers/shared/evidence.h"
+#include "profiler/core/seam.h"
 #include "tests/support/case_reader.h"
 #include "tests/support/trace_builder.h"
 
@@ -67,9 +68,10 @@ case blind
   ASSERT_TRUE(cases) << cases.error().Message();
   Trace& trace = cases->at(0).trace;
   trace.strings.emplace_back("LibTorch probe off: built for another torch");
-  trace.marks.insert(
-      trace.marks.begin(),
-      {.time_ns = 0, .kind = MarkKind::kProbeOff, .name = static_cast<StringId>(trace.strings.size() - 1)});
+  trace.marks.insert(trace.marks.begin(), {.time_ns = 0,
+                                           .kind = MarkKind::kProbeOff,
+                                           .name = static_cast<StringId>(trace.strings.size() - 1),
+                                           .value = static_cast<std::uint64_t>(wire::ProbeId::kTorch)});
   Report report;
   Diagnose(
       Timeline::Build(std::move(trace)), [](const Finding&) { return std::string(); }, report);
@@ -98,7 +100,7 @@ case from_a_profiler
       ASSERT_TRUE(cases) << cases.error().Message();
       Trace trace = std::move(cases->at(0).trace);
       if (!capture) trace.run.source = "kineto";
-      const std::vector<Finding> findings = Judge(*FindAnalyzer(id), Timeline::Build(std::move(trace)));
+      const std::vector<Finding> findings = Judge(*FindById(AllAnalyzers(), id), Timeline::Build(std::move(trace)));
       EXPECT_EQ(findings.empty(), capture) << id;
       if (capture || findings.empty()) continue;
       EXPECT_EQ(findings[0].verdict, Verdict::kCannotTell);
@@ -113,9 +115,9 @@ TEST(Analyzers, EachHasItsFiles) {
     EXPECT_TRUE(std::filesystem::exists(kRepository / "analyzers" / (stem + ".cpp"))) << stem;
     EXPECT_TRUE(std::filesystem::exists(kRepository / "analyzers" / (stem + ".md"))) << stem;
     EXPECT_TRUE(analyzer->question.ends_with("?")) << analyzer->id;
-    EXPECT_EQ(FindAnalyzer(analyzer->id), analyzer);
+    EXPECT_EQ(FindById(AllAnalyzers(), analyzer->id), analyzer);
   }
-  EXPECT_EQ(FindAnalyzer("no-such-rule"), nullptr);
+  EXPECT_EQ(FindById(AllAnalyzers(), "no-such-rule"), nullptr);
 }
 
 TEST(Analyzers, EachHasACaseThatFiresAndOneThatIsQuiet) {
@@ -205,7 +207,7 @@ TEST(Diagnose, IdsHoldInAnotherCheckout) {
     stack.frames[0].path = "/home/other/" + stack.frames[0].path.substr(std::string("/src/").size());
     stack.frames[0].line += 7;
   }
-  const Analyzer& rule = *FindAnalyzer("input-starvation");
+  const Analyzer& rule = *FindById(AllAnalyzers(), "input-starvation");
   const auto first = Judge(rule, Timeline::Build(std::move(here)));
   const auto second = Judge(rule, Timeline::Build(std::move(there)));
   ASSERT_EQ(first.size(), 1u);

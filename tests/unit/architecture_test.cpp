@@ -209,7 +209,7 @@ std::string MissingApplier(const Treatment& treatment, const std::string& stem, 
   const auto file = [](const std::string& path) { return fs::exists(Root() / path) ? "" : path; };
   if (applier == "torch") return file("probes/torch/treatments/" + stem + ".cpp");
   if (applier == "python") return file("probes/python/treatments/" + stem + ".py");
-  if (applier == "environment") return AnyFileHas("profiler/commands", quoted) ? "" : quoted + " in profiler/commands";
+  if (applier == "environment") return treatment.environment.empty() ? "a variable of the environment" : "";
   if (applier.starts_with("knob:")) {
     const std::string folder = "workloads/" + applier.substr(5);
     return AnyFileHas(folder, quoted) || AnyFileHas("workloads/common", quoted) ? "" : quoted + " in " + folder;
@@ -317,6 +317,8 @@ TEST(Treatments, EveryApplierHasARowThatNamesIt) {
     for (const std::string_view applier : AllTreatments()[row]->appliers) {
       stems_by_applier[std::string(applier)].insert(stems[row]);
     }
+    // What the environment sets is read back there.
+    if (!AllTreatments()[row]->environment.empty()) stems_by_applier["torch"].insert(stems[row]);
   }
   for (const char* applier : {"torch", "python"}) {
     for (const std::string& file : FilesIn(std::string("probes/") + applier + "/treatments", {".cpp", ".py"})) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -36,6 +37,9 @@ std::string SmallCapture() {
     if (i == 2) capture.Mark(wire::MarkKind::kEpochStart, "", at + 970);
   }
   capture.Applied("threads", "OpenMP", "2", "1");
+  capture.TensorPeak(1'001'500, 900);
+  capture.Tensor(100, 1'000'100, 1'000'200, 0, 100);
+  capture.Tensor(50, 1'000'110, 1'000'210, 1'002'000, 101);
   capture.On(100, 101);
   capture.Op("aten::copy_", 5, 9);
   return capture.Bytes();
@@ -54,6 +58,7 @@ class CaptureDamage : public testing::Test {
       return -1;
     }
     const auto events = static_cast<std::int64_t>(trace->quality.events);
+    LookAtTensors(*trace);
     const Timeline timeline = Timeline::Build(std::move(*trace));
     for (std::uint32_t t = 0; t < timeline.trace().threads.size(); ++t) {
       timeline.ForEach(t, {0, INT64_MAX}, [&](EventRef ref) {
@@ -63,6 +68,15 @@ class CaptureDamage : public testing::Test {
     }
     for (const Step& step : timeline.steps()) EXPECT_GT(step.time.length(), 0);
     return events;
+  }
+
+  static void LookAtTensors(const Trace& trace) {
+    EXPECT_LE(trace.tensor_peaks.size() + trace.idle_tensors.size(), 3u + 3u) << "no more than the bytes could hold";
+    for (const TensorPeak& peak : trace.tensor_peaks) EXPECT_GE(peak.time_ns, 0);
+    for (const IdleTensor& tensor : trace.idle_tensors) {
+      EXPECT_GE(std::min({tensor.allocated_ns, tensor.used_ns, tensor.freed_ns}), 0);
+      EXPECT_TRUE(tensor.thread == kNone || tensor.thread < trace.threads.size());
+    }
   }
 
   fs::path path_ = fs::path(testing::TempDir()) / ("capture_damage_" + std::to_string(getpid()) + ".cap");

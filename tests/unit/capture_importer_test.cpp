@@ -137,6 +137,65 @@ TEST_F(CaptureImporter, MarksFactsAppliedAndThreads) {
   EXPECT_EQ(Timeline::Build(*trace).steps().size(), 3u);
 }
 
+TEST_F(CaptureImporter, AnOlderCaptureWithoutOperatorsHadNoProbeOfTorch) {
+  const auto probe_off = [&](std::uint16_t minor, bool ops) {
+    CaptureBuilder capture;
+    capture.header.minor = minor;
+    capture.Mark(MarkKind::kProbeOff, "LibTorch probe off: built for another torch", 10);
+    capture.Range(wire::RangeCategory::kLoader, "RandomSampler", 20, 30, 32);
+    if (ops) capture.Op("aten::add", 40, 50);
+    return static_cast<wire::ProbeId>(Read(capture)->marks.at(0).value);
+  };
+  EXPECT_EQ(probe_off(5, false), wire::ProbeId::kTorch);
+  EXPECT_EQ(probe_off(5, true), wire::ProbeId::kNone);
+  EXPECT_EQ(probe_off(6, false), wire::ProbeId::kNone) << "the mark says so itself";
+}
+
+TEST_F(CaptureImporter, TensorsNameTheThreadThatMadeThem) {
+  CaptureBuilder capture;
+  AddSteps(capture, 3);
+  capture.TensorPeak(1'001'500, 900);
+  capture.TensorPeak(1'000'500, 800);
+  capture.Tensor(100, 1'000'100, 1'000'200, 0, 101);
+  capture.Tensor(200, 1'000'110, 1'000'210, 1'002'000, 100);
+  capture.Tensor(50, 1'000'120, 1'000'220, 1'002'000, 999);
+  capture.On(100, 101);
+  capture.Op("aten::stack", 5, 10);
+  capture.On(200, 100);  // another process' thread of the same number
+  capture.Op("aten::add", 1, 2);
+  const Result<Trace> trace = Read(capture);
+  ASSERT_TRUE(trace) << trace.error().Message();
+  ASSERT_EQ(trace->tensor_peaks.size(), 2u);
+  EXPECT_EQ(trace->tensor_peaks[0].time_ns, 1'000'500);
+  EXPECT_EQ(trace->tensor_peaks[0].bytes, 800u);
+  ASSERT_EQ(trace->idle_tensors.size(), 3u);
+  const IdleTensor& largest = trace->idle_tensors[0];
+  EXPECT_EQ(largest.bytes, 200u);
+  EXPECT_EQ(largest.allocated_ns, 1'000'110);
+  EXPECT_EQ(largest.used_ns, 1'000'210);
+  EXPECT_EQ(largest.freed_ns, 1'002'000);
+  ASSERT_LT(largest.thread, trace->threads.size());
+  EXPECT_EQ(trace->threads[largest.thread].pid, 100u);
+  EXPECT_EQ(trace->threads[largest.thread].tid, 100u);
+  EXPECT_EQ(trace->threads[trace->idle_tensors[1].thread].tid, 101u);
+  EXPECT_EQ(trace->idle_tensors[1].freed_ns, 0);
+  EXPECT_EQ(trace->idle_tensors[2].thread, kNone) << "nothing of that thread was recorded";
+}
+
+TEST_F(CaptureImporter, TensorsWithImpossibleTimesAreLeftOut) {
+  CaptureBuilder capture;
+  AddSteps(capture, 3);
+  capture.TensorPeak(~0ull, 900);
+  capture.Tensor(100, 10, ~0ull, 0, 100);
+  capture.Tensor(100, 10, 20, ~0ull, 100);
+  capture.Write(wire::MarkRecord{{wire::RecordKind::kTensor, 0, 0}, 1, 2, 3});  // too short for one
+  const Result<Trace> trace = Read(capture);
+  ASSERT_TRUE(trace) << trace.error().Message();
+  EXPECT_THAT(trace->tensor_peaks, IsEmpty());
+  EXPECT_THAT(trace->idle_tensors, IsEmpty());
+  EXPECT_THAT(trace->quality.warnings, ElementsAre(HasSubstr("3 records had impossible times")));
+}
+
 TEST_F(CaptureImporter, StringsMayBeDefinedByAnotherThreadLater) {
   CaptureBuilder capture;
   capture.Write(wire::OpRecord{{wire::RecordKind::kOp, 0, 0}, 77, 100, 10, wire::kNoSequence, 0, 0, 0});

@@ -40,6 +40,8 @@ struct ReadFile {
   std::vector<ReadChunk> chunks;
   std::map<std::uint32_t, std::string> strings;
   std::map<std::uint32_t, std::vector<std::uint64_t>> stacks;
+  std::vector<wire::TensorPeakRecord> tensor_peaks;
+  std::vector<wire::TensorRecord> tensors;
   std::vector<std::pair<std::uint32_t, wire::MarkRecord>> marks;  // tid, mark; chunk by chunk
 };
 
@@ -64,6 +66,10 @@ void ReadRecords(const ReadChunk& chunk, ReadFile& into) {
       wire::MarkRecord record;
       std::memcpy(&record, from, sizeof record);
       into.marks.emplace_back(chunk.header.tid, record);
+    } else if (head.kind == wire::RecordKind::kTensorPeak) {
+      std::memcpy(&into.tensor_peaks.emplace_back(), from, sizeof(wire::TensorPeakRecord));
+    } else if (head.kind == wire::RecordKind::kTensor) {
+      std::memcpy(&into.tensors.emplace_back(), from, sizeof(wire::TensorRecord));
     }
     at += head.words * 8u;
   }
@@ -181,6 +187,22 @@ TEST_F(CaptureWriter, AnExistingFileIsNotTouched) {
   EXPECT_EQ(std::filesystem::file_size(path_), 6u);
   EXPECT_FALSE(IsOpen());
   EXPECT_FALSE(WriteMark(wire::MarkKind::kStepEnd));
+}
+
+TEST_F(CaptureWriter, TensorsAreRecordsOfTheirOwn) {
+  ASSERT_EQ(Open(path_.c_str(), {}), 0);
+  EXPECT_TRUE(WriteTensorPeak(70, 900));
+  EXPECT_TRUE(WriteTensor({.head = {}, .tid = 7, .bytes = 100, .allocated_ns = 10, .used_ns = 20, .freed_ns = 0}));
+  Close(true);
+  const ReadFile read = Read(path_);
+  EXPECT_EQ(read.header.minor, wire::kMinor);
+  ASSERT_EQ(read.tensor_peaks.size(), 1u);
+  EXPECT_EQ(read.tensor_peaks[0].time_ns, 70u);
+  EXPECT_EQ(read.tensor_peaks[0].bytes, 900u);
+  ASSERT_EQ(read.tensors.size(), 1u);
+  EXPECT_EQ(read.tensors[0].head.words * 8u, sizeof(wire::TensorRecord));
+  EXPECT_EQ(read.tensors[0].tid, 7u);
+  EXPECT_EQ(read.tensors[0].used_ns, 20u);
 }
 
 TEST_F(CaptureWriter, EqualTextsShareOneDefinition) {

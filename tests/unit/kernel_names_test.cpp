@@ -32,7 +32,6 @@ TEST(KernelNames, Float32ProductsRunOnOrdinaryUnits) {
   EXPECT_FALSE(IsFloat32Matmul("cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"));
   EXPECT_FALSE(IsFloat32Matmul("ampere_bf16_s16816gemm_bf16_128x128_tn"));
   EXPECT_FALSE(IsFloat32Matmul("void implicit_convolve_sgemm<float, float, 1024, 5, 5>"));
-  EXPECT_TRUE(IsTf32("ampere_tf32_s1688gemm_fp32_128x128_tn"));
   EXPECT_TRUE(IsLayoutConversion("void cudnn::ops::nhwcToNchwKernel<__half, __half, float>"));
   EXPECT_FALSE(IsLayoutConversion("transpose_readWrite_alignment_kernel"));
 }

@@ -86,7 +86,7 @@ const Event* Find(const Trace& trace, std::string_view name) {
 
 bool Warns(const Trace& trace, std::string_view part) {
   return std::ranges::any_of(trace.quality.warnings,
-                             [&](const std::string& one) { return one.find(part) != one.npos; });
+                             [&](const Warning& one) { return one.text.find(part) != one.text.npos; });
 }
 
 std::vector<std::int64_t> StepEnds(const Trace& trace) {
@@ -241,7 +241,7 @@ TEST_F(KinetoImporter, RecordedTraceOfACpuLoop) {
     Result<Trace> read = ReadAnyTrace(Data(name));
     ASSERT_TRUE(read) << read.error().Message();
     EXPECT_TRUE(read->quality.clean_end);
-    EXPECT_TRUE(read->quality.warnings.empty()) << read->quality.warnings.front();
+    EXPECT_TRUE(read->quality.warnings.empty()) << read->quality.warnings.front().text;
     EXPECT_EQ(read->run.source, "kineto");
     EXPECT_TRUE(read->run.started.starts_with("20")) << read->run.started;
     const Timeline timeline = Timeline::Build(std::move(*read));

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "probes/environment.h"
 #include "profiler/containment/output_folder.h"
 #include "profiler/launch/outcome.h"
 
@@ -226,6 +227,19 @@ TEST(LaunchEnvironment, MergesTheAllocatorsSettings) {
   EXPECT_THAT(both, Contains(Pair(old_name, "a:1")));
   spec.treatment = {{"alloc.expandable", "off"}};
   EXPECT_THAT(made({{new_name, ""}}), Contains(Pair(new_name, "expandable_segments:False")));
+}
+
+TEST(LaunchEnvironment, ProbesReadTheTreatmentsThatItWrites) {
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  const auto read = [](std::string_view text) {
+    Settings settings;
+    env::ForEachSetting(text, [&](std::string_view key, std::string_view value) { settings.emplace_back(key, value); });
+    return settings;
+  };
+  const Settings all{{"loader.workers", "4"}, {"amp", "bf16"}, {"schedule", ""}};
+  EXPECT_EQ(read(TreatmentText(all)), all);
+  EXPECT_EQ(read(";;amp;=x;a=b=c;"), (Settings{{"", "x"}, {"a", "b=c"}}));
+  EXPECT_THAT(read(""), IsEmpty());
 }
 
 TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analyzers/diagnose/rule_texts.h"
+#include "profiler/core/seam.h"
 
 namespace loopscope {
 namespace {
@@ -35,7 +36,7 @@ void AddCollective(RankSummary& rank, double length_ms, std::uint64_t sequence =
 }
 
 std::vector<Finding> RunRule(std::string_view rule, const std::vector<RankSummary>& ranks) {
-  return FindRankAnalyzer(rule)->run(ranks);
+  return FindById(AllRankAnalyzers(), rule)->run(ranks);
 }
 
 TEST(RankAnalyzers, EachHasItsText) {
@@ -45,7 +46,7 @@ TEST(RankAnalyzers, EachHasItsText) {
     EXPECT_NE(RuleAdvice(one->id), "") << one->id;
     EXPECT_TRUE(one->question.ends_with("?"));
   }
-  EXPECT_EQ(FindRankAnalyzer("host-sync"), nullptr);
+  EXPECT_EQ(FindById(AllRankAnalyzers(), "host-sync"), nullptr);
 }
 
 TEST(Straggler, TheRankWithTheShortestCollectivesIsLate) {

@@ -52,6 +52,25 @@ TEST(Treatments, RowsAreWhole) {
   EXPECT_EQ(TreatmentFor("nothing"), nullptr);
 }
 
+TEST(Treatments, ASwitchIsOnOrOff) {
+  const Host with_gpus{.cpu = "", .cores = 4, .features = {"avx512_bf16"}, .gpus = {"A100", "A100"}};
+  for (const Treatment* one : AllTreatments()) {
+    const std::vector<std::string> values = one->values(Finding{}, with_gpus);
+    const bool on_or_off =
+        std::ranges::all_of(values, [](const auto& value) { return value == "on" || value == "off"; });
+    if (!values.empty()) {
+      EXPECT_EQ(one->is_switch, on_or_off) << one->id;
+    }
+  }
+}
+
+TEST(Treatments, TheEnvironmentIsSetByWhatSaysSo) {
+  for (const Treatment* one : AllTreatments()) {
+    EXPECT_EQ(std::ranges::find(one->appliers, "environment") != one->appliers.end(), !one->environment.empty())
+        << one->id;
+  }
+}
+
 TEST(Treatments, ValuesDependOnTheMachine) {
   const auto values = [](std::string_view id, const Host& host) { return FindTreatment(id)->values(Finding{}, host); };
   EXPECT_THAT(values("loader.workers", TwoCores()), ElementsAre("2", "1"));

@@ -9,6 +9,7 @@ from .. import hooks
 
 KEY = "loader.workers"
 NOTHING = "no DataLoader was built"
+BEFORE_OTHERS = True  # what else a loader is given depends on its number of workers
 
 # Modules whose objects hold open files or connections that do not survive a fork.
 _HANDLES = ("h5py", "lmdb", "sqlite3", "tarfile", "zipfile", "psycopg2")

@@ -67,7 +67,6 @@ std::uint64_t Times() {
 
 }  // namespace
 
-extern const Applier kAmp;
-const Applier kAmp{"amp", "forward, from the loader's batch to backward", Refusal, Read, Write, At, Times};
+extern const Applier kAmp{"amp", "forward, from the loader's batch to backward", Refusal, Read, Write, At, Times};
 
 }  // namespace loopscope

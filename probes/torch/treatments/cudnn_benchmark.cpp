@@ -20,8 +20,7 @@ void Write(std::string_view value) {
 
 }  // namespace
 
-extern const Applier kCudnnBenchmark;
-const Applier kCudnnBenchmark{
+extern const Applier kCudnnBenchmark{
     "cudnn.benchmark", "at::globalContext().benchmarkCuDNN", Refusal, Read, Write, nullptr, nullptr};
 
 }  // namespace loopscope

@@ -20,7 +20,6 @@ void Write(std::string_view value) {
 
 }  // namespace
 
-extern const Applier kDebug;
-const Applier kDebug{"debug", "torch::autograd::AnomalyMode", Refusal, Read, Write, nullptr, nullptr};
+extern const Applier kDebug{"debug", "torch::autograd::AnomalyMode", Refusal, Read, Write, nullptr, nullptr};
 
 }  // namespace loopscope

@@ -31,8 +31,7 @@ void Write(std::string_view value) {
 
 }  // namespace
 
-extern const Applier kDeterministic;
-const Applier kDeterministic{
+extern const Applier kDeterministic{
     "deterministic", "at::globalContext().deterministicAlgorithms, deterministicCuDNN", Refusal, Read, Write, nullptr,
     nullptr};
 

@@ -25,8 +25,7 @@ void Write(std::string_view value) {
 
 }  // namespace
 
-extern const Applier kTf32;
-const Applier kTf32{"tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", Refusal, Read, Write, nullptr,
-                    nullptr};
+extern const Applier kTf32{"tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", Refusal, Read, Write, nullptr,
+                           nullptr};
 
 }  // namespace loopscope

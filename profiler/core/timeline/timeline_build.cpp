@@ -1,13 +1,16 @@
 #include "profiler/core/timeline/timeline_build.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
+#include "profiler/core/devices/device_timeline_build.h"
+#include "profiler/core/parallel.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
+
+constexpr std::size_t kLinkingThreads = 2;
 
 // The nearest earlier event that contains each one. Asynchronous ops are nobody's parent: they end elsewhere.
 std::vector<std::uint32_t> ParentsOf(const std::vector<Event>& events) {
@@ -85,21 +88,16 @@ void TimelineBuilder::LinkParents() {
   std::vector<Thread>& threads = timeline_.trace_.threads;
   timeline_.parents_.resize(threads.size());
   thread_facts_.resize(threads.size());
-  auto link = [&](std::size_t first) {
-    for (std::size_t t = first; t < threads.size(); t += 2) {
-      timeline_.parents_[t] = ParentsOf(threads[t].events);
-      for (const Event& event : threads[t].events) {
-        ThreadFacts& facts = thread_facts_[t];
-        facts.backward_ranges += event.is_range(RangeCategory::kBackward);
-        if (event.kind != EventKind::kOp) continue;
-        facts.graph_ops += (event.flags & wire::kOpGraph) != 0;
-        facts.backward_nodes += event.name < name_class_.size() && (name_class_[event.name] & kNameBackwardNode);
-      }
+  ParallelFor(threads.size(), kLinkingThreads, [&](std::size_t t) {
+    timeline_.parents_[t] = ParentsOf(threads[t].events);
+    ThreadFacts& facts = thread_facts_[t];
+    for (const Event& event : threads[t].events) {
+      facts.backward_ranges += event.is_range(RangeCategory::kBackward);
+      if (event.kind != EventKind::kOp) continue;
+      facts.graph_ops += (event.flags & wire::kOpGraph) != 0;
+      facts.backward_nodes += event.name < name_class_.size() && (name_class_[event.name] & kNameBackwardNode);
     }
-  };
-  std::thread odd([&] { link(1); });
-  link(0);
-  odd.join();
+  });
 }
 
 void TimelineBuilder::FindTrainingThread() {

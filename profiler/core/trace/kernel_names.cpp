@@ -13,7 +13,6 @@ bool HasAny(std::string_view name, const std::array<std::string_view, N>& parts)
 
 constexpr std::array<std::string_view, 4> kFloat32Matmuls{"sgemm", "sgemv", "gemmSN", "gemv2T"};
 constexpr std::array<std::string_view, 4> kTensorCores{"tf32", "s1688", "s16816", "tensorop"};
-constexpr std::array<std::string_view, 2> kTf32{"tf32", "s1688gemm"};
 constexpr std::array<std::string_view, 4> kLayouts{"nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "nhwc2nchw"};
 constexpr std::array<std::string_view, 8> kConvolutions{"convolve", "conv2d",   "fprop",  "dgrad",
                                                         "wgrad",    "winograd", "scudnn", "implicit_gemm"};
@@ -29,9 +28,6 @@ constexpr std::array<std::string_view, 7> kFloat32s{"sgemm", "tf32", "s1688gemm"
 bool IsFloat32Matmul(std::string_view name) {
   // CUTLASS's convolutions on ordinary units are "sgemm" kernels too.
   return HasAny(name, kFloat32Matmuls) && !HasAny(name, kTensorCores) && !IsConvolution(name);
-}
-bool IsTf32(std::string_view name) {
-  return HasAny(name, kTf32);
 }
 bool IsLayoutConversion(std::string_view name) {
   return HasAny(name, kLayouts);

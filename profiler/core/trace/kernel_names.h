@@ -9,9 +9,6 @@ namespace loopscope::kernels {
 // tensor cores say tf32, s1688 or s16816 in their names.
 bool IsFloat32Matmul(std::string_view name);
 
-// One that runs in TensorFloat-32.
-bool IsTf32(std::string_view name);
-
 // cuDNN's and CUTLASS's change of layout around a convolution: nchwToNhwcKernel, nhwcToNchwKernel …
 bool IsLayoutConversion(std::string_view name);
 

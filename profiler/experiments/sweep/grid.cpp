@@ -23,13 +23,6 @@ std::optional<double> AsNumber(const std::string& text) {
   return value;
 }
 
-// Switched by "on" and "off", as far as its own values tell.
-bool IsSwitch(const Treatment& treatment) {
-  const std::vector<std::string> values = treatment.values(Finding{}, Host{});
-  const auto word = [](const std::string& value) { return value == "on" || value == "off"; };
-  return treatment.id == "loader.pin_memory" || (!values.empty() && std::ranges::all_of(values, word));
-}
-
 Error NoSuchKey(const std::string& key) {
   std::vector<std::string> ids;
   for (const Treatment* one : AllTreatments()) ids.emplace_back(one->id);
@@ -46,7 +39,7 @@ Result<SweepAxis> ParseAxis(const std::string& word) {
   if (axis.values.empty()) return Error{"has no values", word, kHow};
   for (std::string& value : axis.values) {
     if (value.find_first_of("=; \t") != value.npos) return Error{"is no value", value, kHow};
-    if (IsSwitch(*treatment) && (value == "0" || value == "1")) value = value == "1" ? "on" : "off";
+    if (treatment->is_switch && (value == "0" || value == "1")) value = value == "1" ? "on" : "off";
   }
   for (std::size_t i = 0; i < axis.values.size(); ++i) {
     const auto first = std::ranges::find(axis.values, axis.values[i]);

@@ -15,6 +15,17 @@ std::string_view Tail(wire::RecordHead head, const char* at, std::size_t bytes) 
                                : std::string_view(at, size).substr(sizeof(Record)).substr(0, bytes);
 }
 
+template <class Record>
+bool IsWhole(wire::RecordHead head) {
+  return std::size_t{head.words} * 8 >= sizeof(Record);
+}
+
+// Records that may refer to strings defined behind them.
+bool IsOther(RecordKind kind) {
+  return (kind >= RecordKind::kStack && kind <= RecordKind::kFact) || kind == RecordKind::kTensorPeak ||
+         kind == RecordKind::kTensor;
+}
+
 class DefinitionReader {
  public:
   DefinitionReader(CaptureDefinitions& all, std::size_t file_bytes) : all_(all), max_id_(file_bytes / 16) {}
@@ -28,7 +39,7 @@ class DefinitionReader {
     all_.strings[record.id] = Tail<wire::StringRecord>(head, at, record.length);
   }
 
-  void AddOther(wire::RecordHead head, const char* at) {
+  void AddOther(std::uint32_t pid, wire::RecordHead head, const char* at) {
     switch (head.kind) {
       case RecordKind::kStack:
         return AddStack(head, at);
@@ -41,6 +52,12 @@ class DefinitionReader {
         if (!Text(fact.key).empty()) all_.facts.emplace_back(Text(fact.key), Text(fact.value));
         return;
       }
+      case RecordKind::kTensorPeak:
+        if (IsWhole<wire::TensorPeakRecord>(head)) all_.tensor_peaks.push_back(RecordAt<wire::TensorPeakRecord>(at));
+        return;
+      case RecordKind::kTensor:
+        if (IsWhole<wire::TensorRecord>(head)) all_.tensors.emplace_back(pid, RecordAt<wire::TensorRecord>(at));
+        return;
       default:
         return;
     }
@@ -77,15 +94,15 @@ class DefinitionReader {
 CaptureDefinitions ReadDefinitions(const std::vector<ChunkView>& chunks, std::size_t file_bytes) {
   CaptureDefinitions all;
   DefinitionReader reader(all, file_bytes);
-  std::vector<const char*> others;
+  std::vector<std::pair<std::uint32_t, const char*>> others;  // by process
   for (const ChunkView& chunk : chunks) {
     ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) {
       if (head.kind == RecordKind::kOp) return;
       reader.AddString(head, at);
-      if (head.kind >= RecordKind::kStack && head.kind <= RecordKind::kFact) others.push_back(at);
+      if (IsOther(head.kind)) others.emplace_back(chunk.pid, at);
     });
   }
-  for (const char* at : others) reader.AddOther(RecordAt<wire::RecordHead>(at), at);
+  for (const auto& [pid, at] : others) reader.AddOther(pid, RecordAt<wire::RecordHead>(at), at);
   return all;
 }
 

@@ -1,4 +1,5 @@
-// What a capture defines once and refers to by id: strings, stacks, modules; and what it says once: facts, treatments.
+// What a capture defines once and refers to by id: strings, stacks, modules; and what it says once: facts, treatments,
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,8 @@ struct CaptureDefinitions {
   std::vector<ModuleMapping> modules;
   std::vector<Applied> applied;
   std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<wire::TensorPeakRecord> tensor_peaks;
+  std::vector<std::pair<std::uint32_t, wire::TensorRecord>> tensors;  // by process
 
   std::string_view text(std::uint32_t id) const { return id < strings.size() ? std::string_view(strings[id]) : ""; }
 };

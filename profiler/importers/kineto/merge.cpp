@@ -1,12 +1,11 @@
 #include "profiler/importers/kineto/merge.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <span>
-#include <thread>
 #include <utility>
 
+#include "profiler/core/parallel.h"
 #include "profiler/core/trace/op_names.h"
 #include "profiler/importers/json/cursor.h"
 #include "profiler/importers/kineto/details.h"
@@ -206,14 +205,7 @@ std::vector<Event> KinetoMerge::BackwardCalls(const MergedThread& merged) const 
 
 void KinetoMerge::MergeThreads() {
   std::vector<MergedThread> threads = GroupThreads();
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < threads.size(); i = next++) MergeThread(threads[i]);
-  };
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(shards_.size(), threads.size()); ++i) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  ParallelFor(threads.size(), shards_.size(), [&](std::size_t i) { MergeThread(threads[i]); });
   KinetoStacks stacks(trace_);
   KinetoDetails details(*this, stacks);
   for (MergedThread& merged : threads) {

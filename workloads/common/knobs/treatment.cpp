@@ -12,8 +12,7 @@
 namespace loopscope::train {
 namespace {
 
-void ApplyItem(const Knobs& knobs, std::string_view item, std::vector<TreatedKnob>& treated) {
-  const std::string key(item.substr(0, item.find('=')));
+void ApplySetting(const Knobs& knobs, const std::string& key, std::vector<TreatedKnob>& treated) {
   const Knob* knob = knobs.Find(key);
   if (!knob) return NotApplicable(key.c_str(), "the program has no such knob");
   const auto value = loopscope::Knob(key);
@@ -29,12 +28,8 @@ void ApplyItem(const Knobs& knobs, std::string_view item, std::vector<TreatedKno
 std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs) {
   std::vector<TreatedKnob> treated;
   const char* treatment = std::getenv(env::kTreatment);
-  std::string_view rest = treatment ? treatment : "";
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    if (!item.empty()) ApplyItem(knobs, item, treated);
-  }
+  env::ForEachSetting(treatment ? treatment : "",
+                      [&](std::string_view key, std::string_view) { ApplySetting(knobs, std::string(key), treated); });
   return treated;
 }
 
