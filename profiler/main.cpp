@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "profiler/cli/parse.h"
 #include "profiler/commands/command_table.h"
 #include "profiler/system/terminal.h"
 

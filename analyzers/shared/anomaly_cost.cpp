@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/events.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

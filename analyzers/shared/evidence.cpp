@@ -9,21 +9,6 @@
 
 namespace loopscope {
 
-NameSet::NameSet(const Trace& trace, bool (*accepts)(std::string_view)) : accepted_(trace.strings.size()) {
-  for (std::size_t i = 0; i < trace.strings.size(); ++i) accepted_[i] = accepts(trace.strings[i]);
-}
-
-EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts) {
-  for (std::uint32_t up = timeline.parent(ref); up != kNone; up = timeline.parent({ref.thread, up})) {
-    if (accepts(timeline.event({ref.thread, up}))) return {ref.thread, up};
-  }
-  return {kNone, kNone};
-}
-
-bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts) {
-  return Exists(Ancestor(timeline, ref, accepts));
-}
-
 std::string_view ModuleOf(const Timeline& timeline, EventRef ref) {
   const EventRef range = Ancestor(timeline, ref, [](const Event& up) { return up.is_range(RangeCategory::kModule); });
   return Exists(range) ? timeline.name(range) : std::string_view();

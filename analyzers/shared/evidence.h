@@ -9,30 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzers/shared/events.h"
 #include "profiler/core/report/finding.h"
 #include "profiler/core/timeline/timeline.h"
 
 namespace loopscope {
-
-// The names of a trace that a predicate of op_names.h accepts, so that events are tested by their string id.
-class NameSet {
- public:
-  NameSet(const Trace& trace, bool (*accepts)(std::string_view));
-  // Ops only: a range may carry any text.
-  bool Has(const Event& event) const {
-    return event.kind == EventKind::kOp && event.name < accepted_.size() && accepted_[event.name];
-  }
-
- private:
-  std::vector<bool> accepted_;
-};
-
-// The nearest ancestor that `accepts`; {kNone, kNone} when there is none.
-EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
-bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
-inline bool Exists(EventRef ref) {
-  return ref.index != kNone;
-}
 
 // The module whose forward an op ran in, "layer1.0.conv1", where a shim told it in the detail window; else "".
 std::string_view ModuleOf(const Timeline& timeline, EventRef ref);
@@ -77,17 +58,8 @@ double SharePct(const Timeline& timeline, double ms_per_step);
 // "12 % of the step", and under anomaly mode "12 % of the step without anomaly mode".
 std::string ShareText(const Timeline& timeline, double ms_per_step);
 
-inline double Ms(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e6;
-}
-
 // Why no steady step has details (inputs, call stacks), and what to do about it: the begin of a sentence.
 std::string WhyNoDetail(const Timeline& timeline);
-
-// `total` over all steady steps, by step. There is at least one: Judge() sees to it.
-inline double PerStep(const Timeline& timeline, double total) {
-  return total / static_cast<double>(timeline.steady().size());
-}
 
 // "once per step", "0.83 times per step".
 std::string TimesPerStep(double times);

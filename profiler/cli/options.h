@@ -1,4 +1,4 @@
-// The command line of `loopscope COMMAND [options] [INPUT…] [-- CMD…]`.
+// What a command line asks for.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "profiler/cli/command.h"
-#include "profiler/cli/gate_options.h"
-#include "profiler/cli/target_options.h"
-#include "profiler/core/result.h"
+#include "profiler/core/report/finding.h"
+#include "profiler/core/report/target.h"
 #include "profiler/experiments/candidates.h"
 
 namespace loopscope {
+
+// A command, and what it is gated against; without that, recorded counters are all there is.
+struct Workload {
+  std::vector<std::string> command, against;
+};
+
+enum class Undecided { kTell, kFail, kPass };  // exit 3, 1 or 0
+
+struct GateOptions {
+  std::vector<std::string> against, further;  // --against and --workload, each as it was typed
+  double max_slowdown = 0.05;
+  Undecided undecided = Undecided::kTell;
+  bool strict_counters = false, accept = false;
+  std::filesystem::path baseline;
+  std::filesystem::path record;     // folder of the history
+  std::vector<Workload> workloads;  // from all of the above
+};
+
+struct TargetOptions {
+  std::string text, regex;  // as they were typed; text empty: no target
+  Target target;            // from the text
+};
 
 struct Options {
   std::string command;                             // "run", "prove" …
@@ -50,8 +70,5 @@ struct Options {
 
   std::string text;  // not empty: print this instead (--help, --version)
 };
-
-// `arguments` without the program's name. Errors (exit 2) say what, where and what to do.
-Result<Options> ParseOptions(Commands commands, const std::vector<std::string>& arguments);
 
 }  // namespace loopscope

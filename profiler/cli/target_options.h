@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiler/core/report/target.h"
+#include "profiler/cli/options.h"
 #include "profiler/core/result.h"
 
 namespace CLI {
@@ -11,13 +11,6 @@ class App;
 }
 
 namespace loopscope {
-
-struct Options;
-
-struct TargetOptions {
-  std::string text, regex;  // as they were typed; text empty: no target
-  Target target;            // from the text
-};
 
 void AddSweep(CLI::App& app, Options& options);
 void AddTarget(CLI::App& app, Options& options);  // --target and --metric-regex

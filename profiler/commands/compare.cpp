@@ -1,8 +1,10 @@
+#include "profiler/core/report/compare.h"
+
 #include <fmt/format.h>
 
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/report_from.h"
 
 namespace loopscope {
 

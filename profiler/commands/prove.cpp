@@ -8,6 +8,7 @@
 #include "profiler/commands/session.h"
 #include "profiler/core/host.h"
 #include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/report_from.h"
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/live.h"
 

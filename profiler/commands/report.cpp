@@ -3,7 +3,7 @@
 #include "profiler/cli/definitions.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/command_table.h"
-#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/report_from.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {

@@ -61,4 +61,15 @@ std::uint64_t TextHash(std::string_view text) {
   return hash;
 }
 
+std::string LastLines(std::string_view text, int lines) {
+  constexpr std::size_t kMost = 2048;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  std::size_t start = text.size();
+  while (start > 0 && text.size() - start < kMost) {
+    if (text[start - 1] == '\n' && --lines == 0) break;
+    --start;
+  }
+  return std::string(text.substr(start));
+}
+
 }  // namespace loopscope

@@ -16,6 +16,9 @@ std::vector<std::string> SplitList(std::string_view text);  // at commas, blanks
 // The choice that `word` is most like, by edits; empty when none is close.
 std::string Nearest(std::string_view word, std::span<const std::string> choices);
 
+// The last `lines` lines of a text, at most 2 KiB.
+std::string LastLines(std::string_view text, int lines);
+
 std::uint64_t TextHash(std::string_view text);  // FNV-1a, 64 bit: what a text is recognised by
 
 }  // namespace loopscope

@@ -1,12 +1,10 @@
 // From a trace to the report of what slows it.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "profiler/core/report/report.h"
-#include "profiler/core/result.h"
 
 namespace loopscope {
 
@@ -21,12 +19,5 @@ std::string TreatmentOf(const Finding& finding, const RunInfo& run);
 
 // Steps from the start until step times settle (settling.h), those at epoch boundaries left out; never under `least`.
 int SettledAfter(const Timeline& timeline, int least);
-
-// A folder or file as `report` takes it: a finished report's JSON, a run folder, a capture. Error (exit 2): unreadable.
-Result<Report> ReportFrom(const std::filesystem::path& input);
-
-// Of the run that a finished report in the folder `input` tells of, where its capture is still there and `report` has
-// none.
-void AddTimeline(const std::filesystem::path& input, Report& report);
 
 }  // namespace loopscope

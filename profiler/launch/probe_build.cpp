@@ -12,9 +12,10 @@
 
 #include "profiler/core/file_text.h"
 #include "profiler/core/host.h"
-#include "profiler/launch/launch_environment.h"
+#include "profiler/core/text.h"
 #include "profiler/launch/process.h"
 #include "profiler/launch/program_kind.h"
+#include "profiler/system/environment.h"
 #include "profiler/system/folder_copy.h"
 #include "profiler/system/terminal.h"
 #include "profiler/system/user_cache.h"

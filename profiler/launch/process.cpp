@@ -211,15 +211,4 @@ ProcessEnd RunProcess(const ProcessSpec& spec, Signals& signals) {
   return Running(spec, signals).Run();
 }
 
-std::string LastLines(std::string_view text, int lines) {
-  constexpr std::size_t kMost = 2048;
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-  std::size_t start = text.size();
-  while (start > 0 && text.size() - start < kMost) {
-    if (text[start - 1] == '\n' && --lines == 0) break;
-    --start;
-  }
-  return std::string(text.substr(start));
-}
-
 }  // namespace loopscope

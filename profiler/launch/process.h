@@ -44,7 +44,4 @@ struct ProcessEnd {
 // a second one kills.
 ProcessEnd RunProcess(const ProcessSpec& spec, Signals& signals);
 
-// The last `lines` lines of a text, at most 2 KiB.
-std::string LastLines(std::string_view text, int lines);
-
 }  // namespace loopscope

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "profiler/launch/process.h"
+#include "profiler/core/text.h"
 
 namespace loopscope {
 namespace {

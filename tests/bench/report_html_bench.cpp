@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/report_from.h"
 #include "reports/formats.h"
 #include "tests/bench/large_capture.h"
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "profiler/cli/option_values.h"
+#include "profiler/cli/parse.h"
 #include "profiler/commands/command_table.h"
 
 namespace loopscope {

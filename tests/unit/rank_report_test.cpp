@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
+#include "profiler/diagnosis/report_from.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/nsys_builder.h"
 

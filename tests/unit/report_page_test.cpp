@@ -13,6 +13,7 @@
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "profiler/core/printable.h"
+#include "profiler/core/report/compare.h"
 #include "profiler/core/report/comparison.h"
 #include "profiler/core/report/report.h"
 #include "reports/formats.h"

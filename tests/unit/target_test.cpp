@@ -7,6 +7,7 @@
 #include <random>
 
 #include "profiler/cli/options.h"
+#include "profiler/cli/parse.h"
 #include "profiler/commands/command_table.h"
 #include "profiler/experiments/target/procedure.h"
 #include "profiler/launch/target_watch.h"

@@ -7,7 +7,7 @@
 
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/plan.h"
-#include "profiler/experiments/sweep/procedure.h"
+#include "profiler/experiments/sweep/input.h"
 
 namespace loopscope {
 

@@ -11,17 +11,9 @@
 #include "profiler/core/report/sweep.h"
 #include "profiler/core/result.h"
 #include "profiler/experiments/input.h"
+#include "profiler/experiments/sweep/input.h"
 
 namespace loopscope {
-
-struct SweepInput {
-  std::vector<std::string> command;
-  std::vector<SweepAxis> axes;
-  bool loader_only = false;
-  // blocks: of the best cell and its neighbours; the grid gets half as many.
-  ExperimentOptions options;
-  std::filesystem::path journal;  // empty: none, and no --resume
-};
 
 // Fills report.sweep, plan and noise. Errors: the program as it is fails (exit 4); it cannot be measured so (exit 3);
 // the journal belongs to another plan (exit 2); interrupted before anything was measured (exit 3).

@@ -52,27 +52,27 @@ void KinetoDetails::Add(std::uint32_t thread, std::vector<Event>& events, const 
       event.shape_hash = ShapeHash(event.detail);
       event.detail = Detail(event.detail, stack, on_device_[i]);
     } else if (stack != kNone && WantsStack(event)) {
-      merge_.trace_.range_stacks[std::uint64_t{thread} << 32 | i] = stack;
+      trace_.range_stacks[std::uint64_t{thread} << 32 | i] = stack;
     }
   }
 }
 
 std::uint32_t KinetoDetails::ShapeHash(std::uint32_t raw) const {
-  const std::uint32_t inputs = raw < merge_.raw_details_.size() ? merge_.raw_details_[raw].inputs : kNone;
-  return inputs < merge_.inputs_.size() ? merge_.inputs_[inputs].shape_hash : 0;
+  const std::uint32_t inputs = raw < raw_.details.size() ? raw_.details[raw].inputs : kNone;
+  return inputs < raw_.inputs.size() ? raw_.inputs[inputs].shape_hash : 0;
 }
 
 std::uint32_t KinetoDetails::Detail(std::uint32_t raw, std::uint32_t stack, bool on_device) {
   StringId inputs = 0;
-  if (raw < merge_.raw_details_.size()) {
-    const KinetoMerge::Detail& detail = merge_.raw_details_[raw];
-    if (detail.inputs < merge_.inputs_.size()) {
-      inputs = on_device ? merge_.inputs_[detail.inputs].on_device : merge_.inputs_[detail.inputs].text;
+  if (raw < raw_.details.size()) {
+    const KinetoRawDetails::Detail& detail = raw_.details[raw];
+    if (detail.inputs < raw_.inputs.size()) {
+      inputs = on_device ? raw_.inputs[detail.inputs].on_device : raw_.inputs[detail.inputs].text;
     }
     if (detail.stack != kNone) stack = detail.stack;
   }
   if (inputs == 0 && stack == kNone) return kNone;
-  std::vector<EventDetail>& details = merge_.trace_.details;
+  std::vector<EventDetail>& details = trace_.details;
   const auto number = static_cast<std::uint32_t>(details.size());
   const auto [place, added] = known_.try_emplace(std::uint64_t{inputs} << 32 | stack, number);
   if (added) details.push_back({inputs, stack, kNone});

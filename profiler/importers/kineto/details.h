@@ -5,14 +5,29 @@
 #include <unordered_map>
 #include <vector>
 
-#include "profiler/importers/kineto/merge.h"
+#include "profiler/core/trace/trace.h"
+#include "profiler/importers/kineto/shard.h"
 #include "profiler/importers/kineto/stacks.h"
 
 namespace loopscope {
 
+// What a trace says of its ops' inputs and stacks, all shards together.
+struct KinetoRawDetails {
+  struct Inputs {  // text of an op's inputs; as of tensors on a device, too
+    StringId text = 0, on_device = 0;
+    std::uint32_t shape_hash = 0;
+  };
+  struct Detail {
+    std::uint32_t inputs = kNone, stack = kNone;  // index into inputs, Trace::stacks
+  };
+  std::vector<Inputs> inputs;
+  std::vector<Detail> details;
+};
+
 class KinetoDetails {
  public:
-  KinetoDetails(KinetoMerge& merge, KinetoStacks& stacks) : merge_(merge), stacks_(stacks) {}
+  KinetoDetails(const KinetoRawDetails& raw, Trace& trace, KinetoStacks& stacks)
+      : raw_(raw), trace_(trace), stacks_(stacks) {}
 
   // Takes the thread with the given index in Trace::threads, whose events are complete and in order.
   void Add(std::uint32_t thread, std::vector<Event>& events, const std::vector<PythonCall>& python);
@@ -27,7 +42,8 @@ class KinetoDetails {
     std::int64_t end_ns;
     std::uint32_t stack;
   };
-  KinetoMerge& merge_;
+  const KinetoRawDetails& raw_;
+  Trace& trace_;
   KinetoStacks& stacks_;
   std::vector<Frame> frames_;                               // Python calls that are open
   std::vector<std::uint32_t> open_;                         // ops that are open

@@ -8,7 +8,6 @@
 #include "profiler/core/parallel.h"
 #include "profiler/core/trace/op_names.h"
 #include "profiler/importers/json/cursor.h"
-#include "profiler/importers/kineto/details.h"
 #include "profiler/importers/kineto/inputs.h"
 #include "profiler/importers/kineto/order.h"
 #include "profiler/importers/shared/inferred_flags.h"
@@ -89,7 +88,7 @@ void KinetoMerge::MapInputs() {
   std::unordered_map<std::string_view, std::uint32_t> known;
   for (const Sighting& one : InOrder(shards_, &KinetoShard::inputs)) {
     const std::string_view raw = shards_[one.shard]->inputs.entries()[one.number].text;
-    const auto [place, added] = known.try_emplace(raw, static_cast<std::uint32_t>(inputs_.size()));
+    const auto [place, added] = known.try_emplace(raw, static_cast<std::uint32_t>(raw_.inputs.size()));
     inputs_of_[one.shard][one.number] = place->second;
     if (!added) continue;
     const std::size_t first = raw.find(kInputsGap), second = raw.find(kInputsGap, first + 1);
@@ -97,8 +96,8 @@ void KinetoMerge::MapInputs() {
                            values = raw.substr(second + 1);
     const StringId text = Intern(InputsText(dims, types, values, ""));
     const std::uint64_t hash = StringHash(raw.substr(0, second));
-    inputs_.push_back({text, on_device.empty() ? text : Intern(InputsText(dims, types, values, on_device)),
-                       dims.empty() ? 0 : static_cast<std::uint32_t>(hash | 1)});
+    raw_.inputs.push_back({text, on_device.empty() ? text : Intern(InputsText(dims, types, values, on_device)),
+                           dims.empty() ? 0 : static_cast<std::uint32_t>(hash | 1)});
   }
 }
 
@@ -120,8 +119,8 @@ void KinetoMerge::MapDetails() {
     std::vector<std::uint32_t>& numbers = details_.emplace_back();
     for (std::size_t i = 0; i < shard.inputs_of_detail.size(); ++i) {
       const std::uint32_t stack = shard.stack_of_detail[i];
-      numbers.push_back(static_cast<std::uint32_t>(raw_details_.size()));
-      raw_details_.push_back({inputs_of_[s][shard.inputs_of_detail[i]], stack == kNone ? kNone : stacks_of_[s][stack]});
+      numbers.push_back(static_cast<std::uint32_t>(raw_.details.size()));
+      raw_.details.push_back({inputs_of_[s][shard.inputs_of_detail[i]], stack == kNone ? kNone : stacks_of_[s][stack]});
     }
   }
 }
@@ -207,11 +206,11 @@ void KinetoMerge::MergeThreads() {
   std::vector<MergedThread> threads = GroupThreads();
   ParallelFor(threads.size(), shards_.size(), [&](std::size_t i) { MergeThread(threads[i]); });
   KinetoStacks stacks(trace_);
-  KinetoDetails details(*this, stacks);
+  KinetoDetails details(raw_, trace_, stacks);
   for (MergedThread& merged : threads) {
     if (merged.thread.events.empty()) continue;
     const auto index = static_cast<std::uint32_t>(trace_.threads.size());
-    if (!raw_details_.empty() || !merged.python.empty()) details.Add(index, merged.thread.events, merged.python);
+    if (!raw_.details.empty() || !merged.python.empty()) details.Add(index, merged.thread.events, merged.python);
     merged.python = {};
     trace_.threads.push_back(std::move(merged.thread));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiler/core/trace/trace.h"
+#include "profiler/importers/kineto/details.h"
 #include "profiler/importers/kineto/shard.h"
 
 namespace loopscope {
@@ -26,13 +27,6 @@ class KinetoMerge {
     std::vector<KinetoThread*> parts;  // of those shards
     Thread thread;
     std::vector<PythonCall> python;  // by start, callers first
-  };
-  struct Inputs {  // text of an op's inputs; as of tensors on a device, too
-    StringId text = 0, on_device = 0;
-    std::uint32_t shape_hash = 0;
-  };
-  struct Detail {
-    std::uint32_t inputs = kNone, stack = kNone;  // index into inputs_, Trace::stacks
   };
 
   StringId Intern(std::string text);
@@ -60,12 +54,10 @@ class KinetoMerge {
   Trace trace_;
   std::unordered_map<std::string, StringId> ids_;
   std::vector<std::vector<StringId>> names_;         // by shard and number
-  std::vector<std::vector<std::uint32_t>> details_;  // by shard and Event::detail → raw_details_
-  std::vector<Inputs> inputs_;
+  std::vector<std::vector<std::uint32_t>> details_;  // by shard and Event::detail → raw_.details
+  KinetoRawDetails raw_;
   std::vector<std::vector<std::uint32_t>> inputs_of_, stacks_of_;  // by shard and number
-  std::vector<Detail> raw_details_;
   std::vector<std::uint8_t> backward_names_;  // by string: a node of the graph; 2: the Python call that runs them all
-  friend class KinetoDetails;
 };
 
 }  // namespace loopscope

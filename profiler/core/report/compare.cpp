@@ -1,4 +1,4 @@
-#include "profiler/core/report/comparison.h"
+#include "profiler/core/report/compare.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-
-#include "profiler/core/report/report.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiler/cli/options.h"
+#include "profiler/cli/parse.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "profiler/cli/command.h"
 #include "profiler/cli/config.h"
+#include "profiler/cli/gate_options.h"
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/option_values.h"
 #include "profiler/cli/prove_options.h"

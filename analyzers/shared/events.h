@@ -1,0 +1,42 @@
+// What rules ask of a timeline's events: which names they have, what is above them, how long they take.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+// The names of a trace that a predicate of op_names.h accepts, so that events are tested by their string id.
+class NameSet {
+ public:
+  NameSet(const Trace& trace, bool (*accepts)(std::string_view));
+  // Ops only: a range may carry any text.
+  bool Has(const Event& event) const {
+    return event.kind == EventKind::kOp && event.name < accepted_.size() && accepted_[event.name];
+  }
+
+ private:
+  std::vector<bool> accepted_;
+};
+
+// The nearest ancestor that `accepts`; {kNone, kNone} when there is none.
+EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
+bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts);
+inline bool Exists(EventRef ref) {
+  return ref.index != kNone;
+}
+
+inline double Ms(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e6;
+}
+
+// `total` over all steady steps, by step. There is at least one: Judge() sees to it.
+inline double PerStep(const Timeline& timeline, double total) {
+  return total / static_cast<double>(timeline.steady().size());
+}
+
+}  // namespace loopscope

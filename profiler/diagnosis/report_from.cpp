@@ -1,0 +1,87 @@
+#include "profiler/diagnosis/report_from.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "profiler/core/file_text.h"
+#include "profiler/diagnosis/diagnosis.h"
+#include "profiler/diagnosis/rank_inputs.h"
+#include "profiler/diagnosis/rank_report.h"
+#include "profiler/importers/importers.h"
+#include "reports/json/read.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool HoldsCapture(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".cap") return true;
+  }
+  return false;
+}
+
+Result<Report> FromJson(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{"cannot be read", path, "check its permissions"};
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto report = ReadReportJson(text.str());
+  if (!report) {
+    Error error = report.error();
+    error.where = path.native() + (error.where.empty() ? "" : ": " + error.where);
+    return error;
+  }
+  return report;
+}
+
+// A trace is JSON too: what tells a report is its schema.
+bool IsReportJson(const fs::path& file) {
+  if (file.extension() != ".json") return false;
+  const std::string head = FileHead(file, kHeadBytes).value_or("");
+  return head.find(kReportSchemaPrefix) != head.npos;
+}
+
+Report Placed(Report report, const fs::path& input) {
+  std::error_code error;
+  report.output_directory = fs::is_directory(input, error) ? input : input.parent_path();
+  return report;
+}
+
+}  // namespace
+
+void AddTimeline(const fs::path& input, Report& report) {
+  std::error_code error;
+  if (report.timeline || !fs::is_directory(input / "diagnosis", error)) return;
+  if (auto trace = ReadAnyTrace(input / "diagnosis")) {
+    report.timeline = std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+  }
+}
+
+Result<Report> ReportFrom(const fs::path& input) {
+  std::error_code error;
+  if (!fs::exists(input, error)) {
+    return Error{"no such file or folder", input, "name a run folder, a trace or a report's JSON"};
+  }
+  const bool folder = fs::is_directory(input, error);
+  const fs::path finished = folder ? input / "report.json" : input;
+  std::vector<Input> ranks = RankInputs(input);
+  const bool traces_here = !ranks.empty() && !fs::is_directory(ranks.front().path, error);
+  if (!traces_here && IsReportJson(finished)) return FromJson(finished);
+  if (ranks.size() < 2) {
+    auto trace = ReadAnyTrace(folder && ranks.size() == 1 && !HoldsCapture(input) ? ranks.front().path : input);
+    if (!trace) return trace.error();
+    ranks = RankInputsOf(*trace, input);
+    if (ranks.size() < 2) return Placed(DiagnosisOf(std::move(*trace)), input);
+  }
+  auto report = ReportOfRanks(ranks);
+  if (!report) return report.error();
+  if (*report) return Placed(std::move(**report), input);
+  auto trace = ReadAnyTrace(input);
+  if (!trace) return trace.error();
+  return Placed(DiagnosisOf(std::move(*trace)), input);
+}
+
+}  // namespace loopscope
