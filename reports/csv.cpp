@@ -89,6 +89,9 @@ Result<void> WriteCsv(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kCsv = {"csv", "the trials, or a sweep's cells, for spreadsheets", WriteCsv};
+extern const Format kCsv = {.id = "csv",
+                            .purpose = "the trials, or a sweep's cells, for spreadsheets",
+                            .write = WriteCsv,
+                            .carries = ReportKind::kTrials | ReportKind::kTarget | ReportKind::kSweep};
 
 }  // namespace loopscope

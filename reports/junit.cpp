@@ -152,6 +152,10 @@ Result<void> WriteJunit(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kJunit = {"junit", "a case for each rule and trial, for CI", WriteJunit};
+extern const Format kJunit = {
+    .id = "junit",
+    .purpose = "a case for each rule and trial, for CI",
+    .write = WriteJunit,
+    .carries = ReportKind::kRun | ReportKind::kTrials | ReportKind::kTarget | ReportKind::kGate};
 
 }  // namespace loopscope

@@ -191,6 +191,9 @@ Result<void> WriteSarif(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kSarif = {"sarif", "findings at their lines, for code hosts", WriteSarif};
+extern const Format kSarif = {.id = "sarif",
+                              .purpose = "findings at their lines, for code hosts",
+                              .write = WriteSarif,
+                              .carries = kEveryReport & ~static_cast<unsigned>(ReportKind::kSweep)};
 
 }  // namespace loopscope

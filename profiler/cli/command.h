@@ -1,28 +1,56 @@
-// A command as its command line is parsed.
+// A command as its command line is parsed: one constant at the end of its file in profiler/commands/.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "profiler/cli/options.h"
+#include "profiler/core/format.h"
 #include "profiler/core/result.h"
+
+namespace CLI {
+class App;
+}
 
 namespace loopscope {
 
-struct Options;
+// Options that several commands share; or-ed together.
+enum Takes : unsigned {
+  kTakesNothing = 0,
+  kTakesFormats = 1u << 0,     // --json, --format …
+  kTakesLaunching = 1u << 1,   // -o, --warmup …
+  kTakesDiagnosing = 1u << 2,  // --time
+  kTakesExperiment = 1u << 3,  // --budget …
+  kTakesBlocks = 1u << 4,      // --blocks, --margin, --reuse
+  kTakesProgram = 1u << 5,     // `-- CMD`, and needs it
+  kMayTakeProgram = 1u << 6,   // `-- CMD`, and runs without it too
+};
+
+inline constexpr int kAnyInputs = -1;
 
 struct Command {
   std::string_view id, summary;
-  std::string_view usage, example;     // usage without "loopscope"
-  bool reports;                        // --json, --format …
-  bool launches;                       // -o, --warmup …
-  bool diagnoses;                      // --time
-  bool experiments;                    // --blocks …
-  bool program;                        // takes `-- CMD`
-  int inputs;                          // words before it: 0, at most 1, or -1 for any number
-  Result<int> (*run)(const Options&);  // the exit code
+  std::string_view usage, example;  // usage without "loopscope"
+  unsigned takes = kTakesNothing;
+  int inputs = 0;                                             // INPUTs before `--`: 0, at most 1, or kAnyInputs
+  std::string_view blocks_text = {};                          // what its --blocks are, where it takes them
+  void (*set_defaults)(Options&) = nullptr;                   // where they differ from those of Options
+  void (*add)(CLI::App&, Options&) = nullptr;                 // its own options
+  Result<void> (*check)(const Command&, Options&) = nullptr;  // its own conditions; error (exit 2)
+  // What its report is of; empty: it writes none, or what its inputs hold.
+  std::optional<ReportKind> (*writes)(const Options&) = nullptr;
+  Result<int> (*run)(const Options&) = nullptr;  // the exit code
+
+  bool Has(Takes one) const { return (takes & one) != 0; }
 };
 
-using Commands = std::span<const Command>;
+using Commands = std::span<const Command* const>;
 const Command* FindCommand(Commands commands, std::string_view id);  // null when there is none
+
+// A command line that `command` cannot run; `next` empty: its --help.
+Error WrongUsage(const Command& command, std::string what, std::string next = "");
+// As WrongUsage, with the command's usage as what to do.
+Error WrongWords(const Command& command, std::string what);
 
 }  // namespace loopscope

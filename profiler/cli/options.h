@@ -36,6 +36,10 @@ struct TargetOptions {
   Target target;            // from the text
 };
 
+inline constexpr char kBlocksText[] = "blocks of launches at most (12); under 4 no verdict is given";
+inline constexpr char kInputsText[] =
+    "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
+
 struct Options {
   std::string command;                             // "run", "prove" …
   std::vector<std::string> program;                // what follows `--`

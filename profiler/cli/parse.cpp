@@ -7,12 +7,9 @@
 
 #include "profiler/cli/command.h"
 #include "profiler/cli/config.h"
-#include "profiler/cli/gate_options.h"
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/option_values.h"
-#include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/cli/target_options.h"
 #include "profiler/core/text.h"
 #include "reports/formats.h"
 #include "reports/text/page.h"
@@ -23,14 +20,6 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr std::size_t kSummaryColumn = 14, kHelpColumn = 28;
-constexpr const char* kInputs =
-    "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
-
-constexpr const char* kGrid = "a setting and its values, such as loader.workers=0,1,2,4; several make a grid";
-
-constexpr double kCheckSeconds = 60;
-constexpr double kGateTraceSeconds = 30;  // a gate launches under tracing three times at least
-
 std::string FormatNames() {
   std::string names;
   for (const Format* format : AllFormats()) names += (names.empty() ? "" : ", ") + std::string(format->id);
@@ -51,8 +40,8 @@ std::string GeneralHelp(Commands commands) {
   page.Blank();
   page.Line({{"Usage: loopscope COMMAND [options] [-- CMD…]"}});
   page.Heading("Commands:");
-  for (const Command& command : commands) {
-    page.Entry(kSummaryColumn, {"  " + std::string(command.id)}, {command.summary});
+  for (const Command* command : commands) {
+    page.Entry(kSummaryColumn, {"  " + std::string(command->id)}, {command->summary});
   }
   page.Heading("Start with:");
   page.Line({{"  loopscope run -- python train.py      # or any program that uses LibTorch"}});
@@ -86,22 +75,12 @@ class Parser {
     app_.formatter(std::make_shared<Help>(command));
     app_.footer("Example:\n  " + std::string(command.example));
     app_.set_help_flag("--help,-h", "print this");
-    if (command.reports) AddReporting();
-    if (command.launches) AddRunning();
-    if (command.experiments) AddExperiment();
-    if (command.id == "prove") AddProve(app_, options), AddTarget(app_, options);
-    if (command.id == "sweep") AddSweep(app_, options);
-    if (command.id == "ab") AddOtherSide(app_, options, "CMD_A");
-    if (command.id == "gate") AddGate(app_, options);
-    if (command.id == "aa-check") AddSensitivity(app_, options, "the slowdown that is to be told (5%)");
-    if (command.id == "run" || command.id == "report" || command.id == "gate") AddFailOn(app_, options);
-    if (command.id == "report") {
-      Last(app_.add_option("--definitions", options.definitions,
-                           "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
-           "loopscope|hta");
-    }
-    if (command.inputs != 0 && command.id != "sweep") {
-      auto* inputs = app_.add_option("INPUT", options.inputs, kInputs)->type_name("")->expected(-1);
+    if (command.Has(kTakesFormats)) AddReporting();
+    if (command.Has(kTakesLaunching)) AddRunning();
+    if (command.Has(kTakesExperiment)) AddExperiment();
+    if (command.add != nullptr) command.add(app_, options);
+    if (command.inputs != 0) {
+      auto* inputs = app_.add_option("INPUT", options.inputs, kInputsText)->type_name("")->expected(-1);
       if (command.inputs == 1) inputs->group("")->expected(0, 1);
     }
   }
@@ -149,10 +128,11 @@ class Parser {
     Add("--warmup", options_.warmup, ParseWarmup, "a number of steps or `auto`", "N|auto",
         "steps before the measured ones (10); auto: until step times settle");
     Add("--steps", options_.steps, ParseCount, "a number of steps", "N",
-        command_.experiments ? "measured steps of each launch (as many as --min-window needs)"
-                             : "measured steps (50; more where short), then the program is ended; 0: to its own end");
+        command_.Has(kTakesExperiment)
+            ? "measured steps of each launch (as many as --min-window needs)"
+            : "measured steps (50; more where short), then the program is ended; 0: to its own end");
     app_.add_flag("--yes", options_.yes, "build a probe for another torch without asking");
-    if (command_.diagnoses) {
+    if (command_.Has(kTakesDiagnosing)) {
       Add("--time", options_.time_s, ParseSeconds, "a time such as 90s or 2m", "T",
           fmt::format("go on for this long at most to see an epoch end and an evaluation ({}s)", options_.time_s)
               .c_str());
@@ -161,15 +141,14 @@ class Parser {
 
   void AddExperiment() {
     const char* const time = "a time such as 90s or 15m";
-    if (command_.id == "prove" || command_.id == "ab" || command_.id == "sweep") {
+    if (command_.Has(kTakesBlocks)) {
       Add("--blocks", options_.blocks, ParseCount, "a number of blocks", "N",
-          command_.id == "sweep" ? "blocks of the best cell and its neighbours at most (12); the grid has half as many"
-                                 : "blocks of launches at most (12); under 4 nothing is called");
+          std::string(command_.blocks_text).c_str());
       Add("--margin", options_.margin, ParseShare, "a share such as 2%", "P",
           "differences up to this count as none (2%)");
     }
-    const char* const budget = command_.id == "aa-check" ? "time for all launches (1m)" : "time for all launches (15m)";
-    Add("--budget", options_.budget_s, ParseSeconds, time, "T", budget);
+    const std::string budget = fmt::format("time for all launches ({:g}m)", options_.budget_s / 60);
+    Add("--budget", options_.budget_s, ParseSeconds, time, "T", budget.c_str());
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
         "a launch that takes longer is ended (10m)");
@@ -178,7 +157,7 @@ class Parser {
     app_.add_flag("--no-turns", options_.no_turns, "launches one after another, never side by side in turns");
     Last(app_.add_option("--prepare", options_.prepare, "shell command to run before each launch"), "CMD");
     app_.add_flag("--resume", options_.resume, "go on with the interrupted experiment in the folder of -o");
-    if (command_.id == "prove" || command_.id == "ab" || command_.id == "sweep") {
+    if (command_.Has(kTakesBlocks)) {
       app_.add_flag("--reuse", options_.reuse, "keep this experiment; launches of an equal one that was kept count");
     }
     app_.add_flag("--allow-writes", options_.allow_writes, "go on where launches cannot be kept from the real files");
@@ -200,18 +179,17 @@ std::optional<std::string> ConfigFile(const Words& arguments) {
   return file;
 }
 
-OptionNames AllNames(Commands commands) {
-  OptionNames names;
-  for (const Command& command : commands) {
-    Options ignored;
-    names[std::string(command.id)] = Parser(command, ignored).Names();
-  }
-  return names;
+void SetDefaults(const Command& command, Options& options) {
+  if (command.set_defaults != nullptr) command.set_defaults(options);
 }
 
-Error Wrong(const Command& command, std::string what, std::string next = "") {
-  if (next.empty()) next = fmt::format("see `loopscope {} --help`", command.id);
-  return {std::move(what), std::string(command.id), std::move(next)};
+OptionNames AllNames(Commands commands) {
+  OptionNames names;
+  for (const Command* command : commands) {
+    Options ignored;
+    names[std::string(command->id)] = Parser(*command, ignored).Names();
+  }
+  return names;
 }
 
 Error Unexpected(const Command& command, const std::string& what, const Words& arguments) {
@@ -222,10 +200,11 @@ Error Unexpected(const Command& command, const std::string& what, const Words& a
     const std::string name = argument.substr(2, argument.find('=') - 2);
     if (names.contains(name) || name == "config" || name == "help") continue;
     const std::string nearest = Nearest(name, Words(names.begin(), names.end()));
-    return Wrong(command, "unknown option --" + name, nearest.empty() ? "" : "did you mean --" + nearest + "?");
+    return WrongUsage(command, "unknown option --" + name, nearest.empty() ? "" : "did you mean --" + nearest + "?");
   }
-  return Wrong(command, what,
-               command.program ? "the program goes behind `--`: loopscope " + std::string(command.usage) : "");
+  return WrongUsage(
+      command, what,
+      command.Has(kTakesProgram) ? "the program goes behind `--`: loopscope " + std::string(command.usage) : "");
 }
 
 Result<void> ParseWith(Parser& parser, const Command& command, const Words& arguments, Options& options) {
@@ -239,49 +218,40 @@ Result<void> ParseWith(Parser& parser, const Command& command, const Words& argu
     return Unexpected(command, "unexpected `" + (extra.empty() ? "" : extra.front()) + "`", arguments);
   } catch (const CLI::ArgumentMismatch& problem) {
     const std::string what = problem.what();
-    return Wrong(command, what.starts_with("-") ? what.substr(0, what.find(':')) + " needs a value" : "too many words");
+    return WrongUsage(command,
+                      what.starts_with("-") ? what.substr(0, what.find(':')) + " needs a value" : "too many words");
   } catch (const CLI::ParseError& problem) {
-    return Wrong(command, problem.what());
+    return WrongUsage(command, problem.what());
   }
   return {};
 }
 
 Result<void> Check(const Command& command, Options& options) {
-  if (command.id == "ab") {
-    if (options.inputs.size() != 1)
-      return Wrong(command, "one command in quotes goes before `--`", "loopscope " + std::string(command.usage));
-    auto words = SplitWords(options.inputs.front());
-    if (!words) return words.error();
-    options.program_a = std::move(*words);
-    if (options.program_a.empty())
-      return Wrong(command, "the first command is empty", "loopscope " + std::string(command.usage));
+  if (command.check != nullptr) {
+    if (const auto checked = command.check(command, options); !checked) return checked;
   }
-  if (command.id == "gate") {
-    if (const auto found = FindWorkloads(options); !found) return found;
-  } else if (command.program && command.id != "doctor" && options.program.empty()) {
-    return Wrong(command, "no program to run: it goes behind `--`", "loopscope " + std::string(command.usage));
+  if (command.Has(kTakesProgram) && options.program.empty()) {
+    return WrongWords(command, "no program to run: it goes behind `--`");
   }
-  if (!command.program && !options.program.empty()) return Wrong(command, "takes no program behind `--`");
-  if (command.id == "compare" && options.inputs.size() != 2)
-    return Wrong(command, "takes two inputs", "name two run folders, traces or reports: the one before, the one after");
-  if (command.id == "history" && options.inputs.empty())
-    return Wrong(command, "no history named", "name the folder that `gate --record DIR` wrote to");
-  if (command.id == "report" && options.inputs.empty())
-    return Wrong(command, "nothing to report on", std::string("name ") + kInputs);
+  if (!command.Has(kTakesProgram) && !command.Has(kMayTakeProgram) && !options.program.empty()) {
+    return WrongUsage(command, "takes no program behind `--`");
+  }
   if (!FindFormat(options.format))
-    return Wrong(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
+    return WrongUsage(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
   if (options.resume && options.output.empty())
-    return Wrong(command, "--resume needs the folder of the experiment", "name it with -o DIR");
+    return WrongUsage(command, "--resume needs the folder of the experiment", "name it with -o DIR");
   if (options.resume && options.reuse)
-    return Wrong(command, "--resume and --reuse at once",
-                 "--resume names the experiment, --reuse looks for an equal one");
-  if (const auto target = CheckTarget(options); !target) return target;
+    return WrongUsage(command, "--resume and --reuse at once",
+                      "--resume names the experiment, --reuse looks for an equal one");
+  if (const auto kind = command.writes != nullptr ? command.writes(options) : std::nullopt) {
+    if (const auto carried = CheckCarries(options, *kind); !carried) return carried;
+  }
   return CheckFiles(options);
 }
 
 Error UnknownCommand(Commands commands, const std::string& word) {
   Words names;
-  for (const Command& command : commands) names.emplace_back(command.id);
+  for (const Command* command : commands) names.emplace_back(command->id);
   const std::string nearest = Nearest(word, names);
   const std::string what = word.starts_with("-") ? "options go behind the command" : "unknown command `" + word + "`";
   std::string next = nearest.empty() ? "" : "did you mean `" + nearest + "`? ";
@@ -289,11 +259,6 @@ Error UnknownCommand(Commands commands, const std::string& word) {
 }
 
 }  // namespace
-
-const Command* FindCommand(Commands commands, std::string_view id) {
-  const auto found = std::ranges::find(commands, id, &Command::id);
-  return found == commands.end() ? nullptr : &*found;
-}
 
 Result<Options> ParseOptions(Commands commands, const std::vector<std::string>& arguments) {
   Options options;
@@ -305,13 +270,12 @@ Result<Options> ParseOptions(Commands commands, const std::vector<std::string>& 
   const Command* const command = FindCommand(commands, word);
   if (!command) return UnknownCommand(commands, word);
   options.command = word;
-  if (word == "gate") options.time_s = kGateTraceSeconds;
-  if (word == "aa-check") options.budget_s = kCheckSeconds;
+  SetDefaults(*command, options);
   // Everything behind the first `--` is the program's, whatever it looks like.
   const auto dashes = std::find(arguments.begin() + 1, arguments.end(), "--");
   if (dashes != arguments.end()) options.program.assign(dashes + 1, arguments.end());
   Words own(arguments.begin() + 1, dashes);
-  if (const auto file = ConfigFile(own); file && command->reports) {
+  if (const auto file = ConfigFile(own); file && command->Has(kTakesFormats)) {
     auto from_file = ReadConfig(*file, word, AllNames(commands));
     if (!from_file) return from_file.error();
     own.insert(own.begin(), from_file->begin(), from_file->end());

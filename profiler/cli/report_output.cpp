@@ -1,6 +1,7 @@
 #include "profiler/cli/report_output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -75,6 +76,21 @@ Result<void> CheckFiles(const Options& options) {
     if (access(folder.c_str(), W_OK) != 0) {
       return Error{"cannot write into " + folder.native(), place, "name a place that can be written to"};
     }
+  }
+  return {};
+}
+
+Result<void> CheckCarries(const Options& options, ReportKind kind) {
+  std::vector<std::string> asked{options.format};
+  for (const auto& [format, file] : options.files) asked.push_back(format);
+  for (const std::string& id : asked) {
+    if (FindFormat(id)->Carries(kind)) continue;
+    std::vector<std::string_view> others;
+    for (const Format* one : AllFormats()) {
+      if (one->Carries(kind)) others.push_back(one->id);
+    }
+    return Error{fmt::format("the format `{}` has no place for {}", id, ReportKindName(kind)), options.command,
+                 fmt::format("choose one of: {}", fmt::join(others, ", "))};
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "profiler/cli/options.h"
+#include "profiler/core/format.h"
 #include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
 
@@ -12,6 +13,9 @@ namespace loopscope {
 
 // Before a long run: its report's files can be written. Error (exit 2).
 Result<void> CheckFiles(const Options& options);
+
+// Every format that is asked for has a place for a report of that kind. Error (exit 2).
+Result<void> CheckCarries(const Options& options, ReportKind kind);
 
 // Whether a finding has the severity of --fail-on or more. Says on standard error which.
 bool MeetsFailOn(const Report& report, const Options& options);

@@ -4,8 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "profiler/cli/command.h"
+#include "profiler/cli/gate_options.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/commands/command_table.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/pairs.h"
@@ -17,6 +18,8 @@
 
 namespace loopscope {
 namespace {
+
+constexpr double kBudgetSeconds = 60;
 
 constexpr int kWarmup = 10, kInconclusive = 3, kMostPairs = 2000;
 constexpr int kFewestPairs = 4;  // of which a spread is made
@@ -67,8 +70,6 @@ void WriteFound(const std::vector<double>& d, const PairPlan& plan, double wante
                                    100 * wanted, 4 * plan.plan.window.steps)});
 }
 
-}  // namespace
-
 Result<int> AaCheckCommand(const Options& options) {
   auto opened = Session::Open(options, true);
   if (!opened) return opened.error();
@@ -96,5 +97,18 @@ Result<int> AaCheckCommand(const Options& options) {
   Print(output);
   return 0;
 }
+
+}  // namespace
+
+extern const Command kAaCheckCommand{
+    .id = "aa-check",
+    .summary = "What this machine can detect: the program against itself.",
+    .usage = "aa-check [options] -- CMD…",
+    .example = "loopscope aa-check -- ./train",
+    .takes = kTakesLaunching | kTakesExperiment | kTakesProgram,
+    .set_defaults = [](Options& options) { options.budget_s = kBudgetSeconds; },
+    .add = [](CLI::App& app,
+              Options& options) { AddSensitivity(app, options, "the smallest slowdown to detect (5%)"); },
+    .run = AaCheckCommand};
 
 }  // namespace loopscope

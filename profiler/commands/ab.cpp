@@ -1,4 +1,6 @@
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
+#include "profiler/cli/gate_options.h"
+#include "profiler/cli/option_values.h"
 #include "profiler/commands/session.h"
 #include "profiler/experiments/pairs.h"
 
@@ -7,7 +9,14 @@ namespace {
 
 constexpr int kWarmup = 10, kInterrupted = 3;
 
-}  // namespace
+Result<void> SplitFirstCommand(const Command& command, Options& options) {
+  if (options.inputs.size() != 1) return WrongWords(command, "one command in quotes goes before `--`");
+  auto words = SplitWords(options.inputs.front());
+  if (!words) return words.error();
+  options.program_a = std::move(*words);
+  if (options.program_a.empty()) return WrongWords(command, "the first command is empty");
+  return {};
+}
 
 Result<int> AbCommand(const Options& options) {
   auto opened = Session::Open(options, true);
@@ -24,5 +33,20 @@ Result<int> AbCommand(const Options& options) {
   if (!report) return report.error();
   return session.signals().interrupted() ? kInterrupted : 0;
 }
+
+}  // namespace
+
+extern const Command kAbCommand{
+    .id = "ab",
+    .summary = "Measure a change of your own: two commands, the same statistics.",
+    .usage = "ab [options] 'CMD_A' -- CMD_B…",
+    .example = "loopscope ab './train --lr 0.1' -- ./train --lr 0.2",
+    .takes = kTakesFormats | kTakesLaunching | kTakesExperiment | kTakesBlocks | kTakesProgram,
+    .inputs = 1,
+    .blocks_text = kBlocksText,
+    .add = [](CLI::App& app, Options& options) { AddOtherSide(app, options, "CMD_A"); },
+    .check = SplitFirstCommand,
+    .writes = [](const Options&) { return std::optional(ReportKind::kTrials); },
+    .run = AbCommand};
 
 }  // namespace loopscope

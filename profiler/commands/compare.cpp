@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "profiler/cli/command.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/commands/command_table.h"
 #include "profiler/diagnosis/report_from.h"
 
 namespace loopscope {
+namespace {
 
 // The second run's report, with what changed from the first.
 Result<int> CompareCommand(const Options& options) {
@@ -22,5 +23,22 @@ Result<int> CompareCommand(const Options& options) {
   const auto written = WriteReport(*after, options, "");
   return written ? Result<int>(0) : written.error();
 }
+
+}  // namespace
+
+extern const Command kCompareCommand{.id = "compare",
+                                     .summary = "What changed per step from one run to another.",
+                                     .usage = "compare [options] BEFORE AFTER",
+                                     .example = "loopscope compare loopscope-out/monday loopscope-out/tuesday",
+                                     .takes = kTakesFormats,
+                                     .inputs = kAnyInputs,
+                                     .check = [](const Command& command, Options& options) -> Result<void> {
+                                       if (options.inputs.size() == 2) return {};
+                                       return WrongUsage(
+                                           command, "takes two inputs",
+                                           "name two run folders, traces or reports: the one before, the one after");
+                                     },
+                                     .writes = [](const Options&) { return std::optional(ReportKind::kComparison); },
+                                     .run = CompareCommand};
 
 }  // namespace loopscope

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
 #include "profiler/containment/containment.h"
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/host.h"
@@ -142,8 +142,6 @@ void ForProgram(const std::string& word, Sheet& sheet) {
              script ? "programs that the script starts are seen if they are linked with LibTorch" : "");
 }
 
-}  // namespace
-
 Result<int> DoctorCommand(const Options& options) {
   const Host host = ThisHost();
   auto scratch = Scratch::Make();
@@ -161,5 +159,14 @@ Result<int> DoctorCommand(const Options& options) {
   Print(sheet.output());
   return 0;
 }
+
+}  // namespace
+
+extern const Command kDoctorCommand{.id = "doctor",
+                                    .summary = "What works on this machine, and for this program.",
+                                    .usage = "doctor [-- CMD…]",
+                                    .example = "loopscope doctor -- ./train",
+                                    .takes = kMayTakeProgram,
+                                    .run = DoctorCommand};
 
 }  // namespace loopscope

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <optional>
 
+#include "profiler/cli/command.h"
+#include "profiler/cli/gate_options.h"
+#include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/commands/command_table.h"
 #include "profiler/commands/gate_counters.h"
 #include "profiler/commands/session.h"
 #include "profiler/experiments/gate/history_file.h"
@@ -17,6 +19,8 @@
 
 namespace loopscope {
 namespace {
+
+constexpr double kTraceSeconds = 30;  // it launches under tracing three times at least
 
 constexpr int kWarmup = 10, kFailed = 1, kInconclusive = 3;
 
@@ -180,8 +184,6 @@ int ExitCode(GateVerdict verdict, int error_code, Undecided undecided) {
   return undecided == Undecided::kFail ? kFailed : kInconclusive;
 }
 
-}  // namespace
-
 Result<int> GateCommand(const Options& options) {
   std::optional<CounterFile> recorded;
   if (!options.gate.baseline.empty() && !options.gate.accept) {
@@ -208,5 +210,19 @@ Result<int> GateCommand(const Options& options) {
   if (session.signals().interrupted()) return kInconclusive;
   return ExitCode(DecidingRow(*report.gate).verdict, gate.error_code(), options.gate.undecided);
 }
+
+}  // namespace
+
+extern const Command kGateCommand{
+    .id = "gate",
+    .summary = "Fail on a real slowdown, and on nothing else: for CI.",
+    .usage = "gate [options] --against 'CMD_A' -- CMD_B…",
+    .example = "loopscope gate --against-dir ../base -- ./train",
+    .takes = kTakesFormats | kTakesLaunching | kTakesDiagnosing | kTakesExperiment | kMayTakeProgram,
+    .set_defaults = [](Options& options) { options.time_s = kTraceSeconds; },
+    .add = [](CLI::App& app, Options& options) { AddGate(app, options), AddFailOn(app, options); },
+    .check = [](const Command&, Options& options) { return FindWorkloads(options); },
+    .writes = [](const Options&) { return std::optional(ReportKind::kGate); },
+    .run = GateCommand};
 
 }  // namespace loopscope

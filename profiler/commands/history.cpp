@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
 #include "profiler/core/printable.h"
 #include "profiler/core/statistics/change_points.h"
 #include "profiler/core/statistics/statistics.h"
@@ -80,8 +80,6 @@ void WriteSeries(const std::string& command, const std::string& machine, const S
   if (changes.empty()) page.Entry(2, {""}, {"No change of level."});
 }
 
-}  // namespace
-
 // Times of one machine alone make a series.
 Result<int> HistoryCommand(const Options& options) {
   const auto runs = ReadHistory(options.inputs.front());
@@ -103,5 +101,19 @@ Result<int> HistoryCommand(const Options& options) {
   Print(output);
   return 0;
 }
+
+}  // namespace
+
+extern const Command kHistoryCommand{.id = "history",
+                                     .summary = "The gates of many days: step times, and where their level changed.",
+                                     .usage = "history DIR",
+                                     .example = "loopscope history loopscope-history",
+                                     .inputs = 1,
+                                     .check = [](const Command& command, Options& options) -> Result<void> {
+                                       if (!options.inputs.empty()) return {};
+                                       return WrongUsage(command, "no history named",
+                                                         "name the folder that `gate --record DIR` wrote to");
+                                     },
+                                     .run = HistoryCommand};
 
 }  // namespace loopscope

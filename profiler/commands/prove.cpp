@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
+#include "profiler/cli/prove_options.h"
+#include "profiler/cli/target_options.h"
 #include "profiler/commands/prove_target.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/host.h"
@@ -57,8 +59,6 @@ Result<int> Finish(Report& report, Session& session, int code) {
   return code;
 }
 
-}  // namespace
-
 Result<int> ProveCommand(const Options& options) {
   // A key that is no treatment is said before anything is launched.
   auto named = CandidatesOf({}, ThisHost(), options.selection);
@@ -110,5 +110,22 @@ Result<int> ProveCommand(const Options& options) {
   }
   return Finish(*report, session, interrupted ? kInterrupted : 0);
 }
+
+}  // namespace
+
+extern const Command kProveCommand{
+    .id = "prove",
+    .summary = "Rerun the program with each fix: each fix's measured speedup and its interval.",
+    .usage = "prove [options] -- CMD…",
+    .example = "loopscope prove --budget 10m -- ./train --epochs 3",
+    .takes = kTakesFormats | kTakesLaunching | kTakesDiagnosing | kTakesExperiment | kTakesBlocks | kTakesProgram,
+    .blocks_text = kBlocksText,
+    .add = [](CLI::App& app, Options& options) { AddProve(app, options), AddTarget(app, options); },
+    .check = [](const Command&, Options& options) { return CheckTarget(options); },
+    .writes =
+        [](const Options& options) {
+          return std::optional(options.target.text.empty() ? ReportKind::kTrials : ReportKind::kTarget);
+        },
+    .run = ProveCommand};
 
 }  // namespace loopscope

@@ -1,12 +1,23 @@
 #include <fmt/format.h>
 
+#include "profiler/cli/command.h"
 #include "profiler/cli/definitions.h"
+#include "profiler/cli/option_parsers.h"
+#include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/commands/command_table.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {
+namespace {
+
+void AddReportOptions(CLI::App& app, Options& options) {
+  AddFailOn(app, options);
+  Last(app.add_option("--definitions", options.definitions,
+                      "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
+       "loopscope|hta");
+}
+
 // Every input is tried; the first that fails gives the exit code, else --fail-on.
 Result<int> ReportCommand(const Options& options) {
   if ((!options.json.empty() || !options.files.empty()) && options.inputs.size() > 1) {
@@ -18,7 +29,8 @@ Result<int> ReportCommand(const Options& options) {
     if (options.inputs.size() > 1 && options.format == "text") fmt::print("{}\n\n", input);
     auto report = ReportFrom(input);
     if (report && (options.format == "html" || options.files.contains("html"))) AddTimeline(input, *report);
-    Result<void> written = report ? ApplyDefinitions(options.definitions, *report) : report.error();
+    Result<void> written = report ? CheckCarries(options, KindOf(*report)) : report.error();
+    if (written) written = ApplyDefinitions(options.definitions, *report);
     if (written) written = WriteReport(*report, options, "");
     if (written && code && MeetsFailOn(*report, options)) code = 1;
     if (written) continue;
@@ -27,5 +39,21 @@ Result<int> ReportCommand(const Options& options) {
   }
   return code;
 }
+
+}  // namespace
+
+extern const Command kReportCommand{.id = "report",
+                                    .summary = "The report of runs that are there already.",
+                                    .usage = "report [options] INPUT…",
+                                    .example = "loopscope report loopscope-out/20250131-093000",
+                                    .takes = kTakesFormats,
+                                    .inputs = kAnyInputs,
+                                    .add = AddReportOptions,
+                                    .check = [](const Command& command, Options& options) -> Result<void> {
+                                      if (!options.inputs.empty()) return {};
+                                      return WrongUsage(command, "nothing to report on",
+                                                        std::string("name ") + kInputsText);
+                                    },
+                                    .run = ReportCommand};
 
 }  // namespace loopscope

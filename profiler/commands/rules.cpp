@@ -5,7 +5,7 @@
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "analyzers/ranks/rank_analyzers.h"
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
 #include "profiler/core/text.h"
 #include "profiler/system/terminal.h"
 #include "profiler/treatments/treatments.h"
@@ -25,8 +25,6 @@ std::vector<std::string> RuleIds() {
   for (const RankAnalyzer* rule : AllRankAnalyzers()) ids.emplace_back(rule->id);
   return ids;
 }
-
-}  // namespace
 
 Result<int> RulesCommand(const Options& options) {
   const std::vector<std::string> ids = RuleIds();
@@ -51,5 +49,14 @@ Result<int> RulesCommand(const Options& options) {
   fmt::print("{}", Reflowed(RuleText(id), static_cast<std::size_t>(StandardOutput().columns)));
   return 0;
 }
+
+}  // namespace
+
+extern const Command kRulesCommand{.id = "rules",
+                                   .summary = "What the rules look for, or the text of one.",
+                                   .usage = "rules [ID]",
+                                   .example = "loopscope rules input-starvation",
+                                   .inputs = 1,
+                                   .run = RulesCommand};
 
 }  // namespace loopscope

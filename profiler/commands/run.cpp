@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
+#include "profiler/cli/command.h"
+#include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/commands/command_table.h"
 #include "profiler/commands/session.h"
 #include "profiler/system/terminal.h"
 
@@ -9,8 +10,6 @@ namespace loopscope {
 namespace {
 
 constexpr int kDefaultSteps = 50;
-
-}  // namespace
 
 // The exit code is the program's own, so that `run` can stand before any command; 1 where that is 0 and --fail-on was
 // met.
@@ -25,5 +24,16 @@ Result<int> RunCommand(const Options& options) {
   if (diagnosed->launched.end.status == 0 && MeetsFailOn(diagnosed->report, options)) return 1;
   return diagnosed->launched.end.status;
 }
+
+}  // namespace
+
+extern const Command kRunCommand{.id = "run",
+                                 .summary = "What slows this training loop, with the line that does it.",
+                                 .usage = "run [options] -- CMD…",
+                                 .example = "loopscope run -- ./train --epochs 3",
+                                 .takes = kTakesFormats | kTakesLaunching | kTakesDiagnosing | kTakesProgram,
+                                 .add = AddFailOn,
+                                 .writes = [](const Options&) { return std::optional(ReportKind::kRun); },
+                                 .run = RunCommand};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
+#include "profiler/cli/target_options.h"
 #include "profiler/commands/session.h"
 #include "profiler/experiments/sweep/grid.h"
 #include "profiler/experiments/sweep/procedure.h"
@@ -9,8 +10,6 @@ namespace loopscope {
 namespace {
 
 constexpr int kWarmup = 10, kInconclusive = 3;
-
-}  // namespace
 
 Result<int> SweepCommand(const Options& options) {
   // A key that is no treatment is said before anything is launched.
@@ -36,5 +35,18 @@ Result<int> SweepCommand(const Options& options) {
   }
   return report->sweep->best ? 0 : kInconclusive;
 }
+
+}  // namespace
+
+extern const Command kSweepCommand{
+    .id = "sweep",
+    .summary = "Find the best of a grid of settings: loader workers, batch sizes, threads.",
+    .usage = "sweep [options] KEY=VALUE,… -- CMD…",
+    .example = "loopscope sweep loader.workers=0,1,2,4 -- python train.py",
+    .takes = kTakesFormats | kTakesLaunching | kTakesExperiment | kTakesBlocks | kTakesProgram,
+    .blocks_text = "blocks of the best cell and its neighbours at most (12); the grid has half as many",
+    .add = AddSweep,
+    .writes = [](const Options&) { return std::optional(ReportKind::kSweep); },
+    .run = SweepCommand};
 
 }  // namespace loopscope

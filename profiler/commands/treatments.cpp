@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "profiler/commands/command_table.h"
+#include "profiler/cli/command.h"
 #include "profiler/core/host.h"
 #include "profiler/core/text.h"
 #include "profiler/system/terminal.h"
@@ -62,8 +62,6 @@ void WriteAll(Page& page) {
   page.Line({{"`loopscope treatments ID` prints one: the values tried, and who applies them."}});
 }
 
-}  // namespace
-
 Result<int> TreatmentsCommand(const Options& options) {
   Output output = StandardOutput();
   Page page(output);
@@ -80,5 +78,14 @@ Result<int> TreatmentsCommand(const Options& options) {
   return Error{"unknown treatment `" + id + "`", "treatments",
                nearest.empty() ? "`loopscope treatments` lists them" : "did you mean `" + nearest + "`?"};
 }
+
+}  // namespace
+
+extern const Command kTreatmentsCommand{.id = "treatments",
+                                        .summary = "What `prove` can try, or one of them.",
+                                        .usage = "treatments [ID]",
+                                        .example = "loopscope treatments loader.workers",
+                                        .inputs = 1,
+                                        .run = TreatmentsCommand};
 
 }  // namespace loopscope

@@ -10,6 +10,25 @@
 
 namespace loopscope {
 
+// What a report is of: not every format has a place for each.
+enum class ReportKind : unsigned {
+  kRun = 1u << 0,     // a diagnosis
+  kTrials = 1u << 1,  // of `prove` and `ab`
+  kTarget = 1u << 2,  // `prove --target`
+  kSweep = 1u << 3,
+  kGate = 1u << 4,
+  kComparison = 1u << 5,  // `compare`
+};
+inline constexpr unsigned kEveryReport = (1u << 6) - 1;
+constexpr unsigned operator|(ReportKind a, ReportKind b) {
+  return static_cast<unsigned>(a) | static_cast<unsigned>(b);
+}
+constexpr unsigned operator|(unsigned kinds, ReportKind one) {
+  return kinds | static_cast<unsigned>(one);
+}
+std::string_view ReportKindName(ReportKind kind);  // "a gate", "a sweep" …
+ReportKind KindOf(const Report& report);
+
 struct OutputFile {
   std::string name, bytes;
 };
@@ -26,7 +45,10 @@ struct Format {
   std::string_view id;       // "text", "json"
   std::string_view purpose;  // "a page that works offline"
   Result<void> (*write)(const Report&, Output&);
-  bool folder = false;  // it is several files
+  bool folder = false;              // it is several files
+  unsigned carries = kEveryReport;  // the kinds of report that it has a place for, or-ed together
+
+  bool Carries(ReportKind kind) const { return (carries & static_cast<unsigned>(kind)) != 0; }
 };
 
 }  // namespace loopscope
