@@ -53,7 +53,7 @@ bool IsReadBackOnly(const Applier& applier) {
 
 void Ask(std::string_view key, std::string_view value, bool live) {
   for (std::size_t n = 0; n < kAppliers.size(); ++n) {
-    if (kAppliers[n]->key != key) continue;
+    if (kAppliers[n]->key != key || (live && IsReadBackOnly(*kAppliers[n]))) continue;
     Treatments().asked[n].applier = kAppliers[n];
     Treatments().asked[n].value = value;
     Treatments().asked[n].live = live;

@@ -18,6 +18,8 @@
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/capture/tensors.h"
 #include "profiler/importers/capture/threads.h"
+#include "profiler/importers/capture/versions.h"
+#include "profiler/importers/capture_tensors.h"
 
 namespace loopscope {
 namespace {
@@ -113,16 +115,6 @@ double SecondsCovered(const Trace& trace, std::uint64_t start_ns) {
   return std::max(0.0, static_cast<double>(last) / 1e9 - static_cast<double>(start_ns) / 1e9);
 }
 
-// Before version 1.6 marks did not say which probe is off: where no operator was recorded it was that of LibTorch.
-void NameProbesThatAreOff(const wire::FileHeader& header, Trace& trace) {
-  constexpr std::uint16_t kNamed = 6;
-  const auto has_ops = [](const Thread& one) { return std::ranges::count(one.events, EventKind::kOp, &Event::kind); };
-  if (header.minor >= kNamed || std::ranges::any_of(trace.threads, has_ops)) return;
-  for (Mark& mark : trace.marks) {
-    if (mark.kind == MarkKind::kProbeOff) mark.value = static_cast<std::uint64_t>(wire::ProbeId::kTorch);
-  }
-}
-
 void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   Quality& quality = read.trace.quality;
   quality.dropped = chunks.header.dropped;
@@ -185,7 +177,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
     if (!empty) AddThread(std::move(events), read.trace);
   }
   read.repaired += AddTensors(all, read.trace);
-  NameProbesThatAreOff(chunks->header, read.trace);
+  FillInOlder(chunks->header, read.trace);
   for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
   read.trace.applied = std::move(all.applied);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));

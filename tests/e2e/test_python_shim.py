@@ -524,7 +524,8 @@ def test_a_torch_without_a_probe_gives_steps_and_says_what_is_missing(launch, tm
     done, [capture] = launch("main(epochs=1)", mode="trace", steps=0, environment=probes_for_another_torch(tmp_path))
     assert done.returncode == 0 and "built for torch 1.2.0" in done.stderr
     assert len(capture.of("step")) == 8 and len(capture.ranges_of("loader")) >= 8
-    assert not capture.ops and "LibTorch probe off" in capture.of("probe_off")[0][1]
+    _, said, probe, _ = capture.of("probe_off")[0]
+    assert not capture.ops and "LibTorch probe off" in said and probe == 1  # wire.h, ProbeId
 
 
 def test_a_probe_from_the_cache_is_used(launch, tmp_path):

@@ -6,11 +6,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "probes/wire.h"
 #include "profiler/core/trace/device_event.h"
+#include "profiler/core/trace/idle_tensors.h"
+#include "profiler/core/trace/quality.h"
 
 namespace loopscope {
 
@@ -74,20 +75,6 @@ struct Stack {
   std::vector<Where> frames;  // the user's frames only, innermost first; may be empty
 };
 
-// When all tensors in the host's memory held the most in a step of the first detail window.
-struct TensorPeak {
-  std::int64_t time_ns = 0;
-  std::uint64_t bytes = 0;
-};
-
-// A tensor in the host's memory that was there at one of those peaks although no op used it any more.
-struct IdleTensor {
-  std::uint64_t bytes = 0;
-  std::int64_t allocated_ns = 0, used_ns = 0;  // used_ns: when the last op began that used it
-  std::int64_t freed_ns = 0;                   // 0: not before the window closed
-  std::uint32_t thread = kNone;                // index into Trace::threads of who allocated it; kNone unknown
-};
-
 struct Applied {
   std::string key, where, old_value, new_value;
   std::uint32_t flags = 0;  // wire::AppliedFlag
@@ -108,31 +95,6 @@ struct RunInfo {
   std::string treatment;
   int exit_status = -1;  // -1 unknown
   int ranks = 1, rank = 0;
-};
-
-enum class WarningKind : std::uint8_t {
-  kOther,
-  kOtherProcesses,  // other processes of the file trained too; only one is shown
-};
-
-// What a reader should know before trusting the figures. Most warnings are only read, and made from their text.
-struct Warning {
-  Warning(std::string what) : text(std::move(what)) {}
-  Warning(const char* what) : text(what) {}
-  Warning(WarningKind what_kind, std::string what) : kind(what_kind), text(std::move(what)) {}
-  operator std::string_view() const { return text; }
-  bool operator==(const Warning&) const = default;
-
-  WarningKind kind = WarningKind::kOther;
-  std::string text;
-};
-
-// How far the data can be trusted. Printed in every format.
-struct Quality {
-  std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
-  bool clean_end = false;
-  double probe_cost_pct = -1;  // most that probes took of the step time, estimated; -1 unknown
-  std::vector<Warning> warnings;
 };
 
 struct Trace {

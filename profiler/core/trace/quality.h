@@ -1,0 +1,37 @@
+// How far a recording can be trusted, and what its reader has to know before that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace loopscope {
+
+enum class WarningKind : std::uint8_t {
+  kOther,
+  kOtherProcesses,  // other processes of the file trained too; only one is shown
+};
+
+// What a reader should know before trusting the figures. Most warnings are only read, and made from their text.
+struct Warning {
+  Warning(std::string what) : text(std::move(what)) {}
+  Warning(const char* what) : text(what) {}
+  Warning(WarningKind what_kind, std::string what) : kind(what_kind), text(std::move(what)) {}
+  operator std::string_view() const { return text; }
+  bool operator==(const Warning&) const = default;
+
+  WarningKind kind = WarningKind::kOther;
+  std::string text;
+};
+
+// How far the data can be trusted. Printed in every format.
+struct Quality {
+  std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
+  bool clean_end = false;
+  double probe_cost_pct = -1;  // most that probes took of the step time, estimated; -1 unknown
+  std::vector<Warning> warnings;
+};
+
+}  // namespace loopscope
