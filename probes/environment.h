@@ -1,5 +1,10 @@
-// The environment variables through which `loopscope` talks to the probes in a launched program.
+// The environment variables through which `loopscope` talks to the probes in a launched program, and those by which
+// launchers number the ranks of one.
 #pragma once
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 namespace loopscope::env {
 
@@ -40,5 +45,45 @@ inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ran
 
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for
 inline constexpr char kTargetFile[] = "target-reached";  // made in kRunDir when a metric's mark has reached it
+
+// The rank of a process and the number of ranks, by launcher. Both of a pair are needed: a Slurm batch script has a
+// SLURM_PROCID but is not a rank, and PMIX_RANK comes without a size, beside Open MPI's or Slurm's own variables.
+// torchrun's come first, since it may itself be started by the others. probes/python/settings.py has the same list.
+struct RankVariables {
+  const char *rank, *size;
+};
+inline constexpr RankVariables kRankVariables[] = {
+    {"RANK", "WORLD_SIZE"},                            // torchrun, accelerate, deepspeed
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},    // MVAPICH
+    {"PMI_RANK", "PMI_SIZE"},                          // MPICH, Intel MPI
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},          // srun
+};
+
+// A process's rank and the number of ranks; rank -1 when it is the only one.
+struct Rank {
+  int rank = -1, size = 1;
+};
+
+inline int NumberOr(const char* text, int otherwise) noexcept {
+  const std::string_view digits = text != nullptr ? text : "";
+  int number = otherwise;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc() && end == digits.data() + digits.size() ? number : otherwise;
+}
+
+// The first launcher that set both of its variables decides. `variable(name)` returns a variable's text, or null.
+template <class Variable>
+Rank RankFrom(const Variable& variable) {
+  for (const RankVariables& names : kRankVariables) {
+    const int rank = NumberOr(variable(names.rank), -1), size = NumberOr(variable(names.size), 0);
+    if (rank >= 0 && rank < size) return size > 1 ? Rank{rank, size} : Rank{};
+  }
+  return {};
+}
+
+inline Rank ReadRank() noexcept {
+  return RankFrom([](const char* name) { return std::getenv(name); });
+}
 
 }  // namespace loopscope::env

@@ -58,11 +58,13 @@ int OpenCapture(const Settings& settings) noexcept {
   return error;
 }
 
+void* torch_probe = nullptr;
+
 // Binds to the program's LibTorch.
 const char* LoadTorchProbe(const char* path) noexcept {
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return dlerror();
-  auto* attach = reinterpret_cast<const char* (*)(const ProbeApi*)>(dlsym(library, "loopscope_torch_attach"));
+  torch_probe = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (torch_probe == nullptr) return dlerror();
+  auto* attach = reinterpret_cast<decltype(&loopscope_torch_attach)>(dlsym(torch_probe, "loopscope_torch_attach"));
   return attach != nullptr ? attach(loop::Api()) : "it is not the LibTorch probe";
 }
 
@@ -74,11 +76,17 @@ void ReportTorchProbe(const char* reason) noexcept {
   std::fprintf(stderr, "loopscope: %s; only steps are recorded\n", text);
 }
 
+void SeedLibTorch(std::uint64_t seed) noexcept {
+  auto* give = reinterpret_cast<decltype(&loopscope_torch_seed)>(dlsym(torch_probe, "loopscope_torch_seed"));
+  if (give != nullptr) give(seed);
+}
+
 __attribute__((constructor)) void Attach() {
-  if (ReadSettings().run_dir == nullptr) return;
+  const Settings settings = ReadSettings();
+  if (settings.run_dir == nullptr) return;
   PutShimInReach();
-  if (!LibTorchIsMapped()) return;
-  if (StartCapture() == nullptr) AttachTorchProbe();
+  if (!LibTorchIsMapped() || StartCapture() != nullptr || AttachTorchProbe() != nullptr) return;
+  if (settings.seed) SeedLibTorch(*settings.seed);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ struct OpCalls {
   Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 5;
+inline constexpr std::uint32_t kProbeApiVersion = 6;
 
 struct ProbeApi {
   std::uint32_t version;
@@ -96,5 +96,7 @@ struct ProbeApi {
 extern "C" const loopscope::ProbeApi* loopscope_probe_api();
 // In the LibTorch probe: returns null, or why it cannot work with this program's torch.
 extern "C" const char* loopscope_torch_attach(const loopscope::ProbeApi* api);
+// In the LibTorch probe: seeds LibTorch's default generators. In a native program only; Python's shim seeds its own.
+extern "C" void loopscope_torch_seed(std::uint64_t seed);
 // In the probe of torch's CUDA side: null where it cannot work.
 extern "C" const loopscope::DeviceMemoryHooks* loopscope_torch_cuda_attach(const loopscope::ProbeApi* api);

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <string>
 
 #include "probes/environment.h"
@@ -126,18 +125,6 @@ const TorchHooks kHooks{
         },
 };
 
-void Seed() {
-  const char* seed = std::getenv(env::kSeed);
-  if (seed == nullptr || *seed == '\0') return;
-  const char* rank = std::getenv("RANK");
-  const std::uint64_t number =
-      std::strtoull(seed, nullptr, 10) + (rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0);
-  if (CudaIsLoaded()) return at::manual_seed(number);
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_current_seed(number);
-}
-
 }  // namespace
 }  // namespace loopscope
 
@@ -153,7 +140,6 @@ extern "C" __attribute__((visibility("default"))) const char* loopscope_torch_at
     if (!reason.empty()) return reason.c_str();
     api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOn), "torch " TORCH_VERSION, 0);
     api->fact("torch.version", TORCH_VERSION);
-    Seed();
     const bool treated = AskForTreatments();
     if (api->tracing) RecordOps();
     if (!api->tracing && !treated) wanted.store(kStepEnds);
