@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/common/ranks.h"
+#include "workloads/common/settings.h"
 #include "workloads/common/treatment.h"
 
 namespace loopscope::train {

@@ -15,7 +15,7 @@ namespace {
 void ApplyItem(const Knobs& knobs, std::string_view item, std::vector<TreatedKnob>& treated) {
   const std::string key(item.substr(0, item.find('=')));
   const Knob* knob = knobs.Find(key);
-  if (!knob) return NotApplicable(key.c_str(), "the program has no such knob");
+  if (knob == nullptr) return NotApplicable(key.c_str(), "the program has no such knob");
   const auto value = loopscope::Knob(key);
   const std::string before = ValueOf(*knob);
   auto error = knobs.Assign(*knob, value.value_or(""));
@@ -29,7 +29,7 @@ void ApplyItem(const Knobs& knobs, std::string_view item, std::vector<TreatedKno
 std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs) {
   std::vector<TreatedKnob> treated;
   const char* treatment = std::getenv(env::kTreatment);
-  std::string_view rest = treatment ? treatment : "";
+  std::string_view rest = treatment != nullptr ? treatment : "";
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(';'));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
