@@ -27,8 +27,8 @@ inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=
 // in their order, or "-".
 inline constexpr char kLiveTreatment[] = "LOOPSCOPE_LIVE_TREATMENT";
 inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
-// Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which the launcher is told that
-// a turn is over, and tells that the next one begins (a byte each).
+// Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which this program says that
+// its turn is over, and the launcher that the next one begins (a byte each).
 inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";
 inline constexpr char kTurnOverPipe[] = "turn-over";
 inline constexpr char kTurnBeginPipe[] = "turn-begin";
@@ -40,7 +40,7 @@ inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a c
 // What LD_PRELOAD begins with, for Python processes where a launcher has set that anew.
 inline constexpr char kPreload[] = "LOOPSCOPE_PRELOAD";
 inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
-inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": a plugin of NCCL tells of collectives
+inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": an NCCL plugin records collectives
 inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ranks wait for each other at the end
 
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for

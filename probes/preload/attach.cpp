@@ -1,5 +1,5 @@
-// Where the preloaded library comes to life: only in a process that was launched to be measured and has LibTorch
-// mapped, or runs Python, which may import torch; anywhere else (shells, launchers, build tools) it does nothing.
+// Where the preloaded library starts: only in a process that was launched to be measured and has LibTorch mapped, or
+// runs Python, which may import torch. Anywhere else (shells, launchers, build tools) it does nothing.
 #include "probes/preload/attach.h"
 
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "probes/capture/records.h"
+#include "probes/preload/api.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/rank_meeting.h"
@@ -111,7 +112,7 @@ const char* StartCapture() noexcept {
     WarmUpCallStacks();
     WriteModules();
   }
-  // Registered after LibTorch's own, hence run before LibTorch goes.
+  // Registered after LibTorch's own handlers, so it runs before LibTorch is torn down.
   on_exit([](int status, void*) { loop::ProgramEnds(status); }, nullptr);
   return nullptr;
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 
 #include "probes/capture/records.h"
 #include "probes/preload/calls.h"
@@ -21,7 +22,7 @@ constexpr std::size_t kMostTensors = 6000;          // there when the window ope
 constexpr std::size_t kSlots = 16384;               // a power of two, over twice as many
 constexpr std::size_t kMostSteps = 16;
 constexpr std::size_t kMostTold = 48;
-constexpr std::uint64_t kWorthTellingShare = 200;  // of the peak: tensors of less than a 200th of it are not told
+constexpr std::uint64_t kWorthReportingShare = 200;  // of the peak: tensors below a 200th of it are not reported
 
 struct Tensor {
   const void* data;
@@ -82,7 +83,7 @@ std::uint16_t* SlotOf(const void* data) noexcept {
   return nullptr;
 }
 
-// Addresses that are seen once fill the table: those of tensors that are gone are dropped.
+// Addresses used once would fill the table: those of freed tensors are dropped.
 void Rehash() noexcept {
   slots.fill(0);
   slots_count = 0;
@@ -105,7 +106,7 @@ Tensor* Add(const void* data) noexcept {
   return &tensors[index];
 }
 
-// A tensor that is there; null where none is followed at this address.
+// A live tensor; null where none is followed at this address.
 Tensor* Find(const void* data) noexcept {
   const std::uint16_t* slot = SlotOf(data);
   if (slot == nullptr || *slot == 0 || tensors[*slot - 1].freed_ns != 0) return nullptr;
@@ -114,7 +115,7 @@ Tensor* Find(const void* data) noexcept {
 
 bool HeldIdle(const Tensor& tensor, const Peak& at) noexcept {
   return tensor.trained_on && tensor.used_ns < at.time_ns && (tensor.freed_ns == 0 || tensor.freed_ns > at.time_ns) &&
-         tensor.bytes >= at.bytes / kWorthTellingShare;
+         tensor.bytes >= at.bytes / kWorthReportingShare;
 }
 
 void Tell(const char* kind, std::size_t number, const char* text) noexcept {
@@ -123,12 +124,12 @@ void Tell(const char* kind, std::size_t number, const char* text) noexcept {
   capture::WriteFact(key, text);
 }
 
-// The allocation that tells where a tensor comes from. A loader that is far ahead made a batch before the window, but
-// makes the next ones in it: of its size, and not gone again as what it works with.
+// The allocation that shows where a tensor comes from. A loader that runs far ahead made this batch before the window,
+// but makes the next ones inside it: of the same size, and not freed at once like its temporary tensors.
 const Tensor& OriginOf(const Tensor& one) noexcept {
   if (one.allocated_ns >= opened_ns || one.thread == training_thread) return one;
   const auto end = tensors.begin() + tensors_count;
-  const auto next = std::find_if(tensors.begin(), end, [&](const Tensor& other) {
+  const auto next = std::ranges::find_if(tensors.begin(), end, [&](const Tensor& other) {
     return other.thread != training_thread && other.bytes == one.bytes && other.allocated_ns >= opened_ns &&
            (other.trained_on || other.freed_ns == 0);
   });
@@ -146,10 +147,11 @@ void TellAll() noexcept {
     Tell("step", n, text);
   }
   const auto idle = [&](const Tensor& tensor) {
-    return std::any_of(peaks.begin(), peaks.begin() + steps, [&](const Peak& at) { return HeldIdle(tensor, at); });
+    return std::ranges::any_of(peaks.begin(), peaks.begin() + steps,
+                               [&](const Peak& at) { return HeldIdle(tensor, at); });
   };
-  const auto end = std::partition(tensors.begin(), tensors.begin() + tensors_count, idle);
-  std::sort(tensors.begin(), end, [](const Tensor& a, const Tensor& b) { return a.bytes > b.bytes; });
+  const auto end = std::ranges::partition(tensors.begin(), tensors.begin() + tensors_count, idle).begin();
+  std::ranges::sort(tensors.begin(), end, std::ranges::greater(), &Tensor::bytes);
   const std::size_t told = std::min<std::size_t>(static_cast<std::size_t>(end - tensors.begin()), kMostTold);
   for (std::size_t n = 0; n < told; ++n) {
     const Tensor& one = tensors[n];

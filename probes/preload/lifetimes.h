@@ -1,11 +1,11 @@
 // Tensors that hold memory after their last use, in the first detail window: from the calls of LibTorch's allocator of
-// host memory and from the inputs of ops. Told as facts when the window closes:
+// host memory and from the inputs of ops. Written as facts when the window closes:
 //
 //   memory.step.N   "BYTES NS": how much all tensors held when they held the most in step N of the window
-//   memory.held.N   "BYTES ALLOCATED USED FREED THREAD": a tensor that was there then, though the last op that used it
-//                   had begun before; times in ns, FREED 0 where it still was there at the end. Of a
-//                   loader's tensor from before the window, ALLOCATED and THREAD are those of one like it that was made
-//                   in the window, if one was
+//   memory.held.N   "BYTES ALLOCATED USED FREED THREAD": a tensor that was alive then, though the last op that used it
+//                   had begun before; times in ns, FREED 0 if it was still alive at the end. For a loader's tensor from
+//                   before the window, ALLOCATED and THREAD are those of one like it made inside the window, if there
+//                   is one
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ enum GateBit : std::uint32_t {
   kGateDetail = 2,  // with their inputs and stacks
 };
 
-// Points of the training loop at which treatments act. All but kFinish come from the thread that reached them.
+// Points of the training loop at which treatments act, reported on the thread that reached them.
 enum class Moment : std::uint32_t {
   kBatchBegin,      // the training loader was asked for a batch and has one
   kLoaderEnd,       // a loader ran out
@@ -39,7 +39,7 @@ struct TorchHooks {
 
 // Implemented by the CUPTI probe.
 struct DeviceHooks {
-  void (*finish)();  // the program ends, its devices are done: write what is still held
+  void (*finish)();  // the program ends and its devices are done: write what is still held
 };
 
 // Implemented by the probe of torch's CUDA side, for the LibTorch probe.

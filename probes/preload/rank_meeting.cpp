@@ -74,7 +74,7 @@ std::uint64_t ProposeEnd(const Settings& settings, std::uint64_t step) noexcept 
   if (std::fclose(file) != 0 || !written) return step;
   char path[PATH_MAX];
   EndPath(settings, path);
-  // Whole or not at all, and the first one's: a link is not made over what is there.
+  // Atomic, and the first proposal wins: link() does not replace an existing file.
   if (link(proposal.path, path) == 0) return step;
   const std::uint64_t agreed = AgreedEnd(settings);
   return agreed != 0 ? agreed : step;

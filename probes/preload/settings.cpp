@@ -9,11 +9,11 @@
 namespace loopscope {
 namespace {
 
-// Somewhat more than a run measures unless it is asked for more.
+// Somewhat more than the default length of a run.
 constexpr std::uint64_t kAllOps = 64;
-// Where ops hold steps up; some steps behind the detail window, by which that is told.
+// Where recording ops slows steps down: the detail window and some steps after it, which show that.
 constexpr std::uint64_t kEarlyOps = 16;
-// What a run measures unless it is asked for more; and how much longer short steps may take for it.
+// The default length of a run, and how much longer short steps may take to reach it.
 constexpr std::uint64_t kLeastOps = 50, kMoreNs = 2'000'000'000;
 
 std::uint64_t Number(const char* name, std::uint64_t otherwise) noexcept {

@@ -13,8 +13,8 @@ namespace loopscope {
 
 // torch keeps the first answer for good: asked before a program loads libtorch_cuda itself, it would never see a GPU.
 inline bool CudaIsLoaded() {
-  void* const library = ::dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library != nullptr) ::dlclose(library);
+  void* const library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) dlclose(library);
   return library != nullptr;
 }
 
@@ -22,7 +22,7 @@ inline bool HasCuda() {
   return CudaIsLoaded() && at::hasCUDA();
 }
 
-// Whether the device allocator's blocks grow, "on" or "off"; `unknown` where this torch does not tell.
+// Whether the device allocator's blocks grow, "on" or "off"; `unknown` where this torch does not report it.
 inline std::string ExpandableSegments(const std::string& unknown) {
 #if __has_include(<c10/core/AllocatorConfig.h>)
   static_cast<void>(unknown);

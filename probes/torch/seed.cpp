@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 
+#include "probes/export.h"
 #include "probes/torch/api.h"
 #include "probes/torch/has_cuda.h"
 #include "probes/wire.h"
@@ -22,7 +23,7 @@ void Seed(std::uint64_t seed) {
 }  // namespace
 }  // namespace loopscope
 
-extern "C" __attribute__((visibility("default"))) void loopscope_torch_seed(std::uint64_t seed) {
+extern "C" LOOPSCOPE_EXPORT void loopscope_torch_seed(std::uint64_t seed) {
   using namespace loopscope;
   try {
     Seed(seed);
