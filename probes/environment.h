@@ -1,6 +1,9 @@
-// The environment variables through which `loopscope` talks to the probes in a launched program.
+// The environment variables through which `loopscope` talks to the probes in a launched program, and those by which
+// launchers number the ranks of one.
 #pragma once
 
+#include <charconv>
+#include <cstdlib>
 #include <string_view>
 
 namespace loopscope::env {
@@ -24,8 +27,8 @@ inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=
 // in their order, or "-".
 inline constexpr char kLiveTreatment[] = "LOOPSCOPE_LIVE_TREATMENT";
 inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
-// Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which the launcher is told that
-// a turn is over, and tells that the next one begins (a byte each).
+// Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which this program says that
+// its turn is over, and the launcher that the next one begins (a byte each).
 inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";
 inline constexpr char kTurnOverPipe[] = "turn-over";
 inline constexpr char kTurnBeginPipe[] = "turn-begin";
@@ -37,7 +40,7 @@ inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a c
 // What LD_PRELOAD begins with, for Python processes where a launcher has set that anew.
 inline constexpr char kPreload[] = "LOOPSCOPE_PRELOAD";
 inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
-inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": a plugin of NCCL tells of collectives
+inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": an NCCL plugin records collectives
 inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ranks wait for each other at the end
 
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for
@@ -52,6 +55,46 @@ void ForEachSetting(std::string_view text, Visit visit) {
     const std::size_t equals = item.find('=');
     if (equals != item.npos) visit(item.substr(0, equals), item.substr(equals + 1));
   }
+}
+
+// The rank of a process and the number of ranks, by launcher. Both of a pair are needed: a Slurm batch script has a
+// SLURM_PROCID but is not a rank, and PMIX_RANK comes without a size, beside Open MPI's or Slurm's own variables.
+// torchrun's come first, since it may itself be started by the others. probes/python/settings.py has the same list.
+struct RankVariables {
+  const char *rank, *size;
+};
+inline constexpr RankVariables kRankVariables[] = {
+    {"RANK", "WORLD_SIZE"},                            // torchrun, accelerate, deepspeed
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},    // MVAPICH
+    {"PMI_RANK", "PMI_SIZE"},                          // MPICH, Intel MPI
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},          // srun
+};
+
+// A process's rank and the number of ranks; rank -1 when it is the only one.
+struct Rank {
+  int rank = -1, size = 1;
+};
+
+inline int NumberOr(const char* text, int otherwise) noexcept {
+  const std::string_view digits = text != nullptr ? text : "";
+  int number = otherwise;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc() && end == digits.data() + digits.size() ? number : otherwise;
+}
+
+// The first launcher that set both of its variables decides. `variable(name)` returns a variable's text, or null.
+template <class Variable>
+Rank RankFrom(const Variable& variable) {
+  for (const RankVariables& names : kRankVariables) {
+    const int rank = NumberOr(variable(names.rank), -1), size = NumberOr(variable(names.size), 0);
+    if (rank >= 0 && rank < size) return size > 1 ? Rank{rank, size} : Rank{};
+  }
+  return {};
+}
+
+inline Rank ReadRank() noexcept {
+  return RankFrom([](const char* name) { return std::getenv(name); });
 }
 
 }  // namespace loopscope::env

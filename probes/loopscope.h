@@ -12,6 +12,10 @@
 
 namespace loopscope {
 
+// Programs write loopscope::Metric. The inline namespace keeps these apart from Loopscope's own types of the same
+// names.
+inline namespace program {
+
 namespace detail {
 template <class Function>
 Function* Probe(const char* symbol) {
@@ -22,49 +26,57 @@ Function* Probe(const char* symbol) {
 // The end of a training step on `samples` samples (0: unknown). A program that calls it chooses the step clock.
 inline void StepEnd(std::uint64_t samples = 0) {
   static auto* probe = detail::Probe<void(std::uint64_t)>("loopscope_v1_step_end");
-  if (probe) probe(samples);
+  if (probe != nullptr) probe(samples);
 }
 
 // A step of an optimizer that does not run in torch::optim's own step(), e.g. a fused one derived from it: begins with
-// the name of the class it stands for ("AdamW"), how many parameters it has, and its address, which tells it from
-// others of its class and size; ends with the token that the begin returned.
+// the name of the class it stands for ("AdamW"), how many parameters it has, and its address, which distinguishes it
+// from others of its class and size; ends with the token that the begin returned.
 inline void* OptimizerStepBegin(const char* name, std::uint64_t parameters, const void* optimizer = nullptr) {
   static auto* probe = detail::Probe<void*(const char*, std::uint64_t, const void*)>("loopscope_v2_optimizer_begin");
-  if (probe) return probe(name, parameters, optimizer);
+  if (probe != nullptr) return probe(name, parameters, optimizer);
   static auto* older = detail::Probe<void*(const char*, std::uint64_t)>("loopscope_v1_optimizer_begin");
-  return older ? older(name, parameters) : nullptr;
+  return older != nullptr ? older(name, parameters) : nullptr;
 }
 inline void OptimizerStepEnd(void* token) {
   static auto* probe = detail::Probe<void(void*)>("loopscope_v1_optimizer_end");
-  if (probe && token) probe(token);
+  if (probe != nullptr && token != nullptr) probe(token);
 }
 
 // A named number, e.g. Metric("accuracy", 0.91): what `prove --target accuracy=0.9` waits for.
 inline void Metric(const char* name, double value) {
   static auto* probe = detail::Probe<void(const char*, double)>("loopscope_v1_metric");
-  if (probe) probe(name, value);
+  if (probe != nullptr) probe(name, value);
 }
 
 // A fact about the program that the probes cannot see, e.g. Fact("loader.workers", "0").
 inline void Fact(const char* key, const char* value) {
   static auto* probe = detail::Probe<void(const char*, const char*)>("loopscope_v1_fact");
-  if (probe) probe(key, value);
+  if (probe != nullptr) probe(key, value);
 }
 
-// Evaluation begins or ends on this thread.
-inline void Evaluation(bool begins) {
+// An evaluation on this thread, between two steps.
+inline void EvaluationBegin() {
   static auto* probe = detail::Probe<void(int)>("loopscope_v1_evaluation");
-  if (probe) probe(begins ? 1 : 0);
+  if (probe != nullptr) probe(1);
+}
+inline void EvaluationEnd() {
+  static auto* probe = detail::Probe<void(int)>("loopscope_v1_evaluation");
+  if (probe != nullptr) probe(0);
+}
+// The same under an older name.
+inline void Evaluation(bool begins) {
+  begins ? EvaluationBegin() : EvaluationEnd();
 }
 
 // The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key: the probe then leaves that
 // treatment to the program, which reports with Applied().
 inline std::optional<std::string> Knob(std::string_view key) {
   static auto* claim = detail::Probe<void(const char*)>("loopscope_v1_claim");
-  if (claim) claim(std::string(key).c_str());
+  if (claim != nullptr) claim(std::string(key).c_str());
   // As env::ForEachSetting reads it; this header stands alone in other people's programs.
   const char* treatment = std::getenv("LOOPSCOPE_TREATMENT");
-  std::string_view rest = treatment ? treatment : "";
+  std::string_view rest = treatment != nullptr ? treatment : "";
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(';'));
     rest.remove_prefix(item.size() < rest.size() ? item.size() + 1 : rest.size());
@@ -74,25 +86,26 @@ inline std::optional<std::string> Knob(std::string_view key) {
   return std::nullopt;
 }
 
-// The knob `key` can be turned while the program runs. `turn` is called at ends of steps, on the thread that trains,
-// with the value that is asked for or null for the program's own, and returns whether that stands now; what it changes
-// holds from the next step on. Called only where `prove` compares ways of running within one launch; `context` must
-// live on. Returns whether this launch turns it.
+// The knob `key` can be turned while the program runs. `turn` is called at ends of steps, on the training thread, with
+// the requested value, or null for the program's own, and returns whether that value is in effect now; the change holds
+// from the next step on. Called only where `prove` compares settings within one launch; `context` must stay valid.
+// Returns whether this launch turns the knob.
 inline bool Switchable(const char* key, bool (*turn)(const char* value, void* context), void* context) {
   static auto* probe = detail::Probe<int(const char*, bool (*)(const char*, void*), void*)>("loopscope_v1_switchable");
-  return probe && probe(key, turn, context) != 0;
+  return probe != nullptr && probe(key, turn, context) != 0;
 }
 
 // Reports that the knob `key` changed something at `where` from `old_value` to `new_value`, as read back.
 inline void Applied(const char* key, const char* where, const char* old_value, const char* new_value) {
   static auto* probe = detail::Probe<void(const char*, const char*, const char*, const char*)>("loopscope_v1_applied");
-  if (probe) probe(key, where, old_value, new_value);
+  if (probe != nullptr) probe(key, where, old_value, new_value);
 }
 
 // Reports that the knob `key` does not apply here, and why.
 inline void NotApplicable(const char* key, const char* reason) {
   static auto* probe = detail::Probe<void(const char*, const char*)>("loopscope_v1_not_applicable");
-  if (probe) probe(key, reason);
+  if (probe != nullptr) probe(key, reason);
 }
 
+}  // namespace program
 }  // namespace loopscope

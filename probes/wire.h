@@ -35,8 +35,8 @@ struct FileHeader {
   std::uint32_t next_chunk;       // chunks handed out so far
   std::uint32_t next_string;      // last string id handed out
   std::uint32_t next_stack;       // last stack id handed out
-  std::uint32_t clean_end;        // 1 once the probe ended in order
-  std::uint64_t dropped;          // records lost because no chunk could be had in time
+  std::uint32_t clean_end;        // 1 once the probe ended cleanly
+  std::uint64_t dropped;          // records lost because no chunk was available in time
   std::uint64_t stalls_over_1ms;  // times a thread waited over 1 ms inside the writer
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
@@ -48,7 +48,7 @@ enum class ChunkType : std::uint16_t { kRecords = 1 };  // unknown types are ski
 struct ChunkHeader {
   std::uint32_t magic;  // 0 while the chunk was never used
   ChunkType type;
-  std::uint16_t closed;  // 1 once full or given up in order: then crc32c holds
+  std::uint16_t closed;  // 1 once full or given up cleanly: then crc32c is valid
   std::uint32_t pid, tid;
   std::uint32_t used;    // bytes of records after this header
   std::uint32_t crc32c;  // Castagnoli, over those bytes; meaningful when closed
@@ -116,12 +116,12 @@ struct OpRecord {
 };
 static_assert(sizeof(OpRecord) == 32);
 
-// Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';':
-// a tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", with "@cuda:0" behind unless on the CPU and "!" behind when
-// it requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05") or
-// "?". dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" behind them: of T tokens, P are
-// padding. Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the
-// graph nodes that made further tensor inputs, those in lists too: each once, without `producer`, at most
+// Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';': a
+// tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", followed by "@cuda:0" unless on the CPU, and by "!" when it
+// requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05") or "?".
+// dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" after them: P of T tokens are padding.
+// Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph
+// nodes that made further tensor inputs, those in lists too: each once, without `producer`, at most
 // kMaxFurtherProducers.
 inline constexpr std::uint32_t kMaxFurtherProducers = 32;
 struct OpDetailRecord {
@@ -165,8 +165,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kMeasureBegin = 2,   // warm-up is over; the window opens at this instant
   kMeasureEnd = 3,     // the window closes; value = steps in it
   kEpochEnd = 4,       // the training loader ran out
-  kResidentBytes = 5,  // process RSS; value = bytes. Since version 1.1 without pages of files and shared ones: the
-                       // capture's own pages are among them, and grow with every step
+  kResidentBytes = 5,  // process RSS; value = bytes. Since version 1.1 without file-backed and shared pages: the
+                       // capture's own are among them, and grow with every step
   kPeakBytes =
       6,        // at the end; value = peak RSS bytes of the process inside the window (host), name "host" or "cuda:0"
   kLoss = 7,    // value = bits of a double; time orders the sequence
@@ -181,9 +181,8 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kThreadName = 15,  // name of this thread
   kEpochStart = 16,  // the training loader was started; with kEpochEnd it bounds the epoch boundary
   // Since version 1.3. Steps alternate between ways of running them (env::kLive): here one ends and, unless `name` is
-  // empty, the next begins. name = the treatments that are on from here on, as letters from 'a', "-" none; value =
-  // those
-  // that changed something in the steps before, as bits from 1.
+  // empty, the next begins. name = the treatments that are on from here on, as letters from 'a', "-" for none; value =
+  // those that changed something in the steps before, as bits from 1.
   kSwitch = 17,
   kDeviceBytes = 18,   // since version 1.4: what torch's allocator holds of a device; name "cuda:0", value = bytes
   kDeviceSample = 19,  // since version 1.4: read now and then; name "cuda:0 utilization_pct", value = bits of a double
@@ -227,7 +226,7 @@ enum class DeviceWork : std::uint8_t {  // RecordHead::sub of DeviceRecord
   kKernel = 0,                          // name is the kernel's, as the linker writes it (mangled)
   kCopy = 1,
   kMemset = 2,
-  kGraph = 3,  // all of a CUDA graph's launch
+  kGraph = 3,  // a whole launch of a CUDA graph
   kWait = 4,   // a stream, an event or a whole context was waited for, by the host or by another stream
 };
 enum class CopyWay : std::uint8_t { kNone, kHostToDevice, kDeviceToHost, kDeviceToDevice, kHostToHost, kPeer };
@@ -237,11 +236,11 @@ enum DeviceWorkFlag : std::uint8_t {
   kWorkAsync = 4,     // copies: asked for by an asynchronous call
 };
 
-// What a device did, told once it is done, by whichever thread was told: the chunk's thread means nothing. `device` is
-// the process's number of it; the facts "device.N.name" … say more.
+// What a device did, recorded once it is done, by whichever thread learned of it: the chunk's thread means nothing.
+// `device` is its number in this process; the facts "device.N.name" … describe it.
 struct DeviceRecord {
   RecordHead head;
-  std::uint32_t name;  // 0 for what is no kernel
+  std::uint32_t name;  // 0 where it is not a kernel
   std::uint64_t start_ns;
   std::uint64_t duration_ns;
   std::uint64_t bytes;  // copies and memsets
@@ -253,8 +252,8 @@ struct DeviceRecord {
 };
 static_assert(sizeof(DeviceRecord) == 48);
 
-// A call of the device's runtime or driver that thread `tid` made, told later by another thread. The name is the
-// library's own with its version ("cudaLaunchKernel_v7000").
+// A call of the device's runtime or driver that thread `tid` made, recorded later by another thread. The name is the
+// library's, with its version ("cudaLaunchKernel_v7000").
 struct DeviceCallRecord {
   RecordHead head;
   std::uint32_t name;
@@ -289,7 +288,7 @@ static_assert(sizeof(TensorRecord) == 40);
 
 enum AppliedFlag : std::uint32_t {
   kAppliedNotApplicable = 1,  // nothing was changed; `now` is the reason
-  kAppliedLost = 2,           // read back at the end: the program changed it again; `now` is what stands
+  kAppliedLost = 2,           // read back at the end: the program changed it again; `now` is the value in effect
   kAppliedFailed = 4,         // it raised; `now` is the message
 };
 

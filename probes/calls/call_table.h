@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-// Called in the middle of what the program does: they return soon and throw nothing.
+// Called in the middle of the program's own work: they return quickly and never throw.
 struct MemoryObserver {
   void (*allocated)(const void* data, std::size_t bytes);  // memory of a tensor on the CPU; null where there was none
   void (*frees)(const void* data);                         // before it is given back

@@ -1,7 +1,9 @@
 // c10::alloc_cpu and free_cpu: all memory of tensors on the CPU.
+#include "probes/calls/memory_calls.h"
+
 #include <atomic>
 
-#include "probes/calls/calls.h"
+#include "probes/export.h"
 #include "probes/preload/real_function.h"
 
 #define LOOPSCOPE_ALLOC "_ZN3c109alloc_cpuEm"

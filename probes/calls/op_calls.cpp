@@ -1,8 +1,10 @@
 // The functions of LibTorch that every op passes through: by mangled name and without a torch header, as in
 // probes/preload/interpose.cpp.
+#include "probes/calls/op_calls.h"
+
 #include <atomic>
 
-#include "probes/calls/calls.h"
+#include "probes/export.h"
 #include "probes/preload/real_function.h"
 
 #define LOOPSCOPE_CALLBACKS "_ZN2at16getStepCallbacksENS_11RecordScopeE"

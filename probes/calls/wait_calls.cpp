@@ -1,17 +1,19 @@
 // std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers. Does
 // what the C++ library's own does, since that one cannot be found in every program that calls it.
+#include "probes/calls/wait_calls.h"
+
 #include <pthread.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 
-#include "probes/calls/calls.h"
+#include "probes/export.h"
 
 namespace loopscope {
 namespace {
 
-constexpr std::uint64_t kWorthTellingNs = 20'000;
+constexpr std::uint64_t kWorthRecordingNs = 20'000;
 
 std::atomic<const WaitObserver*> wait_observer{nullptr};
 
@@ -31,5 +33,5 @@ void ConditionVariableWait(std::condition_variable* self, std::unique_lock<std::
   pthread_cond_wait(self->native_handle(), held->mutex()->native_handle());
   if (observer == nullptr) return;
   const std::uint64_t end_ns = observer->now_ns();
-  if (end_ns - begin_ns >= loopscope::kWorthTellingNs) observer->waited(begin_ns, end_ns);
+  if (end_ns - begin_ns >= loopscope::kWorthRecordingNs) observer->waited(begin_ns, end_ns);
 }

@@ -18,7 +18,7 @@ class DiskFile {
   // beyond the limit, EBADF where the program closed or removed the file. Never raises SIGXFSZ. Any thread may call it.
   int Reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
-  bool Shorten(std::uint64_t bytes) noexcept;  // cuts off what lies behind
+  bool Shorten(std::uint64_t bytes) noexcept;  // cuts off the rest
   void Close() noexcept;                       // the mapping stays
 
   bool is_open() const noexcept { return fd_ >= 0; }

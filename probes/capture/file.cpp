@@ -31,12 +31,12 @@ struct File {
   std::atomic<bool> on{false};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<const char*> off_reason{nullptr};
-  std::atomic<bool> exhausting{false};  // no further chunk can be had: that is being written down
+  std::atomic<bool> exhausting{false};  // no further chunk is available: that is being recorded
   std::atomic<bool> exhausted{false};   // and was; the ready ones are still used
   DiskFile disk;
 
   ReadyChunks ready;
-  ReadyChunks::Slot spare{0};  // kept back for saying that there is no more
+  ReadyChunks::Slot spare{0};  // kept back to record that there are no more
   std::atomic<bool> asked{false};
   sem_t wanted{};
   pthread_t helper{};
@@ -85,7 +85,7 @@ const char* ReasonFor(int error) noexcept {
   }
 }
 
-// There will be no further chunk: says so while there is still room for it.
+// There will be no further chunk: records that while there is still room for it.
 void Exhaust(const char* reason) noexcept {
   if (file.exhausting.exchange(true)) return;
   file.off_reason.store(reason);
@@ -129,8 +129,8 @@ bool Provide(ReadyChunks::Slot& slot) noexcept {
 }
 
 // The helper did not get to run, as on a machine with more threads than processors: a record lost makes every answer
-// about the run uncertain, so the recording thread makes the chunk, as long as that is cheap. 0 where not; that no
-// further chunk can be had is the helper's to find out and to say.
+// about the run uncertain, so the recording thread makes the chunk, as long as that is cheap. 0 where it is not.
+// Finding out and reporting that no further chunk is available is left to the helper.
 std::uint32_t OwnChunk() noexcept {
   const std::uint64_t begin = KernelNs();
   const std::uint64_t allowed = kOwnChunksNs + (begin - Header()->start_mono_ns) / kOwnChunksShare;
@@ -251,9 +251,6 @@ bool IsOpen() noexcept {
 }
 const char* OffReason() noexcept {
   return file.off_reason.load(std::memory_order_relaxed);
-}
-const char* Path() noexcept {
-  return file.disk.path();
 }
 
 int OpenFile(const char* path, const Options& options) noexcept {

@@ -1,6 +1,7 @@
 // The capture's mapped file and its supply of chunks: a helper thread keeps some allocated and pre-faulted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "probes/capture/writer.h"
@@ -30,11 +31,12 @@ wire::FileHeader* Header() noexcept;
 
 // Changes when a file is opened or closed and in a forked child: chunks taken under another number are not ours.
 std::uint32_t Generation() noexcept;
+const std::atomic<std::uint32_t>& FileGeneration() noexcept;  // the same, for AppendAtOnce
 
-// The string tables (strings.cpp): locked around fork(), emptied when a file is opened.
-void LockStrings() noexcept;
-void UnlockStrings() noexcept;
-void ForgetStrings() noexcept;
-bool HoldsStrings() noexcept;  // whether this thread is just defining one
+bool IsOpen() noexcept;
+
+// Why the file can grow no further, e.g. a full disk; null while it can. Once its last chunks are full, recording is
+// switched off, with one line on stderr.
+const char* OffReason() noexcept;
 
 }  // namespace loopscope::capture

@@ -15,7 +15,7 @@ constexpr double kMaxIntervalNs = 20e6;     // between corrections
 constexpr double kIntervalOfBaseline = 16;  // an interval is this part of the baseline: then off by a few ns
 
 #if defined(__x86_64__)
-// The kernel trusts a counter only that is constant and the same on all processors.
+// The kernel uses this counter only where it is constant and the same on all processors.
 bool CounterIsTheKernelsClock() noexcept {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -25,8 +25,8 @@ bool CounterIsTheKernelsClock() noexcept {
   return is;
 }
 
-// The counter and the kernel's clock at one instant. A thread that lost its processor between the two readings would
-// take them for a pair that lies a scheduler's turn apart: such readings are repeated.
+// The counter and the kernel's clock at one instant. A thread that loses its processor between the two gets readings a
+// scheduler's time slice apart: those are repeated.
 struct Reading {
   std::uint64_t ticks, ns;
 };
@@ -65,12 +65,13 @@ std::uint64_t ThreadClock::Correct() noexcept {
   }
   const double baseline_ns = static_cast<double>(kernel_ns - first_ns_);
   if (baseline_ns < kMinBaselineNs || ticks <= first_ticks_) return kernel_ns;
-  // What was told last must not lie ahead of what is told next.
-  const std::uint64_t told = anchor_ns_ + ((std::min(ticks, correct_at_) - anchor_ticks_) * ns_per_tick_ >> kRateBits);
+  // The last time returned must not lie ahead of the next one.
+  const std::uint64_t returned =
+      anchor_ns_ + ((std::min(ticks, correct_at_) - anchor_ticks_) * ns_per_tick_ >> kRateBits);
   const double rate = baseline_ns / static_cast<double>(ticks - first_ticks_);
   ns_per_tick_ = static_cast<std::uint64_t>(rate * static_cast<double>(1ull << kRateBits));
   anchor_ticks_ = ticks;
-  anchor_ns_ = std::max(kernel_ns, told);
+  anchor_ns_ = std::max(kernel_ns, returned);
   correct_at_ = ticks + static_cast<std::uint64_t>(std::min(kMaxIntervalNs, baseline_ns / kIntervalOfBaseline) / rate);
   return anchor_ns_;
 #else

@@ -20,7 +20,7 @@ struct Window {
   std::uint32_t capacity = 0;    // bytes of records that fit into the chunk
   std::uint64_t given_up = 0;    // bytes of records in the thread's chunks before this one
   std::uint32_t generation = 0;  // the chunk is ours only while the file's generation is this
-  bool busy = false;             // a signal handler that records must not enter a record half written
+  bool busy = false;             // a signal handler that records must not write into a half-written record
   bool unnamed = false;          // the thread's name is still to be written
 };
 

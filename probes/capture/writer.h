@@ -15,7 +15,7 @@ namespace loopscope::capture {
 struct Options {
   std::uint64_t limit_bytes = 4ull << 30;  // the file grows no further; the writer then switches itself off
   // Kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand. 64 are 4 MiB: what a busy loop records
-  // in a second or more, and so long a disk may stall.
+  // in a second or more, so a disk may stall for that long.
   unsigned ready_chunks = 64;
 };
 
@@ -23,19 +23,16 @@ struct Options {
 // file at a time per process; a forked child goes on writing to its parent's file, in chunks of its own.
 int Open(const char* path, const Options& options = {}) noexcept;
 
-// Ends writing for this process; with `clean`, the file is marked as ended in order. Other threads' records made
+// Ends writing for this process; with `clean`, the file is marked as complete. Other threads' records made
 // meanwhile are lost or kept whole.
 void Close(bool clean) noexcept;
-
-bool IsOpen() noexcept;
 
 // Appends whole records to this thread's chunk, together or not at all: `bytes` bytes at `records`, then `tail_bytes`
 // at `tail`, then zeros up to a multiple of 8; at most 60 KiB. Returns whether they were written.
 bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0) noexcept;
 
-// For AppendAtOnce: this thread's window, whose address holds as long as the thread, and the file's generation.
+// For AppendAtOnce: this thread's window, whose address holds as long as the thread.
 Window& ThreadWindow() noexcept;
-const std::atomic<std::uint32_t>& FileGeneration() noexcept;
 
 // Bytes of records that this thread has written so far.
 std::uint64_t ThreadBytes() noexcept;
@@ -43,12 +40,5 @@ std::uint64_t ThreadBytes() noexcept;
 // CLOCK_MONOTONIC in nanoseconds, by this thread's clock: all times of one thread come from one.
 std::uint64_t NowNs() noexcept;
 ThreadClock& CurrentThreadClock() noexcept;  // its address holds as long as the thread
-
-// Why the file can grow no further, e.g. a full disk; null while it can. Once its last chunks are full, the writer
-// switches itself off, with one line on stderr.
-const char* OffReason() noexcept;
-
-// The path of the open file; "" when none.
-const char* Path() noexcept;
 
 }  // namespace loopscope::capture

@@ -1,5 +1,5 @@
 // Which calls of the runtime and the driver are recorded: those that launch, copy, fill, allocate or wait. The rest are
-// many and say nothing about why a device stands still.
+// many and do not explain why a device is idle.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// `name` as CUPTI tells it: "cudaLaunchKernel_v7000", "cuMemcpyHtoDAsync_v2".
+// `name` as CUPTI has it: "cudaLaunchKernel_v7000", "cuMemcpyHtoDAsync_v2".
 inline bool IsRecordedCall(std::string_view name) {
   constexpr auto kPrefixes = std::to_array<std::string_view>({
       "cudaLaunch",     "cudaGraphLaunch",     "cudaMemcpy",       "cudaMemset",        "cudaMalloc",

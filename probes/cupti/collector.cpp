@@ -14,6 +14,7 @@
 
 #include "probes/cupti/calls.h"
 #include "probes/cupti/decoder.h"
+#include "probes/mutex_guard.h"
 
 namespace loopscope {
 namespace {
@@ -25,17 +26,6 @@ constexpr int kFlushSeconds = 1;      // a flush period of CUPTI's own would han
 constexpr int kLastFlushSeconds = 5;  // the device may hang
 // Ids are dense and end with the first unknown one after these many.
 constexpr CUpti_CallbackId kMaxCallbackId = 2048;
-
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~Lock() { pthread_mutex_unlock(&mutex_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-};
 
 struct Collector {
   Collector(const Cupti& library, const ProbeApi* probe_api) noexcept
@@ -68,7 +58,7 @@ std::uint64_t Timestamp() {
 
 std::uint8_t* TakeBuffer() noexcept {
   {
-    const Lock lock(collector->buffers);
+    const MutexGuard guard(collector->buffers);
     if (collector->kept_count > 0) return collector->kept[--collector->kept_count];
   }
   void* const memory = std::aligned_alloc(kBufferAlignment, kBufferBytes);
@@ -79,7 +69,7 @@ std::uint8_t* TakeBuffer() noexcept {
 void GiveBackBuffer(std::uint8_t* buffer) noexcept {
   std::memset(buffer, 0, kBufferBytes);
   {
-    const Lock lock(collector->buffers);
+    const MutexGuard guard(collector->buffers);
     if (collector->kept_count < kKeptBuffers) {
       collector->kept[collector->kept_count++] = buffer;
       return;
@@ -99,7 +89,7 @@ void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint
                               std::size_t valid) {
   if (buffer == nullptr) return;
   if (on.load(std::memory_order_acquire)) {
-    const Lock lock(collector->decoding);
+    const MutexGuard guard(collector->decoding);
     collector->decoder.Decode(buffer, valid);
     std::size_t dropped = 0;
     if (collector->cupti.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS) collector->dropped += dropped;
@@ -117,7 +107,7 @@ void ForEachRecordedCall(const Cupti& cupti, CUpti_CallbackDomain domain, const 
   }
 }
 
-// Kinds without which there is nothing to tell; of the others, what works is recorded.
+// Kinds that are needed; of the others, those that work are recorded.
 CUptiResult EnableKinds(const Cupti& cupti) noexcept {
   constexpr auto kNeeded = std::to_array<CUpti_ActivityKind>({CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT,
                                                               CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -136,7 +126,7 @@ CUptiResult EnableKinds(const Cupti& cupti) noexcept {
 }
 
 CUptiResult TurnOn(const Cupti& cupti) noexcept {
-  // The clock first and once: a second registration spoils the records that are under way.
+  // The clock first and once: a second registration spoils the records in flight.
   if (const CUptiResult result = cupti.register_timestamp(Timestamp); result != CUPTI_SUCCESS) return result;
   if (const CUptiResult result = cupti.register_callbacks(RequestBuffer, BufferCompleted); result != CUPTI_SUCCESS) {
     return result;
@@ -155,13 +145,13 @@ timespec In(int seconds) noexcept {
   return until;
 }
 
-// Asks for what lies in buffers that are not full, every second, and at the end for everything. Reads the devices' use
-// as often.
-void* FlushNowAndThen(void*) {
+// Every second, asks for what lies in buffers that are not full and samples the devices; at the end, asks for
+// everything.
+void* FlushPeriodically(void*) {
   bool last = false;
   while (!last) {
     {
-      const Lock lock(collector->ending);
+      const MutexGuard guard(collector->ending);
       const timespec until = In(kFlushSeconds);
       if (!collector->asked_to_end) pthread_cond_timedwait(&collector->ended, &collector->ending, &until);
       last = collector->asked_to_end;
@@ -169,7 +159,7 @@ void* FlushNowAndThen(void*) {
     collector->cupti.flush_all(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
     if (!last) collector->sampler.Sample();
   }
-  const Lock lock(collector->ending);
+  const MutexGuard guard(collector->ending);
   collector->last_flush_done = true;
   pthread_cond_broadcast(&collector->ended);
   return nullptr;
@@ -181,14 +171,14 @@ bool StartFlushing() noexcept {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, FlushNowAndThen, nullptr) == 0;
+  const bool started = pthread_create(&thread, nullptr, FlushPeriodically, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (started) pthread_detach(thread);
   return started;
 }
 
 bool WaitForLastFlush() noexcept {
-  const Lock lock(collector->ending);
+  const MutexGuard guard(collector->ending);
   collector->asked_to_end = true;
   pthread_cond_broadcast(&collector->ended);
   const timespec until = In(kLastFlushSeconds);
@@ -198,20 +188,20 @@ bool WaitForLastFlush() noexcept {
   return true;
 }
 
-void Tell(const char* key, std::uint64_t number) noexcept {
+void WriteFact(const char* key, std::uint64_t number) noexcept {
   char text[32];
   std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(number));
   collector->api->fact(key, text);
 }
 
-void TellCounts() noexcept {
-  const Lock lock(collector->decoding);
+void WriteCounts() noexcept {
+  const MutexGuard guard(collector->decoding);
   const DecoderCounts& counts = collector->decoder.counts();
-  Tell("cupti.records", counts.records);
-  Tell("cupti.dropped", collector->dropped + counts.not_written);
-  Tell("cupti.bad_times", counts.no_time + counts.backwards);
-  Tell("cupti.torn_buffers", counts.torn);
-  Tell("cupti.overhead_ns", counts.overhead_ns);
+  WriteFact("cupti.records", counts.records);
+  WriteFact("cupti.dropped", collector->dropped + counts.not_written);
+  WriteFact("cupti.bad_times", counts.no_time + counts.backwards);
+  WriteFact("cupti.torn_buffers", counts.torn);
+  WriteFact("cupti.overhead_ns", counts.overhead_ns);
 }
 
 }  // namespace
@@ -219,7 +209,7 @@ void TellCounts() noexcept {
 const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept {
   static char reason[256];
   collector = new (std::nothrow) Collector(cupti, api);
-  if (collector == nullptr) return "there is no memory for it";
+  if (collector == nullptr) return "out of memory";
   pthread_condattr_t clock;
   pthread_condattr_init(&clock);
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -234,7 +224,8 @@ const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept {
   }
   on.store(false, std::memory_order_release);
   std::snprintf(reason, sizeof reason, "%s%s",
-                result == CUPTI_SUCCESS ? "no thread can be started" : CuptiText(cupti, result), CuptiAdvice(result));
+                result == CUPTI_SUCCESS ? "its thread cannot be started" : CuptiText(cupti, result),
+                CuptiAdvice(result));
   return reason;
 }
 
@@ -245,7 +236,7 @@ void FinishCollector() noexcept {
     collector->api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff),
                          "the GPU's last records are missing: CUPTI did not hand them over in time", 0);
   }
-  TellCounts();
+  WriteCounts();
 }
 
 }  // namespace loopscope

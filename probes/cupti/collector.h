@@ -1,4 +1,4 @@
-// CUPTI's activity records of this process, from the moment the driver comes to life until the program ends.
+// CUPTI's activity records of this process, from the moment the driver starts until the program ends.
 //
 // No subscriber: there can be one in a process, and torch.profiler needs it. CUPTI hands full buffers to a thread of
 // its own and, asked once a second, those that are not full; they are written into the capture there and never stored

@@ -53,9 +53,9 @@ const char* LoadCupti(Cupti& cupti) noexcept {
   if (!complete) return Why("the program's CUPTI is too old", dlerror());
   std::uint32_t version = 0;
   if (cupti.get_version(&version) != CUPTI_SUCCESS)
-    return Why("the program's CUPTI does not tell its version", nullptr);
+    return Why("the program's CUPTI does not report its version", nullptr);
   if (version / kMajorUnit == CUPTI_API_VERSION / kMajorUnit) return nullptr;
-  std::snprintf(reason, sizeof reason, "the program's CUPTI is of version %u, this probe was built for %u",
+  std::snprintf(reason, sizeof reason, "the program's CUPTI is version %u, this probe was built for %u",
                 static_cast<unsigned>(version / kMajorUnit), static_cast<unsigned>(CUPTI_API_VERSION / kMajorUnit));
   return reason;
 }
@@ -71,7 +71,7 @@ const char* CuptiAdvice(CUptiResult result) noexcept {
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
       return " (the driver lets administrators profile only: set its option NVreg_RestrictProfilingToAdminUsers=0)";
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return " (another profiling tool has it: run without that one)";
+      return " (another profiling tool is using it: run without that tool)";
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
       return " (the device is a slice of a GPU: run on a whole one)";
     default:

@@ -27,9 +27,9 @@ struct Cupti {
 // there is none that can be used; the text holds until the next call.
 const char* LoadCupti(Cupti& cupti) noexcept;
 
-// "CUPTI_ERROR_NOT_INITIALIZED" and the like.
-// What to do about it, with a blank before; "" where nothing is known.
+// What to do about an error, after a blank; "" where there is no advice.
 const char* CuptiAdvice(CUptiResult result) noexcept;
+// "CUPTI_ERROR_NOT_INITIALIZED" and the like.
 const char* CuptiText(const Cupti& cupti, CUptiResult result) noexcept;
 
 }  // namespace loopscope

@@ -27,7 +27,7 @@ class Decoder {
   Decoder(const Cupti& cupti, const ProbeApi& api, UtilizationSampler* sampler = nullptr) noexcept
       : cupti_(cupti), api_(api), sampler_(sampler) {}
 
-  // Writes what the first `valid` bytes of `buffer` tell. A damaged record ends it: what came before is kept.
+  // Writes what the first `valid` bytes of `buffer` contain, up to a damaged record.
   void Decode(std::uint8_t* buffer, std::size_t valid) noexcept;
 
   const DecoderCounts& counts() const noexcept { return counts_; }
@@ -56,7 +56,7 @@ class Decoder {
 
   const Cupti& cupti_;
   const ProbeApi& api_;
-  UtilizationSampler* sampler_;  // is told the devices; may be null
+  UtilizationSampler* sampler_;  // learns the devices; may be null
   DecoderCounts counts_;
   std::array<std::uint32_t, kNames> runtime_names_{}, driver_names_{};  // string ids; 0 not asked yet
   std::array<std::uint32_t, kContexts> context_devices_{};              // by context id, small numbers from 1

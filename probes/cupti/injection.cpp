@@ -1,10 +1,11 @@
-// What the GPU did, as CUPTI tells it: the CUDA driver loads this library when it comes to life and the environment
-// names it in CUDA_INJECTION64_PATH. Without the preloaded library, or in a run that is not traced, it does nothing.
+// What the GPU did, from CUPTI: the CUDA driver loads this library when it starts, if CUDA_INJECTION64_PATH names it.
+// Without the preloaded library, or in a run that is not traced, it does nothing.
 #include <dlfcn.h>
 
 #include <cstdio>
 
 #include "probes/cupti/collector.h"
+#include "probes/export.h"
 
 namespace loopscope {
 namespace {
@@ -34,8 +35,8 @@ void Attach(const ProbeApi* api) noexcept {
 }  // namespace
 }  // namespace loopscope
 
-// Called by the driver. Its answer says whether the tool came up; a program runs on either way.
-extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+// Called by the driver. Its result says whether the tool started; the program goes on either way.
+extern "C" LOOPSCOPE_EXPORT int InitializeInjection() {
   using namespace loopscope;
   auto* offer = reinterpret_cast<decltype(&loopscope_probe_api)>(dlsym(RTLD_DEFAULT, "loopscope_probe_api"));
   const ProbeApi* api = offer != nullptr ? offer() : nullptr;

@@ -36,7 +36,7 @@ Nvml LoadNvml() noexcept {
       Find(library, "nvmlInit_v2", nvml.init) && Find(library, "nvmlDeviceGetHandleByUUID", nvml.by_uuid) &&
       Find(library, "nvmlDeviceGetUtilizationRates", nvml.utilization) &&
       Find(library, "nvmlDeviceGetMemoryInfo", nvml.memory) && Find(library, "nvmlDeviceGetClockInfo", nvml.clock) &&
-      // The older drivers' name of it stands second.
+      // Older drivers know it by the second name.
       (Find(library, "nvmlDeviceGetCurrentClocksEventReasons", nvml.reasons) ||
        Find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons));
   nvml.works = found && nvml.init() == NVML_SUCCESS;
@@ -48,7 +48,7 @@ const Nvml& Library() noexcept {
   return nvml;
 }
 
-// Not because the device is idle or was told to: because power, heat or the board hold it back.
+// Neither idleness nor a setting: power, heat or the board hold the device back.
 constexpr unsigned long long kSlowed = nvmlClocksThrottleReasonSwPowerCap | nvmlClocksThrottleReasonHwSlowdown |
                                        nvmlClocksThrottleReasonSwThermalSlowdown |
                                        nvmlClocksThrottleReasonHwThermalSlowdown |
@@ -67,16 +67,16 @@ UuidText TextOf(const DeviceUuid& uuid) noexcept {
 }
 
 void UtilizationSampler::Know(std::uint32_t ordinal, const DeviceUuid& uuid) noexcept {
-  if (ordinal >= known_.size() || known_[ordinal].told.load(std::memory_order_relaxed)) return;
+  if (ordinal >= known_.size() || known_[ordinal].ready.load(std::memory_order_relaxed)) return;
   known_[ordinal].uuid = uuid;
-  known_[ordinal].told.store(true, std::memory_order_release);
+  known_[ordinal].ready.store(true, std::memory_order_release);
 }
 
 void* UtilizationSampler::HandleOf(Known& known) noexcept {
   if (known.asked) return known.handle;
   known.asked = true;
   nvmlDevice_t handle = nullptr;
-  // A slice of a device (MIG) is not found by it: its use is not told apart.
+  // A slice of a device (MIG) is not found by its UUID: its use cannot be read separately.
   if (Library().by_uuid(TextOf(known.uuid).data(), &handle) == NVML_SUCCESS) known.handle = handle;
   return known.handle;
 }
@@ -92,7 +92,7 @@ void UtilizationSampler::Sample() noexcept {
   const Nvml& nvml = Library();
   for (std::uint32_t ordinal = 0; ordinal < known_.size(); ++ordinal) {
     Known& known = known_[ordinal];
-    if (!known.told.load(std::memory_order_acquire)) continue;
+    if (!known.ready.load(std::memory_order_acquire)) continue;
     const auto device = static_cast<nvmlDevice_t>(HandleOf(known));
     if (device == nullptr) continue;
     nvmlUtilization_t use{};

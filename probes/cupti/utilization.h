@@ -1,4 +1,4 @@
-// How busy, how full and how fast the GPUs are, as NVML tells it about once a second. NVML comes with the driver and is
+// How busy, how full and how fast the GPUs are, from NVML, about once a second. NVML comes with the driver and is
 // looked up at run time; without it nothing is sampled.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace loopscope {
 
 inline constexpr std::uint32_t kMostSampledDevices = 64;
 
-// A device's identity, as CUPTI and NVML both tell it.
+// A device's identity, as CUPTI and NVML both give it.
 struct DeviceUuid {
   std::array<std::uint8_t, 16> bytes{};
 };
@@ -26,7 +26,7 @@ class UtilizationSampler {
  public:
   explicit UtilizationSampler(const ProbeApi& api) noexcept : api_(api) {}
 
-  // The process's device `ordinal` is that one. From any thread, before or while another samples.
+  // The process's device `ordinal` has that UUID. May be called from any thread, before or while another samples.
   void Know(std::uint32_t ordinal, const DeviceUuid& uuid) noexcept;
 
   // Writes a mark kDeviceSample for each reading of each known device: "cuda:0 utilization_pct", "… memory_used_bytes"
@@ -36,7 +36,7 @@ class UtilizationSampler {
 
  private:
   struct Known {
-    std::atomic<bool> told{false};
+    std::atomic<bool> ready{false};  // the UUID is set
     DeviceUuid uuid;
     void* handle = nullptr;  // nvmlDevice_t
     bool asked = false;

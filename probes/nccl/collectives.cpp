@@ -75,7 +75,7 @@ bool Collectives::IsChannel(const void* handle) const noexcept {
   return static_cast<std::size_t>(flight - begin) % sizeof(Flight) >= offsetof(Flight, channels);
 }
 
-// The device's timer tells how long it took; when it began is told by the host, which looks at it now and then.
+// The duration is by the device's timer; the start is when the host, which polls, first saw it.
 void Collectives::Write(Flight& flight) noexcept {
   const std::uint64_t first_ns = flight.first_ns.load(std::memory_order_relaxed);
   const std::uint64_t last_ns = flight.last_ns.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Collectives in flight, from the moment NCCL takes one up to the moment its last channel has ended on the device.
+// Collectives in flight, from the moment NCCL accepts one to the moment its last channel has ended on the device.
 // Fixed memory, no lock that NCCL's threads would wait for.
 #pragma once
 

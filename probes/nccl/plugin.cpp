@@ -1,9 +1,10 @@
-// A profiler plugin of NCCL, for where CUPTI belongs to another tool: NCCL loads this library when NCCL_PROFILER_PLUGIN
-// names it (LOOPSCOPE_NCCL=1 asks the launcher for that) and tells of each collective when its channels begin and end.
+// A profiler plugin for NCCL, for use where another tool holds CUPTI: NCCL loads this library when NCCL_PROFILER_PLUGIN
+// names it (LOOPSCOPE_NCCL=1 asks the launcher for that) and reports when each collective's channels begin and end.
 #include <dlfcn.h>
 
 #include <new>
 
+#include "probes/export.h"
 #include "probes/nccl/collectives.h"
 
 namespace loopscope::nccl {
@@ -12,7 +13,7 @@ namespace {
 // Never freed: NCCL's threads call until the very end.
 Collectives* collectives = nullptr;
 
-// NCCL unloads a plugin with its last communicator and may load it again for the next: it has to stay.
+// NCCL unloads a plugin with its last communicator and may load it again for the next: it has to stay loaded.
 void Stay() noexcept {
   Dl_info here{};
   if (dladdr(reinterpret_cast<void*>(&Stay), &here) != 0) dlopen(here.dli_fname, RTLD_NOW | RTLD_NODELETE);
@@ -43,7 +44,7 @@ Result StartEvent(void*, void** handle, Description* description) noexcept {
   return Result::kSuccess;
 }
 
-// What has ended is told by the state of a channel, with the device's time.
+// Ends are reported as the state of a channel, with the device's time.
 Result StopEvent(void*) noexcept {
   return Result::kSuccess;
 }
@@ -64,7 +65,7 @@ Result Finalize(void*) noexcept {
 
 using namespace loopscope::nccl;
 
-extern "C" __attribute__((visibility("default"))) const Profiler4 ncclProfiler_v4{
+extern "C" LOOPSCOPE_EXPORT const Profiler4 ncclProfiler_v4{
     .name = "loopscope",
     .init =
         [](void** context, int* mask, const char*, std::uint64_t, int, int, int, Log) {
@@ -78,7 +79,7 @@ extern "C" __attribute__((visibility("default"))) const Profiler4 ncclProfiler_v
     .finalize = Finalize,
 };
 
-extern "C" __attribute__((visibility("default"))) const Profiler5 ncclProfiler_v5{
+extern "C" LOOPSCOPE_EXPORT const Profiler5 ncclProfiler_v5{
     .name = "loopscope",
     .init =
         [](void** context, std::uint64_t, int* mask, const char*, int, int, int, Log) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "probes/export.h"
 #include "probes/preload/probe_api.h"
 
 namespace loopscope {
@@ -51,7 +52,7 @@ Name NameOf(const wchar_t* text) noexcept {
   return NameOf(narrow);
 }
 
-// Strings that programs register are few and stay for ever.
+// Strings that programs register are few and stay forever.
 nvtxStringHandle_t HandleOf(Name name) noexcept {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static std::unordered_map<std::uint32_t, Name>* known = nullptr;
@@ -89,11 +90,11 @@ struct OpenRange {
   std::uint64_t begin_ns = 0;
 };
 
-void Tell(const OpenRange& range) noexcept {
+void Record(const OpenRange& range) noexcept {
   api->user_range(range.name.id, range.name.is_step, range.begin_ns, api->now_ns());
 }
 
-// Ranges that were pushed on this thread. Deeper ones than it holds are counted and not told.
+// Ranges that were pushed on this thread. Deeper ones than it holds are counted but not recorded.
 struct Pushed {
   OpenRange ranges[128];
   int depth = 0, beyond = 0;
@@ -111,7 +112,7 @@ int Pop(const void* domain) noexcept {
   int at = pushed.depth - 1;
   while (at >= 0 && pushed.ranges[at].domain != domain) --at;
   if (at < 0) return -1;
-  Tell(pushed.ranges[at]);
+  Record(pushed.ranges[at]);
   for (int n = at; n + 1 < pushed.depth; ++n) pushed.ranges[n] = pushed.ranges[n + 1];
   return --pushed.depth;
 }
@@ -149,7 +150,7 @@ void End(nvtxRangeId_t id) noexcept {
       range = found->second;
       started.ranges.erase(found);
     }
-    Tell(range);
+    Record(range);
   } catch (...) {
     return;
   }
@@ -219,7 +220,7 @@ bool TableOf(const NvtxExportTableCallbacks& exported, NvtxCallbackModule module
 }  // namespace loopscope
 
 // Called by NVTX at the program's first NVTX call. Returns 1 when ranges are recorded from now on.
-extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables) {
+extern "C" LOOPSCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables) {
   using namespace loopscope;
   auto* offer = reinterpret_cast<decltype(&loopscope_probe_api)>(dlsym(RTLD_DEFAULT, "loopscope_probe_api"));
   api = offer != nullptr ? offer() : nullptr;

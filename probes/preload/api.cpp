@@ -1,55 +1,16 @@
-// What loop.h offers to the other injected libraries, and what the program says about itself.
-#include <pthread.h>
+#include "probes/preload/api.h"
 
-#include <array>
-#include <cstring>
-
+#include "probes/capture/file.h"
 #include "probes/capture/records.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/calls.h"
+#include "probes/preload/claims.h"
 #include "probes/preload/ending.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 
 namespace loopscope::loop {
-namespace {
-
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-struct Guard {
-  Guard() noexcept { pthread_mutex_lock(&lock); }
-  ~Guard() { pthread_mutex_unlock(&lock); }
-};
-
-struct Claims {
-  std::array<char[48], 64> keys{};
-  std::size_t count = 0;
-} claims;
-
-}  // namespace
-
-void Evaluation(bool begins) noexcept {
-  static constinit thread_local std::uint64_t begin_ns = 0;
-  if (!Active()) return;
-  if (!begins && begin_ns != 0)
-    Range(wire::RangeCategory::kEvaluation, "evaluation", begin_ns, capture::NowNs(), 0, true);
-  begin_ns = begins ? capture::NowNs() : 0;
-}
-
-void Claim(std::string_view key) noexcept {
-  if (!Active() || Claimed(key)) return;
-  const Guard guard;
-  if (claims.count == claims.keys.size() || key.size() >= sizeof claims.keys[0]) return;
-  std::memcpy(claims.keys[claims.count++], key.data(), key.size());
-}
-
-bool Claimed(std::string_view key) noexcept {
-  const Guard guard;
-  for (std::size_t n = 0; n < claims.count; ++n) {
-    if (key == claims.keys[n]) return true;
-  }
-  return false;
-}
 
 const ProbeApi* Api() noexcept {
   static const ProbeApi api{

@@ -1,5 +1,5 @@
-// Where the preloaded library comes to life: only in a process that was launched to be measured and has LibTorch
-// mapped, or runs Python, which may import torch; anywhere else (shells, launchers, build tools) it does nothing.
+// Where the preloaded library starts: only in a process that was launched to be measured and has LibTorch mapped, or
+// runs Python, which may import torch. Anywhere else (shells, launchers, build tools) it does nothing.
 #include "probes/preload/attach.h"
 
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "probes/capture/records.h"
+#include "probes/preload/api.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/python/shim_path.h"
@@ -58,11 +59,13 @@ int OpenCapture(const Settings& settings) noexcept {
   return error;
 }
 
+void* torch_probe = nullptr;
+
 // Binds to the program's LibTorch.
 const char* LoadTorchProbe(const char* path) noexcept {
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return dlerror();
-  auto* attach = reinterpret_cast<const char* (*)(const ProbeApi*)>(dlsym(library, "loopscope_torch_attach"));
+  torch_probe = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (torch_probe == nullptr) return dlerror();
+  auto* attach = reinterpret_cast<decltype(&loopscope_torch_attach)>(dlsym(torch_probe, "loopscope_torch_attach"));
   return attach != nullptr ? attach(loop::Api()) : "it is not the LibTorch probe";
 }
 
@@ -74,11 +77,17 @@ void ReportTorchProbe(const char* reason) noexcept {
   std::fprintf(stderr, "loopscope: %s; only steps are recorded\n", text);
 }
 
+void SeedLibTorch(std::uint64_t seed) noexcept {
+  auto* give = reinterpret_cast<decltype(&loopscope_torch_seed)>(dlsym(torch_probe, "loopscope_torch_seed"));
+  if (give != nullptr) give(seed);
+}
+
 __attribute__((constructor)) void Attach() {
-  if (ReadSettings().run_dir == nullptr) return;
+  const Settings settings = ReadSettings();
+  if (settings.run_dir == nullptr) return;
   PutShimInReach();
-  if (!LibTorchIsMapped()) return;
-  if (StartCapture() == nullptr) AttachTorchProbe();
+  if (!LibTorchIsMapped() || StartCapture() != nullptr || AttachTorchProbe() != nullptr) return;
+  if (settings.seed) SeedLibTorch(*settings.seed);
 }
 
 }  // namespace
@@ -103,7 +112,7 @@ const char* StartCapture() noexcept {
     WarmUpCallStacks();
     WriteModules();
   }
-  // Registered after LibTorch's own, hence run before LibTorch goes.
+  // Registered after LibTorch's own handlers, so it runs before LibTorch is torn down.
   on_exit([](int status, void*) { loop::ProgramEnds(status); }, nullptr);
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// Bringing the probes to life in a process. A native program's are started when it is loaded; an interpreter's, whose
-// torch comes later, by its shim (script.h).
+// Starting the probes in a process: in a native program when it is loaded; in an interpreter, which imports torch
+// later, by its shim (script.h).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ bool PathBesideLibrary(const char* name, char* path, std::size_t size) noexcept;
 // Opens the capture and starts the loop's bookkeeping. Returns null, or why not.
 const char* StartCapture() noexcept;
 
-// Loads the LibTorch probe at `path`; null: the one that lies beside this library. Returns null, or why it is off; then
+// Loads the LibTorch probe at `path`; null: the one beside this library. Returns null, or why it is off; then
 // the capture says so.
 const char* AttachTorchProbe(const char* path = nullptr) noexcept;
 

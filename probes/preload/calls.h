@@ -5,7 +5,7 @@
 
 namespace loopscope {
 
-// One that does nothing, and knows none of LibTorch's functions, where it was not.
+// Where it was not: a table that does nothing and knows none of LibTorch's functions.
 const CallTable& Calls() noexcept;
 
 }  // namespace loopscope

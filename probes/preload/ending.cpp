@@ -32,7 +32,7 @@ void SynchroniseDevice() noexcept {
   if (auto* synchronise = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize"))) synchronise();
 }
 
-// Direct children of this process that were not waited for.
+// Direct children of this process that have not been waited for.
 std::size_t Children(std::array<pid_t, 256>& into) noexcept {
   std::size_t count = 0;
   DIR* tasks = opendir("/proc/self/task");
@@ -69,12 +69,13 @@ void EndChildren() noexcept {
   }
 }
 
-// The stream that the program writes to: an executable may hold the library's variables itself.
+// The stream that the program writes to: an executable may have its own copies of the library's variables.
 void FlushCppStream(void* library, const char* symbol) noexcept {
   void* const here = dlsym(RTLD_DEFAULT, symbol);
   void* const stream = here != nullptr ? here : dlsym(library, symbol);
   auto* const flush = reinterpret_cast<void* (*)(void*)>(dlsym(library, "_ZNSo5flushEv"));  // std::ostream::flush
-  // One that nobody includes <iostream> for was never made: its first word, of virtual functions, is null.
+  // Where nothing includes <iostream> it was never constructed: its first word, the pointer to virtual functions, is
+  // null.
   if (stream != nullptr && flush != nullptr && *static_cast<void**>(stream) != nullptr) flush(stream);
 }
 
@@ -86,7 +87,7 @@ void FlushStreams() noexcept {
   std::fflush(nullptr);
 }
 
-// Flushing waits for a stream that another thread holds, perhaps for ever.
+// Flushing waits for a stream that another thread holds, perhaps forever.
 void StartWatchdog(const Settings& settings) noexcept {
   static unsigned seconds;
   seconds = kFlushSeconds + static_cast<unsigned>(settings.rank_timeout_ns / 1'000'000'000u);

@@ -7,12 +7,12 @@
 namespace loopscope {
 
 void SetDeviceHooks(const DeviceHooks* hooks) noexcept;
-// Has the devices' probe write what it still holds; before the capture is closed.
+// Makes the device probe write what it still holds. To be called before the capture is closed.
 void FinishDevices() noexcept;
-bool DevicesFollowed() noexcept;  // what devices do is recorded
+bool DevicesFollowed() noexcept;  // device work is recorded
 
-// Waits for the other ranks and the device, flushes the program's streams, ends its child processes, closes the
-// capture as ended in order and leaves with status 0. Does not return.
+// Waits for the other ranks and the device, flushes the program's streams, ends its child processes, closes the capture
+// as complete and exits with status 0.
 [[noreturn]] void EndProgram(const Settings& settings) noexcept;
 
 }  // namespace loopscope

@@ -6,15 +6,16 @@
 #include <new>
 
 #include "probes/capture/records.h"
+#include "probes/export.h"
+#include "probes/preload/api.h"
+#include "probes/preload/claims.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/target.h"
 
-#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
-
 namespace {
 
-// Null texts are taken as empty.
+// A null text counts as empty.
 const char* Text(const char* text) noexcept {
   return text != nullptr ? text : "";
 }
@@ -25,7 +26,7 @@ struct OptimizerStep {
   const void* optimizer;
 };
 
-// Where the program does not tell optimizers apart, their names and sizes do.
+// Where the program gives no address, name and size identify an optimizer.
 const void* IdentityOf(const OptimizerStep& step) noexcept {
   if (step.optimizer != nullptr) return step.optimizer;
   std::uint64_t hash = 1469598103934665603ull ^ step.parameters;
@@ -57,7 +58,13 @@ LOOPSCOPE_EXPORT void loopscope_v1_fact(const char* key, const char* value) {
 }
 
 LOOPSCOPE_EXPORT void loopscope_v1_evaluation(int begins) {
-  loopscope::loop::Evaluation(begins != 0);
+  static constinit thread_local std::uint64_t begin_ns = 0;
+  if (!loopscope::loop::Active()) return;
+  const std::uint64_t now_ns = loopscope::capture::NowNs();
+  if (begins == 0 && begin_ns != 0) {
+    loopscope::loop::Range(loopscope::wire::RangeCategory::kEvaluation, "evaluation", begin_ns, now_ns, 0, true);
+  }
+  begin_ns = begins != 0 ? now_ns : 0;
 }
 
 LOOPSCOPE_EXPORT void loopscope_v1_claim(const char* key) {
@@ -81,7 +88,7 @@ LOOPSCOPE_EXPORT void loopscope_v1_not_applicable(const char* key, const char* r
 }
 
 // Brackets the step of an optimizer that is not LibTorch's own. `name` is the class it stands for ("SGD"), `optimizer`
-// its address, which tells it from others of that class; null: its name and size stand for it.
+// its address, which distinguishes it from others of that class; null: its name and size do.
 LOOPSCOPE_EXPORT void* loopscope_v2_optimizer_begin(const char* name, std::uint64_t parameters, const void* optimizer) {
   if (!loopscope::loop::Active()) return nullptr;
   auto* step = new (std::nothrow) OptimizerStep{"", parameters, loopscope::capture::NowNs(), optimizer};

@@ -1,14 +1,14 @@
-// Functions of LibTorch that are called through this library first: by mangled name, without a torch
-// header. Classes pass by address (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial
-// arguments are passed by address), so that their layout stays unknown here, but for the samplers' results.
+// LibTorch functions that this library interposes: by mangled name, without a torch header. Classes pass by address
+// (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial arguments are passed by address), so
+// that their layout stays unknown here, but for the samplers' results.
 #include <cstdint>
 #include <vector>
 
 #include "probes/capture/writer.h"
+#include "probes/export.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/real_function.h"
-
-#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
+#include "probes/preload/sampler_facts.h"
 
 namespace loopscope {
 namespace {
@@ -52,13 +52,13 @@ struct SizeResult {
 };
 static_assert(sizeof(IndicesResult) == sizeof(std::vector<std::size_t>) + 8);
 
-void Tell(const void* sampler, const char* name, std::uint64_t begin_ns, const IndicesResult& batch) noexcept {
+void Report(const void* sampler, const char* name, std::uint64_t begin_ns, const IndicesResult& batch) noexcept {
   if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
   const auto samples = static_cast<std::size_t>(batch.end - batch.begin);
   loop::DescribeSampler(name, batch.begin, samples);
   loop::SamplerGave(sampler, begin_ns, batch.begin, samples);
 }
-void Tell(const void* sampler, const char*, std::uint64_t begin_ns, const SizeResult& batch) noexcept {
+void Report(const void* sampler, const char*, std::uint64_t begin_ns, const SizeResult& batch) noexcept {
   if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
   loop::SamplerGave(sampler, begin_ns, nullptr, batch.size);
 }
@@ -69,7 +69,7 @@ template <class Result>
 void* ForwardNext(Next* real, const char* name, void* result, void* self, std::size_t batch_size) {
   const std::uint64_t begin_ns = loop::Active() ? NowNs() : 0;
   real(result, self, batch_size);
-  if (begin_ns != 0) Tell(self, name, begin_ns, *static_cast<const Result*>(result));
+  if (begin_ns != 0) Report(self, name, begin_ns, *static_cast<const Result*>(result));
   return result;
 }
 

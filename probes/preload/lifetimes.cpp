@@ -82,7 +82,7 @@ std::uint16_t* SlotOf(const void* data) noexcept {
   return nullptr;
 }
 
-// Addresses that are seen once fill the table: those of tensors that are gone are dropped.
+// Addresses used once would fill the table: those of freed tensors are dropped.
 void Rehash() noexcept {
   slots.fill(0);
   slots_count = 0;
@@ -105,7 +105,7 @@ Tensor* Add(const void* data) noexcept {
   return &tensors[index];
 }
 
-// A tensor that is there; null where none is followed at this address.
+// A live tensor; null where none is followed at this address.
 Tensor* Find(const void* data) noexcept {
   const std::uint16_t* slot = SlotOf(data);
   if (slot == nullptr || *slot == 0 || tensors[*slot - 1].freed_ns != 0) return nullptr;
@@ -117,12 +117,12 @@ bool HeldIdle(const Tensor& tensor, const Peak& at) noexcept {
          tensor.bytes >= at.bytes / kWorthWritingShare;
 }
 
-// The allocation that tells where a tensor comes from. A loader that is far ahead made a batch before the window, but
-// makes the next ones in it: of its size, and not gone again as what it works with.
+// The allocation that shows where a tensor comes from. A loader that runs far ahead made this batch before the window,
+// but makes the next ones inside it: of the same size, and not freed at once like its temporary tensors.
 const Tensor& OriginOf(const Tensor& one) noexcept {
   if (one.allocated_ns >= opened_ns || one.thread == training_thread) return one;
   const auto end = tensors.begin() + tensors_count;
-  const auto next = std::find_if(tensors.begin(), end, [&](const Tensor& other) {
+  const auto next = std::ranges::find_if(tensors.begin(), end, [&](const Tensor& other) {
     return other.thread != training_thread && other.bytes == one.bytes && other.allocated_ns >= opened_ns &&
            (other.trained_on || other.freed_ns == 0);
   });

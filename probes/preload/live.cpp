@@ -9,7 +9,7 @@
 
 #include "probes/capture/records.h"
 #include "probes/environment.h"
-#include "probes/preload/loop.h"
+#include "probes/preload/claims.h"
 
 namespace loopscope::live {
 namespace {
@@ -35,7 +35,7 @@ Schedule schedule;
 std::atomic<std::uint32_t> on{0}, acted{0};  // bits of treatments
 std::atomic<Switch> interpreter{nullptr};
 
-// Of the thread whose steps are counted.
+// Used only by the thread whose steps are counted.
 std::uint64_t steps_in_block = 0;
 std::size_t place = 0;  // of the arm in its round
 bool running = false;
@@ -104,18 +104,18 @@ std::uint32_t TurnKnobs(std::uint32_t before, std::uint32_t now) noexcept {
   return stood;
 }
 
-std::uint32_t TellInterpreter(std::uint32_t now) noexcept {
-  const Switch tell = interpreter.load(std::memory_order_acquire);
+std::uint32_t NotifyInterpreter(std::uint32_t now) noexcept {
+  const Switch notify = interpreter.load(std::memory_order_acquire);
   std::uint32_t changed = 0;
-  for (std::size_t n = 0; tell != nullptr && n < schedule.treatment_count; ++n) {
-    if (tell(schedule.treatments[n].key, (now >> n & 1) != 0 ? 1 : 0) != 0) changed |= 1u << n;
+  for (std::size_t n = 0; notify != nullptr && n < schedule.treatment_count; ++n) {
+    if (notify(schedule.treatments[n].key, (now >> n & 1) != 0 ? 1 : 0) != 0) changed |= 1u << n;
   }
   return changed;
 }
 
 void SwitchTo(std::uint32_t now, bool last) noexcept {
   const std::uint32_t before = on.exchange(now);
-  const std::uint32_t changed = acted.exchange(0) | TurnKnobs(before, now) | TellInterpreter(now);
+  const std::uint32_t changed = acted.exchange(0) | TurnKnobs(before, now) | NotifyInterpreter(now);
   char name[kMostTreatments + 1] = "-";
   std::size_t length = now == 0 ? 1 : 0;
   for (std::size_t n = 0; n < schedule.treatment_count; ++n) {
@@ -161,8 +161,8 @@ bool Offer(std::string_view key, Turn turn, void* context) noexcept {
   return true;
 }
 
-void SetInterpreter(Switch tell) noexcept {
-  interpreter.store(tell, std::memory_order_release);
+void SetInterpreter(Switch notify) noexcept {
+  interpreter.store(notify, std::memory_order_release);
 }
 
 void StepEnded(bool opens, bool closes) noexcept {

@@ -11,19 +11,19 @@ namespace loopscope::live {
 void Start() noexcept;
 bool Scheduled() noexcept;
 
-// 1 on, 0 off just now; -1: not switched in this launch.
+// 1 on, 0 off at the moment; -1: not switched in this launch.
 int State(std::string_view key) noexcept;
 // The treatment changed something in the steps since the last switch.
 void Acted(std::string_view key) noexcept;
 
-// A knob of the program. `turn` gets the value that is asked for, or null for the program's own, and tells whether that
-// stands now. Returns whether it is switched in this launch.
+// A knob of the program. `turn` gets the requested value, or null for the program's own, and returns whether that is in
+// effect now. Returns whether it is switched in this launch.
 using Turn = bool (*)(const char* value, void* context);
 bool Offer(std::string_view key, Turn turn, void* context) noexcept;
 
-// Told of every treatment at every switch; returns whether it changed anything since the switch before.
+// Called for every treatment at every switch; returns whether that treatment changed anything since the last switch.
 using Switch = int (*)(const char* key, int on);
-void SetInterpreter(Switch tell) noexcept;
+void SetInterpreter(Switch notify) noexcept;
 
 // A step of the chosen clock ended, on this thread; no lock is held. `opens`: the window begins with this; `closes`: it
 // is over.

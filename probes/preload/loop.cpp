@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "probes/capture/records.h"
+#include "probes/mutex_guard.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/calls.h"
 #include "probes/preload/ending.h"
@@ -69,12 +70,7 @@ void RangeUntilNow(RangeCategory category, std::string_view name, std::uint64_t 
   if (Tracing()) Range(category, name, begin_ns, NowNs(), value, true);
 }
 
-struct Guard {
-  Guard() noexcept { pthread_mutex_lock(&lock); }
-  ~Guard() { pthread_mutex_unlock(&lock); }
-};
-
-void Tell(Moment moment) noexcept {
+void Notify(Moment moment) noexcept {
   const TorchHooks* known = hooks.load(std::memory_order_acquire);
   if (known == nullptr) return;
   const std::uint32_t wanted = known->wanted->load(std::memory_order_relaxed);
@@ -174,7 +170,7 @@ void WriteTotals(int status) noexcept {
 
 // Claims the end for the caller: it happens once.
 bool TakeEnd() noexcept {
-  const Guard guard;
+  const MutexGuard guard(lock);
   if (ended) return false;
   ended = true;
   gate.store(0, std::memory_order_relaxed);
@@ -195,7 +191,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   WindowActions actions;
   const std::uint64_t now_ns = LoopNow();
   {
-    const Guard guard;
+    const MutexGuard guard(lock);
     if (ended) return;
     clock_choice.Tick(kind, object, name, parameters, now_ns, passes.samples_total(), samples,
                       [&](std::string_view clock, std::uint64_t time_ns, std::uint64_t count) {
@@ -216,7 +212,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   NoteResidentBytes(now_ns);
   if (settings.mode == Mode::kTrace) lifetimes::StepEnded((gate.load(std::memory_order_relaxed) & kGateDetail) != 0);
   live::StepEnded(actions.measure_begin, actions.measure_end);
-  Tell(Moment::kStepEnd);
+  Notify(Moment::kStepEnd);
   turns::StepEnded(actions.measure_begin, actions.measure_end);
   if (actions.finish && TakeEnd()) {
     WriteTotals(0);
@@ -261,7 +257,7 @@ void Start(const Settings& from) noexcept {
 void ProgramEnds(int status) noexcept {
   if (!Active() || !TakeEnd()) return;
   {
-    const Guard guard;
+    const MutexGuard guard(lock);
     clock_choice.Settle([](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) {
       OneStep(clock, time_ns, samples, true);
     });
@@ -287,7 +283,7 @@ void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns
 
 void SamplerReset(const void* sampler, std::uint64_t begin_ns) noexcept {
   if (!Active()) return;
-  const Guard guard;
+  const MutexGuard guard(lock);
   sample_hash = 0;
   WriteEpoch(passes.Reset(sampler, LoopTime(begin_ns)));
 }
@@ -297,7 +293,7 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
   if (!Active()) return;
   bool trains = false;
   {
-    const Guard guard;
+    const MutexGuard guard(lock);
     WriteEpoch(passes.Batch(sampler, LoopTime(begin_ns), samples));
     trains = !passes.evaluates();
     if (settings.mode == Mode::kCheck && indices != nullptr) {
@@ -306,24 +302,24 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
     }
   }
   RangeUntilNow(RangeCategory::kLoader, name, begin_ns, samples);
-  if (trains) Tell(Moment::kBatchBegin);
+  if (trains) Notify(Moment::kBatchBegin);
 }
 
 void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name) noexcept {
   if (!Active()) return;
   bool in_flight = false;
   {
-    const Guard guard;
+    const MutexGuard guard(lock);
     if (passes.RanOut(sampler, LoopNow())) window.EpochEnding();
     UpdateGate(begin_ns);
     in_flight = passes.in_flight();
   }
   RangeUntilNow(RangeCategory::kLoader, name, begin_ns, 0);
-  Tell(in_flight ? Moment::kBatchBegin : Moment::kLoaderEnd);
+  Notify(in_flight ? Moment::kBatchBegin : Moment::kLoaderEnd);
 }
 
 // Ranks whose first losses are the same have trained on the same samples.
-bool TellsRanksApart() noexcept {
+bool DistinguishesRanks() noexcept {
   static std::atomic<int> taken{0};
   if (settings.mode != Mode::kTrace || !settings.several_ranks) return false;
   return taken.load(std::memory_order_relaxed) < kFirstLosses && taken.fetch_add(1) < kFirstLosses;
@@ -333,20 +329,20 @@ void BackwardBegins(const void* roots) noexcept {
   ++backward_depth;
   if (!Active()) return;
   if (backward_depth == 1) {
-    const Guard guard;
+    const MutexGuard guard(lock);
     WriteEpoch(passes.Backward());
   }
-  Tell(Moment::kBackwardBegin);
+  Notify(Moment::kBackwardBegin);
   const TorchHooks* known = hooks.load(std::memory_order_acquire);
   if (known == nullptr || roots == nullptr || backward_depth != 1) return;
-  if (settings.mode == Mode::kCheck || TellsRanksApart()) known->backward_roots(roots);
+  if (settings.mode == Mode::kCheck || DistinguishesRanks()) known->backward_roots(roots);
 }
 
 void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
   --backward_depth;
   if (!Active()) return;
   RangeUntilNow(RangeCategory::kBackward, "backward", begin_ns, 0);
-  Tell(Moment::kBackwardEnd);
+  Notify(Moment::kBackwardEnd);
   if (threw || backward_depth > 0 || !backward_ticks.load(std::memory_order_relaxed)) return;
   Tick(StepClock::Kind::kBackward, nullptr, "backward", 0, 0);
 }
@@ -354,7 +350,7 @@ void BackwardEnds(std::uint64_t begin_ns, bool threw) noexcept {
 void GradientTaken() noexcept {
   if (!Active() || backward_depth > 0) return;
   {
-    const Guard guard;
+    const MutexGuard guard(lock);
     WriteEpoch(passes.Backward());
   }
   Tick(StepClock::Kind::kGradient, nullptr, "gradient", 0, 0);
@@ -365,7 +361,7 @@ bool InBackward() noexcept {
 }
 
 void ZeroGradBegins() noexcept {
-  if (Active()) Tell(Moment::kZeroGrad);
+  if (Active()) Notify(Moment::kZeroGrad);
 }
 
 void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept {
@@ -388,18 +384,18 @@ std::uint64_t ParametersOf(const void* optimizer) noexcept {
 }
 
 void OptimizerMade() noexcept {
-  const Guard guard;
+  const MutexGuard guard(lock);
   clock_choice.ExpectOptimizer();
 }
 
 void OptimizerZeroed() noexcept {
   if (!backward_ticks.load(std::memory_order_relaxed)) return;
-  const Guard guard;
+  const MutexGuard guard(lock);
   clock_choice.OptimizerZeroed();
 }
 
 void OptimizerBegins() noexcept {
-  if (optimizer_depth++ == 0 && Active()) Tell(Moment::kOptimizerBegin);
+  if (optimizer_depth++ == 0 && Active()) Notify(Moment::kOptimizerBegin);
 }
 
 void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,

@@ -16,7 +16,7 @@ namespace loopscope::loop {
 
 void Start(const Settings& settings) noexcept;
 
-// The program ends by itself, with `status`.
+// The program ends on its own, with `status`.
 void ProgramEnds(int status) noexcept;
 
 bool Active() noexcept;   // a capture is open in this process (not in its forked children)
@@ -27,8 +27,6 @@ bool Tracing() noexcept;  // … and ranges are recorded
 void SamplerReset(const void* sampler, std::uint64_t begin_ns) noexcept;
 void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,
                  std::string_view name = "sampler") noexcept;
-// What the first sampler is that the program asks, and the samples of its first batch, as facts; once.
-void DescribeSampler(std::string_view sampler, const std::size_t* indices, std::size_t samples) noexcept;
 void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name = "sampler") noexcept;
 
 void BackwardBegins(const void* roots) noexcept;
@@ -43,9 +41,9 @@ void ZeroGradEnds(std::uint64_t begin_ns, bool set_to_none) noexcept;
 // How many numbers a torch::optim::Optimizer trains; 0 unknown.
 std::uint64_t ParametersOf(const void* optimizer) noexcept;
 
-// The program has built one: its steps will be told.
+// The program has built an optimizer: its steps will be reported.
 void OptimizerMade() noexcept;
-// Its own zero_grad is called; told where a class's step may be out of sight.
+// An optimizer's zero_grad is called: where a class's step cannot be seen, this shows where its steps end.
 void OptimizerZeroed() noexcept;
 // Brackets an optimizer's step; nested ones (a derived class calling its base) count as the outermost.
 void OptimizerBegins() noexcept;
@@ -62,21 +60,14 @@ void Range(wire::RangeCategory category, std::string_view name, std::uint64_t be
 // `is_step`: the program calls the range a training step.
 void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 void MarkedStepEnd(std::uint64_t samples) noexcept;
-// A mark of now, in the time of steps.
+// A mark at this moment, in step time.
 void Mark(wire::MarkKind kind, std::string_view name, std::uint64_t value) noexcept;
-void Evaluation(bool begins) noexcept;
 
 // `finish` is called on the training thread before a bounded run ends.
 void CallAtEnd(void (*finish)()) noexcept;
 
-// A treatment that the program applies itself.
-void Claim(std::string_view key) noexcept;
-bool Claimed(std::string_view key) noexcept;
-
 Mode RunMode() noexcept;
 const std::atomic<std::uint32_t>& Gate() noexcept;  // GateBit
 void SetTorchHooks(const TorchHooks* hooks) noexcept;
-
-const ProbeApi* Api() noexcept;  // null while not active
 
 }  // namespace loopscope::loop

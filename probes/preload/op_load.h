@@ -1,5 +1,5 @@
-// Whether recording every operator would hold the program's steps up: where operators are so many and so small that it
-// takes a noticeable part of a step.
+// Whether recording every operator would slow the program's steps down: where operators are so many and so small that
+// recording takes a noticeable part of a step.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace loopscope {
 
 class OpLoad {
  public:
-  // A step of the training thread ended at `time_ns`, when it had recorded `records` since its start, its ops' mostly.
-  // Only steps that `count` are weighed: all their ops were recorded, and nothing else of them.
+  // A step of the training thread ended at `time_ns`, when it had written `records` since its start, mostly of ops.
+  // Only steps with `counts` are weighed: those whose ops were all recorded, without details.
   void StepEnded(std::uint64_t time_ns, std::uint64_t records, bool counts) {
     const std::uint64_t taken_ns = (records - records_) * kRecordNs, step_ns = time_ns - time_ns_;
     records_ = records;
@@ -19,7 +19,7 @@ class OpLoad {
     heavy_ += taken_ns * 100 > step_ns * kMostPct ? 1 : 0;
   }
 
-  // Of most steps: in one something else may have taken its time.
+  // For most steps: a single one may have been slow for another reason.
   bool heavy() const { return heavy_ * 2 > steps_; }
 
  private:

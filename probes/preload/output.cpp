@@ -6,15 +6,14 @@
 #include <cstdio>
 
 #include "probes/capture/writer.h"
+#include "probes/export.h"
 #include "probes/preload/loop.h"
-
-#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
 
 namespace loopscope {
 namespace {
 
-// A shorter one costs the loop less than its record.
-constexpr std::uint64_t kWorthTellingNs = 2'000;
+// A shorter call costs the loop less than recording it.
+constexpr std::uint64_t kWorthRecordingNs = 2'000;
 
 template <class Call>
 auto Timed(const char* name, std::uint64_t bytes, const Call& call) {
@@ -23,7 +22,7 @@ auto Timed(const char* name, std::uint64_t bytes, const Call& call) {
   const auto result = call();
   const int error = errno;
   const std::uint64_t end_ns = capture::NowNs();
-  if (end_ns - begin_ns >= kWorthTellingNs) loop::Output(name, begin_ns, end_ns, bytes);
+  if (end_ns - begin_ns >= kWorthRecordingNs) loop::Output(name, begin_ns, end_ns, bytes);
   errno = error;
   return result;
 }

@@ -10,7 +10,7 @@ namespace loopscope {
 
 class Passes {
  public:
-  // The beginning and end of a training pass; 0: none to tell.
+  // The beginning and end of a training pass; 0: none to report.
   struct Epoch {
     std::uint64_t end_ns = 0, start_ns = 0;
   };
@@ -48,8 +48,8 @@ class Passes {
     pass.evaluates = !pass.trains;
     if (!pass.trains) return false;
     exhausted_ = &pass;
-    const bool first = !pass.told;
-    pass.told = true;
+    const bool first = !pass.reported;
+    pass.reported = true;
     return first;
   }
 
@@ -91,7 +91,7 @@ class Passes {
     const void* sampler = nullptr;
     std::uint64_t begin_ns = 0, ran_out_ns = 0, used = 0;
     bool asked = false;  // for a batch, since the last backward
-    bool trains = false, evaluates = false, told = false;
+    bool trains = false, evaluates = false, reported = false;
     std::array<std::uint64_t, 256> sizes{};  // of batches asked for and not trained on yet, a ring
     std::size_t first = 0, queued = 0;
   };

@@ -16,7 +16,7 @@ enum GateBit : std::uint32_t {
   kGateDetail = 2,  // with their inputs and stacks
 };
 
-// Points of the training loop at which treatments act. All but kFinish come from the thread that reached them.
+// Points of the training loop at which treatments act, reported on the thread that reached them.
 enum class Moment : std::uint32_t {
   kBatchBegin,      // the training loader was asked for a batch and has one
   kLoaderEnd,       // a loader ran out
@@ -39,7 +39,7 @@ struct TorchHooks {
 
 // Implemented by the CUPTI probe.
 struct DeviceHooks {
-  void (*finish)();  // the program ends, its devices are done: write what is still held
+  void (*finish)();  // the program ends and its devices are done: write what is still held
 };
 
 // Implemented by the probe of torch's CUDA side, for the LibTorch probe.
@@ -62,7 +62,7 @@ struct OpCalls {
   Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 5;
+inline constexpr std::uint32_t kProbeApiVersion = 6;
 
 struct ProbeApi {
   std::uint32_t version;
@@ -96,5 +96,7 @@ struct ProbeApi {
 extern "C" const loopscope::ProbeApi* loopscope_probe_api();
 // In the LibTorch probe: returns null, or why it cannot work with this program's torch.
 extern "C" const char* loopscope_torch_attach(const loopscope::ProbeApi* api);
+// In the LibTorch probe: seeds LibTorch's default generators. In a native program only; Python's shim seeds its own.
+extern "C" void loopscope_torch_seed(std::uint64_t seed);
 // In the probe of torch's CUDA side: null where it cannot work.
 extern "C" const loopscope::DeviceMemoryHooks* loopscope_torch_cuda_attach(const loopscope::ProbeApi* api);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "probes/capture/records.h"
+#include "probes/environment.h"
 
 namespace loopscope {
 namespace {
@@ -24,7 +25,7 @@ struct RankFile {
 };
 
 void WriteRankFile(const Settings& settings, const char* what) noexcept {
-  const Rank rank = ReadRank();
+  const env::Rank rank = env::ReadRank();
   if (rank.rank < 0) return;
   const int fd = open(RankFile(settings, rank.rank, what).path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd >= 0) close(fd);
@@ -45,7 +46,7 @@ void EndPath(const Settings& settings, char (&path)[PATH_MAX]) noexcept {
 
 void AnnounceRank(const Settings& settings) noexcept {
   WriteRankFile(settings, "began");
-  const Rank rank = ReadRank();
+  const env::Rank rank = env::ReadRank();
   if (rank.rank < 0) return;
   char number[16];
   std::snprintf(number, sizeof number, "%d", rank.rank);
@@ -66,21 +67,21 @@ std::uint64_t AgreedEnd(const Settings& settings) noexcept {
 }
 
 std::uint64_t ProposeEnd(const Settings& settings, std::uint64_t step) noexcept {
-  const RankFile proposal(settings, ReadRank().rank, "end");
+  const RankFile proposal(settings, env::ReadRank().rank, "end");
   std::FILE* file = std::fopen(proposal.path, "we");
   if (file == nullptr) return step;
   const bool written = std::fprintf(file, "%llu\n", static_cast<unsigned long long>(step)) > 0;
   if (std::fclose(file) != 0 || !written) return step;
   char path[PATH_MAX];
   EndPath(settings, path);
-  // Whole or not at all, and the first one's: a link is not made over what is there.
+  // Atomic, and the first proposal wins: link() does not replace an existing file.
   if (link(proposal.path, path) == 0) return step;
   const std::uint64_t agreed = AgreedEnd(settings);
   return agreed != 0 ? agreed : step;
 }
 
 void MeetRanks(const Settings& settings) noexcept {
-  const Rank rank = ReadRank();
+  const env::Rank rank = env::ReadRank();
   if (rank.rank < 0) return;
   WriteRankFile(settings, "ended");
   const std::uint64_t until = capture::NowNs() + settings.rank_timeout_ns;

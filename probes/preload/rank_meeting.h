@@ -8,14 +8,14 @@
 
 namespace loopscope {
 
-// Tells the other ranks of this run that this one has begun; they then wait for it at the end.
+// Announces to the other ranks of this run that this one has begun; they then wait for it at the end.
 void AnnounceRank(const Settings& settings) noexcept;
 
 // The step at which all ranks end, counted from the run's start: what the first of them proposed. 0: none has, or the
 // folder cannot be read.
 std::uint64_t AgreedEnd(const Settings& settings) noexcept;
-// Proposes `step`; returns what holds: this, or what another rank proposed before. Ranks that meet in every step are at
-// most one apart, so that none is beyond the next step of the one that proposes it.
+// Proposes `step`; returns the step agreed on: this one, or what another rank proposed before. Ranks that meet in every
+// step are at most one apart, so that none is beyond the next step of the one that proposes it.
 std::uint64_t ProposeEnd(const Settings& settings, std::uint64_t step) noexcept;
 
 // Waits until every rank that began has come here too, or the ranks' timeout: a rank that leaves alone would make the

@@ -8,7 +8,7 @@
 namespace loopscope {
 namespace {
 
-// The library of which a loaded module's path contains `name`, e.g. one that was opened outside the global scope.
+// The loaded library whose path contains `name`, e.g. one that was opened outside the global scope.
 void* LoadedLibrary(const char* name) noexcept {
   struct Search {
     const char* name;

@@ -1,4 +1,4 @@
-// A function of the program's own that this library stands before.
+// The program's own function that this library interposes.
 #pragma once
 
 namespace loopscope {

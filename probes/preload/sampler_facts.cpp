@@ -1,4 +1,5 @@
-// What a C++ program's sampler is, as facts: ranks are compared by them.
+#include "probes/preload/sampler_facts.h"
+
 #include <atomic>
 #include <cstdio>
 

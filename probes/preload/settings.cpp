@@ -9,11 +9,11 @@
 namespace loopscope {
 namespace {
 
-// Somewhat more than a run measures unless it is asked for more.
+// Somewhat more than the default length of a run.
 constexpr std::uint64_t kAllOps = 64;
-// Where ops hold steps up; some steps behind the detail window, by which that is told.
+// Where recording ops slows steps down: the detail window and some steps after it, which show that.
 constexpr std::uint64_t kEarlyOps = 16;
-// What a run measures unless it is asked for more; and how much longer short steps may take for it.
+// The default length of a run, and how much longer short steps may take to reach it.
 constexpr std::uint64_t kLeastOps = 50, kMoreNs = 2'000'000'000;
 
 std::uint64_t Number(const char* name, std::uint64_t otherwise) noexcept {
@@ -58,24 +58,14 @@ Settings ReadSettings() noexcept {
   settings.window.until_epoch = traces && Text(env::kUntil) == "epoch";
   settings.window.time_ns = Nanoseconds(env::kTime, 120);
   settings.clock = Text(env::kClock);
+  if (const std::string_view seed = Text(env::kSeed); !seed.empty()) {
+    settings.seed = Number(env::kSeed, 0) + static_cast<std::uint64_t>(std::max(0, env::ReadRank().rank));
+  }
   settings.limit_bytes = Number(env::kCaptureLimit, 0);
   settings.rank_timeout_ns = Nanoseconds(env::kRankTimeout, 30);
-  settings.several_ranks = ReadRank().rank >= 0;
+  settings.several_ranks = env::ReadRank().rank >= 0;
   settings.window.ends_together = settings.several_ranks;
   return settings;
-}
-
-Rank ReadRank() noexcept {
-  static constexpr const char* kPairs[][2] = {{"RANK", "WORLD_SIZE"},
-                                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                              {"PMI_RANK", "PMI_SIZE"},
-                                              {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
-  for (const auto& [rank, size] : kPairs) {
-    if (std::getenv(rank) == nullptr || std::getenv(size) == nullptr) continue;
-    const int count = static_cast<int>(Number(size, 1));
-    if (count > 1) return {static_cast<int>(Number(rank, 0)), count};
-  }
-  return {};
 }
 
 }  // namespace loopscope

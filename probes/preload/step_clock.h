@@ -24,7 +24,7 @@ class StepClock {
   // passes, or attack its inputs many times, before a step.
   static constexpr std::uint64_t kBackwardsToTrust = 24, kBackwardsBesideOptimizer = 256;
   // Steps in a row of another optimizer of the chosen one's class and size, after which it is taken for the chosen one
-  // built anew (per fold, per restart). Optimizers that step in turn, as of two critics, never are.
+  // built anew (per fold, per restart). Optimizers that step alternately, such as those of two critics, never are.
   static constexpr std::uint64_t kStepsToInherit = 2;
 
   // `wanted`: the name of the clock to use ("optimizer:SGD#1", "mark" …); empty: choose. An optimizer is wanted by its
@@ -43,8 +43,8 @@ class StepClock {
     passes_since_zeroed_ = 0;
   }
 
-  // A candidate's step ended at time_ns, when `samples_total` samples had been trained on in all. `object` tells
-  // optimizers apart; `parameters` is its size; `samples` is what the program says itself (0: unknown).
+  // A candidate's step ended at time_ns, when `samples_total` samples had been trained on in all. `object`
+  // distinguishes optimizers; `parameters` is its size; `samples` is what the program says itself (0: unknown).
   // Calls emit(name, time_ns, samples) for each step that is now known to be one.
   template <class Emit>
   void Tick(Kind kind, const void* object, std::string_view class_name, std::uint64_t parameters, std::uint64_t time_ns,
@@ -69,15 +69,17 @@ class StepClock {
       return;
     }
     if (wanted_[0] != '\0') return;
-    const bool may_be_told = kind > Kind::kBackward || !expects_optimizer_;
-    if (may_be_told && held_count_ < held_.size()) held_[held_count_++] = {candidate, time_ns, samples_total, samples};
+    const bool may_be_reported = kind > Kind::kBackward || !expects_optimizer_;
+    if (may_be_reported && held_count_ < held_.size())
+      held_[held_count_++] = {candidate, time_ns, samples_total, samples};
     Choose(candidate);
-    if (chosen_ != nullptr && held_count_ == 0) samples_emitted_ = samples_total;  // of what is not told
+    if (chosen_ != nullptr && held_count_ == 0)
+      samples_emitted_ = samples_total;  // those of steps that are not reported
     const bool enough = chosen_ != nullptr && chosen_->count >= kSettleAfter;
     if (enough || held_count_ == held_.size()) Settle(emit);
   }
 
-  // Hands out what is held back: the run ends before the choice has settled.
+  // Emits what is held back: the run ends before the choice has settled.
   template <class Emit>
   void Settle(Emit emit) {
     if (settled_ || chosen_ == nullptr) return;
@@ -125,7 +127,7 @@ class StepClock {
     return made;
   }
 
-  // A free one, or of many optimizers the place of the one that has been silent the longest.
+  // A free place, or with too many optimizers that of the one silent the longest.
   Candidate* Place() {
     if (candidate_count_ < candidates_.size()) return &candidates_[candidate_count_++];
     Candidate* oldest = nullptr;
@@ -148,7 +150,7 @@ class StepClock {
       return false;
     }
     if (++one.alone == 1) one.first_alone = step;
-    // Who steps in turn with the chosen one is known from its second step on.
+    // Whether it alternates with the chosen one is known from its second step on.
     return chosen_ != nullptr && chosen_->count > 1 && !one.in_turn && one.alone >= kStepsToInherit &&
            Alike(one, *chosen_);
   }
@@ -215,10 +217,10 @@ class StepClock {
     }
   }
 
-  // Those of before an optimizer was made are let go of: there would be a gap behind them.
+  // Steps from before an optimizer was made are dropped: a gap would follow them.
   bool Trusted(const Candidate& ticked) {
-    const bool stronger = std::any_of(candidates_.begin(), candidates_.begin() + candidate_count_,
-                                      [&](const Candidate& other) { return other.kind > ticked.kind; });
+    const bool stronger = std::ranges::any_of(candidates_.begin(), candidates_.begin() + candidate_count_,
+                                              [&](const Candidate& other) { return other.kind > ticked.kind; });
     if (stronger) return false;
     if (!expects_optimizer_) return ticked.count >= kBackwardsToTrust;
     if (ticked.count < kBackwardsBesideOptimizer && zeroed_ < kBackwardsToTrust) return false;

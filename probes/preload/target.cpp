@@ -12,7 +12,7 @@
 namespace loopscope {
 namespace {
 
-// What a program prints of its metric is read as it comes: whole lines must not wait for a buffer to fill.
+// The launcher reads a printed metric as it appears: whole lines must not wait for a buffer to fill.
 __attribute__((constructor)) void PrintByLine() {
   if (std::getenv(env::kTarget) != nullptr) setvbuf(stdout, nullptr, _IOLBF, 0);
 }

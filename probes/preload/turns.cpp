@@ -45,7 +45,7 @@ bool Await(int pipe) noexcept {
   return got == 1;
 }
 
-bool Tell(int pipe) noexcept {
+bool Send(int pipe) noexcept {
   ssize_t sent = 0;
   do sent = write(pipe, "", 1);
   while (sent < 0 && errno == EINTR);
@@ -54,7 +54,7 @@ bool Tell(int pipe) noexcept {
 
 void Wait() noexcept {
   const std::uint64_t since = capture::NowNs();
-  if (!Tell(over) || !Await(begin)) turn_steps = 0;
+  if (!Send(over) || !Await(begin)) turn_steps = 0;
   const std::uint64_t waited = capture::NowNs() - since;
   last_began_ns.store(since, std::memory_order_relaxed);
   last_wait_ns.store(waited, std::memory_order_relaxed);

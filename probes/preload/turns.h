@@ -11,7 +11,7 @@ namespace loopscope::turns {
 void Start() noexcept;
 
 // A step ended, on this thread; no lock is held. `opens`: the window begins with it; `closes`: it is over. Returns when
-// it is this program's turn, or at once when there is no launcher any more.
+// it is this program's turn, or at once when the launcher is gone.
 void StepEnded(bool opens, bool closes) noexcept;
 
 // Nanoseconds spent waiting before `time_ns`, which is no older than the turn before this one.

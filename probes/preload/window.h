@@ -1,6 +1,6 @@
 // The bounded run: which steps are measured, when ops are recorded and with how much detail, and when the run is over.
-// Of a long window, and of one whose steps are short, only the first steps have all their ops recorded, and then a few
-// of the others. Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
+// In a long window, and in one with short steps, only the first steps all have their ops recorded; of the later ones, a
+// few do. Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ struct WindowSettings {
 
 inline constexpr std::uint64_t kThinnedTo = 4;
 
-// From when on some steps go without a record of their ops.
+// From when on the ops of some steps are not recorded.
 enum class Thinning {
   kNever,  // what is recorded of a step means nothing without the steps before it
-  kLate,   // behind `all_ops`
-  kEarly,  // behind `early_ops`: recording them holds the steps up
+  kLate,   // after the first `all_ops` steps
+  kEarly,  // after the first `early_ops`: recording ops slows the steps down
 };
 
 // What the caller has to do after an event.
@@ -45,8 +45,8 @@ class Window {
 
   void Thin(Thinning thinning) { thinning_ = thinning; }
 
-  // A step of the chosen clock ended; not `now`: some time ago, and the window opens at none of those, or its details
-  // would be asked for when they are over.
+  // A step of the chosen clock ended. Without `now` that was some time ago: the window does not open at such a step,
+  // since it would be too late for its details.
   WindowActions StepEnded(std::uint64_t time_ns, bool now = true) {
     WindowActions actions;
     if (phase_ == Phase::kDone) return actions;
@@ -73,7 +73,7 @@ class Window {
     return actions;
   }
 
-  // The ranks end at this step, or at the next one where it is over already.
+  // The ranks end at this step, or at the next one if that is past already.
   void EndAt(std::uint64_t step) { end_at_ = step; }
 
   // The training loader ran out. What ran before the window opened is not counted.
@@ -94,7 +94,7 @@ class Window {
     if (phase_ == Phase::kMeasuring) return AtBoundary() || IsRecorded(measured_);
     return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && AtBoundary());
   }
-  // What this step takes tells whether recording its ops holds the steps up.
+  // This step's time shows whether recording ops slows the steps down.
   bool weighs_ops() const {
     return phase_ == Phase::kMeasuring && measured_ < settings_.early_ops && record_ops() && !detail();
   }
@@ -104,21 +104,21 @@ class Window {
   std::uint64_t measured() const { return measured_; }
 
  private:
-  // Of every kThinnedTo steps one, at a place drawn from a hash, so that what comes back every so many steps is met as
-  // often as anything else. Ranks record the same steps.
+  // One step of every kThinnedTo, at a position drawn from a hash, so that periodic work is sampled as often as
+  // anything else. Ranks record the same steps.
   bool IsRecorded(std::uint64_t step) const {
     const std::uint64_t all = thinning_ == Thinning::kEarly ? settings_.early_ops : settings_.all_ops;
     if (thinning_ == Thinning::kNever || settings_.all_ops == 0 || step < all) return true;
-    const std::uint64_t behind = step - all;
-    std::uint64_t hash = behind / kThinnedTo * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
+    const std::uint64_t beyond = step - all;
+    std::uint64_t hash = beyond / kThinnedTo * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
-    return behind % kThinnedTo == (hash >> 32) % kThinnedTo;
+    return beyond % kThinnedTo == (hash >> 32) % kThinnedTo;
   }
 
   enum class Phase { kWarmup, kMeasuring, kWaiting, kDone };
   enum class Boundary { kNone, kInside, kTraining, kSeen };
 
-  // Of a window that holds its steps.
+  // Called once the window holds its steps.
   bool HasEnough(std::uint64_t time_ns) {
     if (settings_.steps == 0) return false;
     if (measured_ == settings_.steps) full_since_ns_ = time_ns;

@@ -1,6 +1,6 @@
 """Treatments that Python applies: one module each in treatments/, named as its row in profiler/treatments/.
 
-A module has KEY, NOTHING (why nothing was changed, said when no other reason was given) and apply(value, report), called
+A module has KEY, NOTHING (why nothing was changed, where no other reason was given) and apply(value, report), called
 after torch was imported and before the program's own code; it adds to the hooks or replaces functions of torch.
 
 One that says REVERSIBLE = True can be switched between steps: it changes nothing while report.on is false, and calls
@@ -27,11 +27,11 @@ class Report:
         self._key = key
         self._places = {}  # where -> (old, new, read_back or None)
         self._reason = None  # (flag, text)
-        self._had = ""  # the value that was asked for and was there already
+        self._had = ""  # the requested value, where it was set already
 
     def applied(self, old, new, where=None, read_back=None):
-        """Something at `where` (the user's line by default) went from `old` to `new`. `read_back()` is asked at the
-        end of the run what stands; None: gone."""
+        """Something at `where` (the user's line by default) went from `old` to `new`. `read_back()` returns the value
+        in effect at the end of the run; None: what had it is gone."""
         where = where or frames.place() or self._key
         if where not in self._places and len(self._places) < _MOST_PLACES:
             self._places[where] = (str(old), str(new), read_back)
@@ -40,7 +40,7 @@ class Report:
         self._acted = True
 
     def switch(self, on):
-        """Returns whether it changed something since the switch before."""
+        """Returns whether it changed something since the last switch."""
         acted, self._acted = self._acted, False
         if on != self.on:
             self.on = on
@@ -49,7 +49,7 @@ class Report:
         return acted
 
     def not_applicable(self, reason, had=""):
-        """`had`: what was asked for, where the program does it by itself."""
+        """`had`: the requested value, where the program has it already."""
         self._had = self._had if self._reason else str(had)
         self._reason = self._reason or (NOT_APPLICABLE, reason)
 
@@ -65,9 +65,9 @@ class Report:
             probe.applied(text(self._key), b"", text(self._had), text(reason), flag)
             return
         for where, (old, new, read_back) in self._places.items():
-            stands = read_back() if read_back and not self.live else None
-            lost = stands is not None and str(stands) != new
-            now = str(stands) if lost else new
+            current = read_back() if read_back and not self.live else None
+            lost = current is not None and str(current) != new
+            now = str(current) if lost else new
             probe.applied(text(self._key), text(where), text(old), text(now), LOST if lost else 0)
 
 

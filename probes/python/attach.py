@@ -16,11 +16,11 @@ from .loader_only import KEY, LoaderOnly
 from .optimizer import Optimizers
 from .probe import Missing, Probe, text
 
-# Processes that import torch beside the one that trains, or that may train later: their capture is opened at the first
-# optimizer, so that those that never train leave none.
+# Processes that import torch but may not train: their capture is opened at the first optimizer, so that those that
+# never train leave none.
 _HELPERS = ("--multiprocessing-fork", "torch.distributed.run", "torch.distributed.launch", "torch._inductor")
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
-_FIRST_LOSSES = 3  # kept of each of several ranks while tracing
+_FIRST_LOSSES = 3  # kept on each of several ranks while tracing
 
 
 def attach(torch, settings):
@@ -115,7 +115,7 @@ class _Session:
         self._loaders.describe_training()
         if self._alone:
             self._alone.take_over()
-            self._probe.backward_is_due()  # of each, until it has taken over
+            self._probe.backward_is_due()  # at each backward, until it has taken over
         if self._forward:
             self._forward.backward_begins()
 
@@ -128,7 +128,7 @@ class _Session:
 
     def _bounded_run_ends(self):
         self._finish()
-        # For the launcher: what a parent process makes of this one's end (a notebook's client: "kernel died") is no
+        # For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a
         # failure of the program.
         with contextlib.suppress(OSError, KeyError):
             open(os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], f"ended-{os.getpid()}"), "x").close()

@@ -22,7 +22,7 @@ class Backward:
             wrapping.replace(torch.autograd, "backward", self._wrap)
         if self._keep_losses or hooks.backward_begins or hooks.backward_ends:
             self._tensor = torch.Tensor
-            # Where a gradient edge can be a root too; it is a tuple itself.
+            # A gradient edge can be a root too; it is itself a tuple.
             self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
             wrapping.replace(torch.autograd, "backward", self._show_roots)
 
@@ -31,15 +31,15 @@ class Backward:
         self._begin()
 
     def _watch_gradients(self, autograd):
-        """Where both kinds of passes go through; a name of torch's own, so that it may be missing."""
+        """Both kinds of passes go through this function, which is private to torch and may be missing."""
         name = "_engine_run_backward"
         if hasattr(autograd, name):
             self._unwatched = autograd, name, getattr(autograd, name)
             wrapping.replace(autograd, name, self._see_gradients)
 
     def forget_gradients(self):
-        """A backward pass or an optimizer has been seen: gradients taken beside them (penalties, attacks, forces) end no
-        step."""
+        """A backward pass or an optimizer has been seen: gradients taken besides (penalties, attacks, forces) do not
+        end a step."""
         if self._unwatched:
             setattr(*self._unwatched)
             self._unwatched = None

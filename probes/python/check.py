@@ -8,7 +8,7 @@ _STEP = 0x9E3779B97F4A7C15
 
 
 class Losses:
-    """The roots of backward: copies that stay on their device until the end, so that the run is not held up."""
+    """The roots of backward: copies that stay on their device until the end, so that the run is not delayed."""
 
     def __init__(self, torch, probe, most=None):
         self._torch, self._probe, self._kept = torch, probe, []

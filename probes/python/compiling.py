@@ -1,11 +1,11 @@
-"""Compiles modules at their first outermost call in training, for the treatments that ask for it: all in one way, since a
-module can be compiled once."""
+"""Compiles modules at their first outermost call in training, for all treatments that ask for it at once, since a
+module can be compiled only once."""
 
 import weakref
 
 from . import hooks
 
-_asked = []  # (report, now, mode of torch.compile or None, f(parameter) -> whether the treatment is for a model of such)
+_asked = []  # (report, now, mode of torch.compile or None, f(parameter) -> whether the treatment fits a model of such)
 _seen = weakref.WeakSet()
 
 

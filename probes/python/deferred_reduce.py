@@ -1,4 +1,4 @@
-"""A collective of a few numbers that are only logged: begun at once, its result given one call later."""
+"""A collective of a few numbers that are only logged: started at once, with its result returned one call later."""
 
 import ast
 import linecache
@@ -9,7 +9,7 @@ _MOST_NUMBERS = 16
 
 
 def install(report, why_not):
-    """`why_not(scope, names)`: why what these names hold may not come late, "" when it may."""
+    """`why_not(scope, names)`: why the values of these names must not come late; "" when they may."""
     ranks = report.torch.distributed
     if not ranks.is_available():
         return
@@ -36,7 +36,7 @@ def _decide(report, key, tensor, why_not):
     path, line = key
     where = f"{frames.shown(path)}:{line}"
     if tensor.numel() > _MOST_NUMBERS or not tensor.is_floating_point() or tensor.requires_grad:
-        return report.not_applicable(f"{where} reduces more than a few floats that are logged")
+        return report.not_applicable(f"{where} reduces something other than a few logged floats")
     reason = _why_not("".join(linecache.getlines(path)), line, why_not)
     if reason:
         return report.not_applicable(f"{where}: {reason}")
@@ -62,7 +62,7 @@ def _why_not(source, line, why_not):
         for argument in node.args[:1]
         if isinstance(argument, ast.Name)
     }
-    return why_not(scope, names) if names else "it is not known what becomes of the value"
+    return why_not(scope, names) if names else "where the value goes is unknown"
 
 
 class _Late:

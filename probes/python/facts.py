@@ -1,12 +1,12 @@
-"""Facts that only Python knows, beside those of loaders and optimizers: how a model is spread, which checks run, where
-debugging switches are turned on."""
+"""Facts that only Python knows, besides those of loaders and optimizers: how a model is distributed, which checks run,
+where debugging switches are turned on."""
 
 from . import frames, wrapping
 from .probe import text
 
 
 class Facts:
-    """Facts of before the first step are kept until the probe has started."""
+    """Facts from before the first step are kept until the probe has started."""
 
     def __init__(self, probe):
         self._probe = probe
@@ -17,7 +17,7 @@ class Facts:
         for key, value in (kept or {}).items():
             self._probe.fact(text(key), text(value))
 
-    def tell(self, key, value):
+    def record(self, key, value):
         if self._kept is None:
             self._probe.fact(text(key), text(value))
         else:
@@ -35,22 +35,22 @@ class Facts:
         wrapping.with_arguments(parallel.DistributedDataParallel, "__init__", [self._spread("ddp", ddp)])
         wrapping.with_arguments(parallel.DataParallel, "__init__", [self._spread("data_parallel", ("device_ids",))])
         for name in ("gradcheck", "gradgradcheck"):
-            wrapping.replace(torch.autograd, name, self._told)
+            wrapping.replace(torch.autograd, name, self._recorded)
         if traces:
             self._watch_switches(torch)
 
     def _spread(self, prefix, names):
-        def tell(arguments):
+        def record(arguments):
             for name in names:
                 if name in arguments:
-                    self.tell(f"{prefix}.{name}", arguments[name])
-            self.tell(f"{prefix}.where", frames.place())
+                    self.record(f"{prefix}.{name}", arguments[name])
+            self.record(f"{prefix}.where", frames.place())
 
-        return tell
+        return record
 
-    def _told(self, original):
+    def _recorded(self, original):
         def check(*positional, **named):
-            self.tell(original.__name__, frames.place())
+            self.record(original.__name__, frames.place())
             return original(*positional, **named)
 
         return check
@@ -62,7 +62,7 @@ class Facts:
         def note(key):
             if key not in places:
                 places.add(key)
-                self.tell(f"debug.{key}.where", frames.place())
+                self.record(f"debug.{key}.where", frames.place())
 
         def anomaly(original):
             def set_anomaly_enabled(enabled, *positional, **named):

@@ -34,7 +34,7 @@ class _Root:
         """Of the modules inside, by id."""
         if self._names is None:
             self._names = {}
-            with contextlib.suppress(Exception):  # of a module that lists its parts in a way of its own
+            with contextlib.suppress(Exception):  # a module may list its parts in its own way
                 self._names.update((id(one), text(_name(name, one))) for name, one in module.named_modules())
         return self._names
 
@@ -62,7 +62,7 @@ class Forward:
     def install(self):
         module, is_compiling = self._torch.nn.Module, self._torch.compiler.is_compiling
         self._original = module.__call__
-        # torch.compile leaves the call alone that it finds when it is loaded, and traces one that came later.
+        # torch.compile does not trace the call that it finds when it is loaded, but one that is set later.
         if self._probe.around_modules and "torch._dynamo" not in sys.modules:
             treated = bool(hooks.forward_begins or hooks.forward_ends)
             module.__call__ = self._probe.around_modules(
@@ -136,8 +136,8 @@ class Forward:
         self._probe.modules_changed()
 
     def _note(self, module, begin_ns, end_ns):
-        """Returns the name of a module of whose further calls in training mode a range is all there is to record, b""
-        of another one, None where that has changed for all."""
+        """Returns the module's name if its further calls in training mode only need a range recorded, b"" if not, None
+        where that has changed for all modules."""
         root = self._root(module)
         self._probe.range(FORWARD, root.name, begin_ns, end_ns, 0)
         if module.training:

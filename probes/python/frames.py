@@ -7,7 +7,7 @@ import sysconfig
 _START_FOLDER = os.getcwd()
 _SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-# By file name: folders are asked for in milliseconds, and treatments ask for a place in every step.
+# By file name: looking up the folders takes milliseconds, and treatments need a place in every step.
 _is_foreign, _is_user = {}, {}
 
 

@@ -21,8 +21,8 @@ class Loaders:
         self._trained = None  # the pass whose batch was trained on last
         self._described = weakref.WeakSet()
         self.on_pass = None  # called when a pass begins
-        self._first_indices = settings.mode == "trace"  # of a loader's first batch are told
-        # Whether nothing is to be done with a batch of training but to record it: builtins do that.
+        self._first_indices = settings.mode == "trace"  # recorded for each loader's first batch
+        # Whether training batches only need recording, which builtins do.
         self._only_records = (
             bool(probe.around_next) and not self._hashes and settings.treatment.get("loader.only") != "on"
         )
@@ -46,7 +46,7 @@ class Loaders:
             self._keep_indices()
 
     def _keep_indices(self):
-        """From now on what iterators ask for is kept, to know what a batch holds."""
+        """From now on keeps the indices that iterators ask for, to know what a batch holds."""
         if self._keeps_indices:
             return
         self._keeps_indices = True
@@ -70,7 +70,7 @@ class Loaders:
                 self.on_pass()
             self._end_whole(begin_ns)
             self._stop()
-            kept = getattr(loader, "_iterator", None)  # of persistent workers: it is asked for its first indices anew
+            kept = getattr(loader, "_iterator", None)  # with persistent workers: it asks for its first indices again
             if isinstance(kept, self._own):
                 take(kept, "_loopscope_pass")
                 for function in hooks.pass_resumes:
@@ -79,7 +79,7 @@ class Loaders:
             if sizes is None:  # workers are asked for batches before there is an iterator
                 self._keep_indices()
             iterator = original(loader)
-            if not isinstance(iterator, self._own):  # a subclass's own: what it iterates over within is seen
+            if not isinstance(iterator, self._own):  # a subclass's own: the iterators inside it are seen
                 return iterator
             one_pass = _Pass(loader, iterator, sizes, self._forget)
             self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
@@ -169,11 +169,11 @@ class Loaders:
             function(one_pass.loader())
 
     def last(self):
-        """The loader that gave the last batch, if it is still there."""
+        """The loader that gave the last batch, if it is still alive."""
         return self._pass.loader() if self._pass else None
 
     def end_last_pass(self):
-        """Ends the workers of a pass that will not go on; those that are kept serve the next pass."""
+        """Ends the workers of a pass that will not continue; persistent ones serve the next pass."""
         iterator = self._pass.iterator() if self._pass else None
         shut_down = getattr(iterator, "_shutdown_workers", None)
         if shut_down and not getattr(iterator, "_persistent_workers", False):
@@ -199,12 +199,12 @@ class _Pass:
 
     def __init__(self, loader, iterator, sizes, forget):
         """`sizes`: of _sizes(); `forget(reference)` is called when the iterator goes."""
-        # A loader made in the head of its loop is gone once it gave its iterator: this keeps it, as long as that. One whose
-        # workers stay keeps its iterator itself.
+        # A loader made in its loop's header is freed once it has given its iterator: this keeps it alive as long as
+        # that. One with persistent workers keeps its iterator itself.
         self.loader = weakref.ref(loader) if loader.persistent_workers else lambda: loader
         self.iterator = weakref.ref(iterator, forget)
         self.loader_id = id(loader)
-        # The name that torch's own profiler gives it; the reader knows by it that the range is the whole wait.
+        # The name that torch's own profiler gives it; the importer knows from it that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
         # Indices of batches asked for and not given yet.
         self.drawn = collections.deque(take(iterator, "_loopscope_drawn", ()))
@@ -215,7 +215,7 @@ class _Pass:
         note(iterator, "_loopscope_pass", self)
 
     def samples(self, index):
-        """In the batch that is given now."""
+        """The samples in the batch being given now."""
         if self.sizes is None:
             return _samples(index)
         of_batch, of_pass = self.sizes
@@ -223,13 +223,13 @@ class _Pass:
         return min(of_batch, left) if left > 0 else of_batch
 
     def handed_over(self):
-        """What the builtins take of it (probes/preload/python/loader.h)."""
+        """What the builtins need of it (probes/preload/python/loader.h)."""
         own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
         return ctypes.addressof(self.given), self.loader_id, self.name, *own
 
 
 def _batches(loader):
-    """In one pass; None where it is not known. The sampler is asked: len(loader) makes an iterable data set's warn."""
+    """Batches in one pass; None where unknown. Asks the sampler: len(loader) of an iterable data set warns."""
     try:
         return len(loader.batch_sampler if loader.batch_sampler is not None else loader.sampler)
     except Exception:
@@ -237,8 +237,8 @@ def _batches(loader):
 
 
 def _sizes(loader):
-    """Samples of a batch and of a pass where all batches but the last one are alike, as torch's own samplers give them;
-    None: each index is to be asked."""
+    """Samples of a batch and of a pass where all batches but the last are equal, as torch's own samplers make them;
+    None: each index has to be looked at."""
     batches = loader.batch_sampler
     if type(batches).__name__ != "BatchSampler" or not all(
         map(_is_torchs, (batches, getattr(batches, "sampler", None)))
@@ -286,7 +286,7 @@ def _facts(loader):
 
 
 def _sampler(loader):
-    """The one that draws single samples: batch samplers are asked for theirs."""
+    """The sampler that draws single samples; a batch sampler is asked for its own."""
     sampler = loader.sampler
     if loader.batch_sampler is not None:
         sampler = getattr(loader.batch_sampler, "sampler", sampler)

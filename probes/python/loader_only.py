@@ -1,5 +1,5 @@
 """The loader alone (LOOPSCOPE_TREATMENT loader.only=on): batches are loaded and not trained on. The first backward pass
-tells which loader is trained from; from there on it is iterated again and again in place of the loop."""
+shows which loader is used for training; from then on it is iterated again and again in place of the loop."""
 
 from .notes import noted
 from .probe import EPOCH_END, EPOCH_START, NOT_APPLICABLE, text
@@ -11,7 +11,7 @@ class LoaderOnly:
     def __init__(self, probe, loaders):
         self._probe, self._loaders = probe, loaders
         self._where = ""
-        self._reason = "no backward pass was seen, so that no loader is known to be trained from"
+        self._reason = "no backward pass was seen, so the training loader is unknown"
 
     def take_over(self):
         """At a backward pass. The probe ends the program from within step_end() when the window closes; where the data
@@ -22,7 +22,7 @@ class LoaderOnly:
             return
         self._where = noted(loader, "_loopscope_place") or KEY
         self._reason = ""
-        self._loaders.end_last_pass()  # its workers would load beside those that are measured
+        self._loaders.end_last_pass()  # its workers would compete with those that are measured
         while self._one_pass(loader):
             pass
         self._reason = "its data can be read only once"
@@ -32,7 +32,7 @@ class LoaderOnly:
         for _ in loader:
             self._probe.step_end(self._loaders.last_samples)
             batches += 1
-        # What a pass's end and the next one's beginning take is told apart from the batches, as in training.
+        # The end of a pass and the start of the next are timed apart from the batches, as in training.
         self._probe.mark(EPOCH_END, b"", 0)
         self._probe.mark(EPOCH_START, b"", 0)
         return batches

@@ -1,4 +1,4 @@
-"""Notebook kernels: cells under names that a reader finds again."""
+"""Notebook kernels: cells under names that a reader recognises."""
 
 from . import wrapping
 
@@ -8,7 +8,7 @@ def name_cells(compiler):
     try:
         wrapping.replace(compiler.XCachingCompiler, "get_code_name", _numbered)
     except AttributeError:
-        pass  # of another ipykernel: cells keep its names
+        pass  # another version of ipykernel: cells keep its names
 
 
 def _numbered(original):

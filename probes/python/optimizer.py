@@ -11,7 +11,7 @@ from .probe import OPTIMIZER, now_ns, text
 
 
 class Optimizers:
-    """Wraps torch.optim; every class derived from Optimizer takes part, whoever wrote it."""
+    """Wraps torch.optim, and every class derived from Optimizer, whoever wrote it."""
 
     def __init__(self, probe, settings, on_made):
         self._probe = probe
@@ -49,7 +49,7 @@ class Optimizers:
     def _step_begins(self, optimizer, positional, named):
         steps = self._open.steps
         if steps and any(one.optimizer is optimizer for one in steps):
-            self.forget_open()  # it raised last time: its end was never told
+            self.forget_open()  # it raised last time: its end was never reported
         for function in hooks.step_begins:
             function(optimizer)
         step = _Step(self._probe, optimizer)
@@ -64,7 +64,7 @@ class Optimizers:
         return (positional[0], observed, *positional[2:]), named
 
     def _without_closure(self, closure, step):
-        """A closure's forward and backward passes are no work of the optimizer's."""
+        """A closure's forward and backward passes are not the optimizer's work."""
 
         @functools.wraps(closure)
         def observed(*positional, **named):
@@ -83,7 +83,7 @@ class Optimizers:
         for function in hooks.step_ends:
             function(optimizer)
         step.goes_on()
-        self._tell_end(step, 0)
+        self._report_end(step, 0)
 
     def forget_open(self):
         """Steps that never ended, because they raised."""
@@ -91,9 +91,9 @@ class Optimizers:
         while steps:
             step = steps.pop()
             if step.began:
-                self._tell_end(step, 1)
+                self._report_end(step, 1)
 
-    def _tell_end(self, step, raised):
+    def _report_end(self, step, raised):
         number, name, parameters = self._describe(step.optimizer)
         self._probe.optimizer_ends(number, name, parameters, step.begin_ns, raised)
 
@@ -166,8 +166,8 @@ class _Step:
 
 
 class _Numbers:
-    """Numbers optimizers. A function that trains and is called again builds its optimizer anew at the same line: where
-    the one before is gone, it goes on under that one's number. Where that is kept, the step clock finds out
+    """Numbers optimizers. A training function that is called again builds its optimizer again at the same line: where
+    the previous one is gone, the new one takes over its number. Where that one is kept, the step clock notices
     (probes/preload/step_clock.h)."""
 
     def __init__(self):

@@ -42,11 +42,11 @@ _SWITCH = ctypes.PYFUNCTYPE(_INT, _TEXT, _INT)
 
 
 class Missing(Exception):
-    """The preloaded library is not there, or of another version."""
+    """The preloaded library is missing, or is of another version."""
 
 
 class Probe:
-    """One attribute per function; texts are bytes. Calls keep the interpreter's lock: none of them waits."""
+    """One attribute per function; texts are bytes. Calls hold the interpreter's lock: none of them waits."""
 
     def __init__(self):
         library = self._library = _library()
@@ -83,14 +83,14 @@ class Probe:
         return self._gate.value & _DETAIL
 
     def set_finish(self, finish):
-        """`finish` is called before a bounded run ends; None: nothing is."""
+        """`finish` is called before a bounded run ends; None: no call."""
         self._finish = _FINISH(finish) if finish else _FINISH()
         self._set_finish(self._finish)
 
 
 def _builtins(library):
     """Quicker forms of the calls and wrappers of every step (probes/preload/python/calls.h)."""
-    library.loopscope_script_builtins.restype = ctypes.c_void_p  # as an object, ctypes would take null for one
+    library.loopscope_script_builtins.restype = ctypes.c_void_p  # as py_object, null would count as an object
     address = library.loopscope_script_builtins()
     return ctypes.cast(address, ctypes.py_object).value if address else {}  # null: this Python lacks what they need
 
@@ -99,7 +99,7 @@ def _library():
     library = ctypes.PyDLL(None)
     if hasattr(library, "loopscope_script_start"):
         return library
-    # LD_PRELOAD did not reach this process (a set-user-id program between, a wrapper that clears it).
+    # LD_PRELOAD did not reach this process (a set-user-id program in between, a wrapper that clears it).
     path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "libloopscope_preload.so")
     try:
         library = ctypes.PyDLL(path, mode=ctypes.RTLD_GLOBAL)

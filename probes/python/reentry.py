@@ -1,4 +1,4 @@
-"""Where a launcher or a shell script has set LD_PRELOAD anew, the preloaded library is missing in this process."""
+"""A launcher or a shell script may reset LD_PRELOAD: then the preloaded library is missing in this process."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 
 def start_again_with_preload():
     """Starts the interpreter again, with the libraries in front of LD_PRELOAD, before it has done anything. Returns
-    where they are there, or where this program is no interpreter that can be started by its name."""
+    where they are loaded already, or where this program is not an interpreter that can be started by name."""
     wanted, present = os.environ.get("LOOPSCOPE_PRELOAD", ""), os.environ.get("LD_PRELOAD", "")
     arguments = getattr(sys, "orig_argv", [])
     if not wanted or wanted in present or not arguments or not _is_own_executable():
@@ -15,7 +15,7 @@ def start_again_with_preload():
     try:
         os.execv(sys.executable, arguments)
     except OSError:
-        pass  # the library is opened once torch is there: all but call stacks and what LibTorch itself calls is seen
+        pass  # the library is opened with torch: only call stacks and LibTorch's own calls are missed
 
 
 def _is_own_executable():

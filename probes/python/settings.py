@@ -17,20 +17,23 @@ class Settings:
         self.live = live
 
 
-def _rank():
-    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"):
-        text = os.environ.get(name, "")
-        if text.isdigit():
-            return int(text)
-    return 0
+# The rank of a process and the number of ranks, by launcher: as in probes/environment.h, which says why in this order.
+_RANK_VARIABLES = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+)
 
 
-def _ranks():
-    for name in ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
-        text = os.environ.get(name, "")
-        if text.isdigit():
-            return int(text)
-    return 1
+def _rank(environment):
+    """(rank, number of ranks): the first launcher that set both of its variables decides."""
+    for names in _RANK_VARIABLES:
+        rank, size = (environment.get(name, "") for name in names)
+        if rank.isdecimal() and size.isdecimal() and int(rank) < int(size):
+            return int(rank), int(size)
+    return 0, 1
 
 
 def _treatment(text):
@@ -40,12 +43,12 @@ def _treatment(text):
 
 def read():
     seed = os.environ.get("LOOPSCOPE_SEED", "")
-    rank = _rank()
+    rank, ranks = _rank(os.environ)
     return Settings(
         mode=os.environ.get("LOOPSCOPE_MODE", "trace"),
         seed=int(seed) + rank if seed.isdigit() else None,
         rank=rank,
-        ranks=_ranks(),
+        ranks=ranks,
         hash_samples=os.environ.get("LOOPSCOPE_SAMPLE_RNG") == "hash",
         treatment=_treatment(os.environ.get("LOOPSCOPE_TREATMENT", "")),
         live=_treatment(os.environ.get("LOOPSCOPE_LIVE_TREATMENT", "")),

@@ -20,7 +20,7 @@ def load(torch, probe):
     if path and os.path.exists(path):
         probe.load_torch(text(path))
         return
-    _tell_launcher(torch)
+    _report_to_launcher(torch)
     failed = folder and os.path.join(folder, _FAILED)
     has_failed = failed and os.path.exists(failed)
     reason = (
@@ -32,8 +32,8 @@ def load(torch, probe):
     sys.stderr.write(f"loopscope: {reason}{f': {failed}' if has_failed else ''}\n")
 
 
-def _tell_launcher(torch):
-    """Which torch has no probe: a launcher that knows the command alone cannot tell what a script starts. Read by
+def _report_to_launcher(torch):
+    """Which torch has no probe: the launcher only knows the command, not what a script starts. Read by
     profiler/launch/probe_build.cpp."""
     with contextlib.suppress(OSError, KeyError):
         path = os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], "torch-without-probe")
@@ -50,7 +50,7 @@ def _built_for():
 
 
 def _minor(version):
-    """What lays out the data that the probe looks at."""
+    """The part of a version that decides the layout of the data that the probe reads."""
     return version.split(".")[:2]
 
 

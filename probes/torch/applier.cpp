@@ -28,9 +28,9 @@ struct Asked {
   std::string value, old_value, refusal, failure;
   bool looked_at = false;  // its precondition was checked
   bool changed = false;
-  // Of one that is switched between steps.
+  // For one that is switched between steps.
   bool live = false, on = false;
-  std::string own;          // what stood at the last end of a step while it was off
+  std::string own;          // the state at the last end of a step while it was off
   std::uint64_t times = 0;  // Applier::times, when last asked
 };
 
@@ -79,7 +79,7 @@ void SwitchMoments(Asked& asked, Moment moment) {
   asked.times = times;
 }
 
-// On, it holds at every moment; off, what the program had set stands again.
+// While on, it is asserted at every moment; when off, the program's own setting is restored.
 void SwitchState(Asked& asked, bool was_on, Moment moment) {
   const Applier& applier = *asked.applier;
   std::string now = applier.read();

@@ -1,5 +1,5 @@
-// The seam of what treatments change inside LibTorch: one file in treatments/ ends in one constant of Applier and has
-// one line in treatments/appliers.def.
+// What treatments change inside LibTorch: one file in treatments/ ends in one Applier constant and has one line in
+// treatments/appliers.def.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Applier {
   // null where the launcher set it through the environment: it is read back at the end, and that is all.
   std::string (*read)();
   void (*write)(std::string_view value);
-  // For a change that holds for a part of the step only; null: it holds always and is asserted again at each moment.
-  // Then read() is asked at the end only, and tells whether it was ever in force.
+  // For a change that holds for a part of the step only; null: it always holds and is asserted again at each moment.
+  // Where `at` is set, read() is called at the end only, and says whether the change was ever in effect.
   void (*at)(Moment moment, std::string_view value);
   // How often it acted so far, where `at` is not null. Null there: it cannot be switched between steps.
   std::uint64_t (*times)();

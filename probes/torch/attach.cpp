@@ -7,10 +7,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <string>
 
 #include "probes/environment.h"
+#include "probes/export.h"
 #include "probes/torch/api.h"
 #include "probes/torch/applier.h"
 #include "probes/torch/callbacks.h"
@@ -29,7 +29,7 @@ namespace {
 // Headers lay out RecordFunction: another minor version may have another layout.
 std::string VersionMismatch() {
   auto* version = reinterpret_cast<std::uint64_t (*)()>(dlsym(RTLD_DEFAULT, "aoti_torch_abi_version"));
-  if (version == nullptr) return "the program's torch does not tell its version; built for " TORCH_VERSION;
+  if (version == nullptr) return "the program's torch does not report its version; built for " TORCH_VERSION;
   const std::uint64_t running = version();
   const auto major = static_cast<int>(running >> 56), minor = static_cast<int>(running >> 48 & 0xff);
   if (major == TORCH_VERSION_MAJOR && minor == TORCH_VERSION_MINOR) return "";
@@ -66,7 +66,7 @@ void Guarded(Body body) noexcept {
   }
 }
 
-// TorchHooks::wanted. A timed trial without treatments is left alone once its first steps are over.
+// TorchHooks::wanted. A timed trial without treatments is not called any more after its first steps.
 constexpr std::uint32_t kEachMoment = ~0u, kStepEnds = 1u << static_cast<unsigned>(Moment::kStepEnd);
 std::atomic<std::uint32_t> wanted{kEachMoment};
 
@@ -97,23 +97,10 @@ const TorchHooks kHooks{
         },
 };
 
-void Seed() {
-  const char* seed = std::getenv(env::kSeed);
-  if (seed == nullptr || *seed == '\0') return;
-  const char* rank = std::getenv("RANK");
-  const std::uint64_t number =
-      std::strtoull(seed, nullptr, 10) + (rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0);
-  if (CudaIsLoaded()) return at::manual_seed(number);
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_current_seed(number);
-}
-
 }  // namespace
 }  // namespace loopscope
 
-extern "C" __attribute__((visibility("default"))) const char* loopscope_torch_attach(
-    const loopscope::ProbeApi* offered) {
+extern "C" LOOPSCOPE_EXPORT const char* loopscope_torch_attach(const loopscope::ProbeApi* offered) {
   using namespace loopscope;
   static std::string reason;
   if (offered == nullptr || offered->version != kProbeApiVersion) return "it belongs to another loopscope";
@@ -124,7 +111,6 @@ extern "C" __attribute__((visibility("default"))) const char* loopscope_torch_at
     if (!reason.empty()) return reason.c_str();
     api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOn), "torch " TORCH_VERSION, 0);
     api->fact("torch.version", TORCH_VERSION);
-    Seed();
     const bool treated = AskForTreatments();
     if (api->tracing) RecordOps();
     if (!api->tracing && !treated) wanted.store(kStepEnds);

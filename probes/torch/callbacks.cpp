@@ -14,8 +14,7 @@
 namespace loopscope {
 namespace {
 
-// Of so many steps whose ops are recorded one has shapes: handing inputs over costs every op more than all else that is
-// recorded of it.
+// One in this many recorded steps has shapes: passing its inputs costs an op more than all else that is recorded of it.
 constexpr std::uint32_t kShapesInterval = 32;
 
 // A callback that is switched on and off between ops.
@@ -33,7 +32,7 @@ class Switch {
 };
 
 Switch* ops = nullptr;       // where they are not recorded directly
-Switch* inputs = nullptr;    // has ops bring their inputs along
+Switch* inputs = nullptr;    // makes ops pass their inputs
 Switch* backward = nullptr;  // records what autograd's nodes call
 
 bool ShapesAreDue(bool step_begins) {

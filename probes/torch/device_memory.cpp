@@ -13,7 +13,7 @@
 namespace loopscope {
 namespace {
 
-constexpr unsigned kMostTries = 64;  // steps: who trains on a GPU has it in the process by then
+constexpr unsigned kMostTries = 64;  // steps: a program that trains on a GPU has loaded it by then
 
 const DeviceMemoryHooks* hooks = nullptr;
 
@@ -35,7 +35,7 @@ const DeviceMemoryHooks* Load() noexcept {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     char text[1024];
-    std::snprintf(text, sizeof text, "device memory is not seen: %s", dlerror());
+    std::snprintf(text, sizeof text, "device memory is not recorded: %s", dlerror());
     api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), text, 0);
     return nullptr;
   }

@@ -36,7 +36,7 @@ at::StepCallbacks Callbacks(RecordScope scope) {
   at::StepCallbacks callbacks = As<at::StepCallbacks(RecordScope)>(real.callbacks)(scope);
   const OpenOps* open = Records(scope);
   if (open == nullptr) return callbacks;
-  // Ours stays out where it is alone: Construct does its work.
+  // Ours is left out where it would be the only one: Construct does its work.
   if (open->node_begins == nullptr || !callbacks.empty()) callbacks.callbacks_.push_back(kOurs);
   return callbacks;
 }
@@ -49,7 +49,7 @@ std::optional<at::StepCallbacks> CallbacksUnlessEmpty(RecordScope scope) {
   if (open == nullptr) return callbacks;
   const bool alone = !callbacks.has_value();
   if (alone) callbacks.emplace(open->thread_id, scope);
-  // Ours stays out where it is alone: Run and End, which every op calls, do its work.
+  // Ours is left out where it would be the only one: Run and End, which every op calls, do its work.
   if (!alone || scope != RecordScope::FUNCTION) callbacks->callbacks_.push_back(kOurs);
   return callbacks;
 }
@@ -60,7 +60,7 @@ void Run(at::RecordFunction* function, const c10::FunctionSchema* schema, std::u
   real.run(function, schema, key, keys);
 }
 
-// Of what LibTorch records that is no operator: the engine's nodes, mostly.
+// For what LibTorch records that is not an operator: mostly the engine's nodes.
 void Construct(void* function, std::uint8_t scope) {
   OpenOps* open = static_cast<RecordScope>(scope) == RecordScope::FUNCTION ? Records(RecordScope::FUNCTION) : nullptr;
   const void* node = open != nullptr ? NodeThatBegins(*open) : nullptr;
@@ -97,7 +97,9 @@ void SetTrial() {
 
 bool RecordOpsDirectly() {
   real = *api->real_op_calls();
-  if (!real.callbacks || !real.callbacks_unless_empty || !real.run || !real.end || !real.construct) return false;
+  const bool complete = real.callbacks != nullptr && real.callbacks_unless_empty != nullptr && real.run != nullptr &&
+                        real.end != nullptr && real.construct != nullptr;
+  if (!complete) return false;
   SetTrial();
   { const at::RecordFunction trial(RecordScope::USER_SCOPE); }
   OpCalls calls = real;

@@ -1,7 +1,7 @@
 // A shorter way to every op than a callback of at::RecordFunction: LibTorch's own calls of the functions that an op
-// passes through come to the preloaded library first (preload/op_calls.h), and from there to here. Where no one else
+// passes through come to the preloaded library first (calls/op_calls.h), and from there to here. Where nothing else
 // listens, an op is handed a RecordFunction without callbacks: recording it costs less than a callback that does
-// nothing. Where someone does (torch.profiler, inputs that were asked for), the probe's callback joins theirs.
+// nothing. Where something does (torch.profiler, requested inputs), the probe's callback is added to theirs.
 #pragma once
 
 namespace loopscope {

@@ -1,6 +1,6 @@
 // The ops in which autograd's engine runs the graph's nodes: "autograd::engine::evaluate_function: AddmmBackward0". For
-// whoever listens the engine puts that text together anew for every node, which takes longer than all else that is
-// recorded of it; here it is kept by the node's type.
+// a listener the engine builds that text for every node, which takes longer than the rest of recording it; here it is
+// cached by the node's type.
 #pragma once
 
 #include "probes/torch/open_ops.h"

@@ -15,7 +15,7 @@
 #include "probes/capture/thread_clock.h"
 #include "probes/capture/window.h"
 #include "probes/torch/api.h"
-#include "probes/torch/inputs.h"
+#include "probes/torch/producer.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -30,9 +30,9 @@ struct alignas(64) OpenOp {
   std::uint32_t inputs, stack;
   bool is_op, has_detail, may_be_async;
   bool host_read;
-  bool tells_next_node;  // the record's sequence is the number of the next graph node of the thread
-  bool made_node;        // an op inside recorded a graph node
-  const void* node;      // the graph's, which the engine runs in this op; null: it is another op
+  bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
+  bool made_node;      // an op inside recorded a graph node
+  const void* node;    // the graph's, which the engine runs in this op; null: it is another op
 };
 static_assert(sizeof(OpenOp) == 64);
 
@@ -83,16 +83,16 @@ inline OpenOps* MyOpenOps() noexcept {
   return open != nullptr ? open : MakeOpenOps();
 }
 
-// A name that is not kept yet, with its number in the capture.
+// A name that is not kept yet, with its id in the capture.
 Known Find(const void* address, std::string_view text, bool permanent);
 
-// Of what RecordFunction names, an operator or anything else.
+// The name of what RecordFunction runs, an operator or anything else.
 const Known& NameOf(OpenOps& open, const at::RecordFunction& function);
 
-// An operator that is met for the first time, or again after others took its places.
+// An operator seen for the first time, or again after others took its slots.
 [[gnu::cold]] const Known& NewSchema(OpenOps& open, const c10::FunctionSchema& schema);
 
-// Of two neighbours, either of which may hold the schema.
+// The first of two neighbouring slots, either of which may hold the schema.
 inline std::size_t PlaceOf(const OpenOps& open, const c10::FunctionSchema& schema) noexcept {
   const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(&schema) * 0x9e3779b97f4a7c15ull;
   return static_cast<std::size_t>(mixed >> 40) % open.schemas.size();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "probes/torch/engine_nodes.h"
+#include "probes/torch/inputs.h"
 #include "probes/torch/open_ops.h"
 #include "probes/torch/traits.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 using wire::kNoSequence;
 
-constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between questions whether a profiler is on
+constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between checks whether a profiler is on
 
 [[gnu::noinline]] std::uint16_t ProfilerFlags() {
   using torch::profiler::impl::ActiveProfilerType;
@@ -40,7 +41,7 @@ std::uint16_t StateFlags(OpenOps& open, bool outermost) {
   return flags | open.profiler_flags | wire::kOpOutermost;
 }
 
-// Inputs, stack and producers: in the detail window, and for reads by the host always.
+// Inputs, stack and producers: in the detail window, and always for reads by the host.
 [[gnu::cold]] void TakeDetail(const at::RecordFunction& function, OpenOps& open, OpenOp& op, bool detail,
                               bool outermost) {
   const bool in_backward = api->in_backward();
@@ -88,7 +89,7 @@ struct Beginning {
   op.has_detail = false;
   op.made_node = false;
   op.node = nullptr;
-  op.tells_next_node = given.sequence >= 0 && given.scope == at::RecordScope::FUNCTION;
+  op.has_next_node = given.sequence >= 0 && given.scope == at::RecordScope::FUNCTION;
   op.words[0] = FirstWord(given.scope, name.id);
   op.words[2] = std::uint64_t{sequence} << 32;
   op.words[3] = shapes | std::uint64_t{given.forward_thread} << 32 | flags << kFlagsShift;
@@ -122,14 +123,15 @@ bool InDetail(const OpenOps& open) {
   const auto detail_words = static_cast<std::uint16_t>((sizeof(wire::OpDetailRecord) + further_bytes) / 8);
   record.op = words;
   record.detail = {{wire::RecordKind::kOpDetail, 0, detail_words}, op.inputs, op.stack, producers.first};
-  std::copy_n(producers.further.begin(), producers.further_count, record.further.begin());
+  std::ranges::copy_n(producers.further.begin(), producers.further_count, record.further.begin());
   if (producers.further_count % 2 != 0) record.further[producers.further_count] = kNoSequence;
   api->append(&record, sizeof record.op + sizeof record.detail + further_bytes);
 }
 
-// Whether the op recorded a graph node: it told the next one's number when it began, or an op inside it did.
+// Whether the op recorded a graph node: the next node's number has moved on since it began, or an op inside it recorded
+// one.
 bool MadeNode(const OpenOp& op) {
-  if (op.made_node || !op.tells_next_node) return op.made_node;
+  if (op.made_node || !op.has_next_node) return op.made_node;
   return static_cast<std::uint32_t>(at::sequence_number::peek()) != op.words[2] >> 32;
 }
 

@@ -15,8 +15,8 @@ struct Known;
 std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function);
 void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
 
-// In place of OnStart, for an op that LibTorch has told nothing of yet but what it dispatches: `function` runs no
-// callbacks. Returns whether the op is recorded; OnEnd then ends it.
+// In place of OnStart, for an op of which LibTorch has only set what it dispatches: `function` runs no callbacks.
+// Returns whether the op is recorded; OnEnd then ends it.
 bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys);
 
 // The same for the op in which autograd's engine runs `node` (engine_nodes.h).

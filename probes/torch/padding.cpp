@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace loopscope {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostRead = 1 << 20;  // elements: well under a millisecond
 constexpr double kMasked = -1e4;             // added to attention's scores, it leaves nothing of them in any float type
 
-// A tensor of this program's own memory, whose values can be read as they lie.
+// A tensor in host memory whose values can be read in place.
 bool IsReadable(const at::Tensor& tensor) {
   using c10::DispatchKey;
   return tensor.defined() && tensor.is_cpu() && tensor.layout() == c10::kStrided && tensor.numel() > 0 &&
@@ -23,18 +24,18 @@ bool IsReadable(const at::Tensor& tensor) {
          tensor.storage().data() != nullptr;
 }
 
-// Which elements of a tensor say what of which token: token `key` of sample `sample` counts as padding where no query
+// Which elements of a tensor describe which token: token `key` of sample `sample` counts as padding where no query
 // sees it. Strides are in elements.
 struct Grid {
   std::int64_t samples, queries, keys;
   std::int64_t sample_stride, query_stride, key_stride;
 };
 
-// Padding lies at one end of a sample; what is hidden in other ways (a word to be guessed) is none.
+// Padding lies at one end of a sample; what is masked elsewhere (a word to predict) is not padding.
 bool IsAtOneEnd(const std::vector<bool>& hidden) {
-  const auto changes = std::adjacent_find(hidden.begin(), hidden.end(), std::not_equal_to<>());
+  const auto changes = std::ranges::adjacent_find(hidden, std::ranges::not_equal_to());
   if (changes == hidden.end()) return !hidden.front();
-  return std::adjacent_find(changes + 1, hidden.end(), std::not_equal_to<>()) == hidden.end();
+  return std::ranges::adjacent_find(changes + 1, hidden.end(), std::ranges::not_equal_to()) == hidden.end();
 }
 
 template <class Hides>
@@ -52,8 +53,8 @@ Padding Count(const Grid& grid, const Hides& hides) {
       hidden[static_cast<std::size_t>(key)] = all;
     }
     if (!IsAtOneEnd(hidden)) return {};
-    const auto padded = std::count(hidden.begin(), hidden.end(), true);
-    is_triangle = is_triangle && padded == grid.keys - 1 - sample;  // a causal mask, whose rows are no samples
+    const auto padded = std::ranges::count(hidden, true);
+    is_triangle = is_triangle && padded == grid.keys - 1 - sample;  // a causal mask, whose rows are not samples
     padding.padded += static_cast<std::uint64_t>(padded);
     padding.tokens += static_cast<std::uint64_t>(grid.keys);
   }
@@ -110,7 +111,7 @@ const at::Tensor* TensorAt(c10::ArrayRef<const c10::IValue> inputs, std::size_t 
 // embedding(weight, indices, padding_idx, …)
 Padding OfEmbedding(c10::ArrayRef<const c10::IValue> inputs) {
   const at::Tensor* tokens = TensorAt(inputs, 1);
-  if (!tokens || inputs.size() < 3 || !inputs[2].isInt() || inputs[2].toInt() < 0) return {};
+  if (tokens == nullptr || inputs.size() < 3 || !inputs[2].isInt() || inputs[2].toInt() < 0) return {};
   if (!IsReadable(*tokens) || tokens->dim() != 2) return {};
   const Grid grid{tokens->size(0), 1, tokens->size(1), StrideOf(*tokens, 0), 0, StrideOf(*tokens, 1)};
   const std::int64_t padding = inputs[2].toInt();
@@ -125,7 +126,8 @@ Padding OfEmbedding(c10::ArrayRef<const c10::IValue> inputs) {
 // masked_fill(self, mask, value): a mask of fewer dimensions than self is the same for all samples.
 Padding OfFill(c10::ArrayRef<const c10::IValue> inputs) {
   const at::Tensor *filled = TensorAt(inputs, 0), *mask = TensorAt(inputs, 1);
-  if (!filled || !mask || !IsReadable(*mask) || mask->scalar_type() != c10::ScalarType::Bool) return {};
+  if (filled == nullptr || mask == nullptr || !IsReadable(*mask) || mask->scalar_type() != c10::ScalarType::Bool)
+    return {};
   if (mask->dim() < 2 || mask->dim() != filled->dim()) return {};
   return mask->dim() > 2 && StrideOf(*mask, -1) != 0 ? OfScores(*mask, /*hiding=*/true) : OfFeatures(*mask);
 }
@@ -133,7 +135,7 @@ Padding OfFill(c10::ArrayRef<const c10::IValue> inputs) {
 // scaled_dot_product_attention(query, key, value, attn_mask, …)
 Padding OfAttention(c10::ArrayRef<const c10::IValue> inputs) {
   const at::Tensor* mask = TensorAt(inputs, 3);
-  if (!mask || !IsReadable(*mask) || mask->dim() < 3) return {};
+  if (mask == nullptr || !IsReadable(*mask) || mask->dim() < 3) return {};
   return OfScores(*mask, /*hiding=*/false);
 }
 

@@ -1,11 +1,11 @@
-// The only file that needs autograd's nodes.
+#include "probes/torch/producer.h"
+
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 
-#include "probes/torch/inputs.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -21,7 +21,7 @@ void AddFurther(const at::Tensor& tensor, Producers& producers) {
   const std::uint32_t sequence = SequenceOf(tensor);
   if (sequence == wire::kNoSequence || sequence == producers.first) return;
   const auto end = producers.further.begin() + producers.further_count;
-  if (end == producers.further.end() || std::find(producers.further.begin(), end, sequence) != end) return;
+  if (end == producers.further.end() || std::ranges::find(producers.further.begin(), end, sequence) != end) return;
   producers.further[producers.further_count++] = sequence;
 }
 
@@ -32,7 +32,7 @@ void TakeProducers(const at::RecordFunction& function, Producers& producers) {
   producers.further_count = 0;
   const auto plain = [](const c10::IValue& input) { return input.isTensor() && input.toTensor().defined(); };
   const auto inputs = function.inputs();
-  const auto first = std::find_if(inputs.begin(), inputs.end(), plain);
+  const auto first = std::ranges::find_if(inputs, plain);
   if (first != inputs.end()) producers.first = SequenceOf(first->toTensor());
   for (const c10::IValue& input : inputs) {
     if (plain(input)) AddFurther(input.toTensor(), producers);

@@ -1,6 +1,7 @@
 #include "probes/torch/traits.h"
 
 #include <algorithm>
+#include <span>
 
 namespace loopscope {
 namespace {
@@ -11,9 +12,8 @@ constexpr std::string_view kProducts[] = {"mm",     "addmm", "bmm",    "baddbmm"
 constexpr std::string_view kFamilies[] = {"conv", "scaled_dot_product", "rnn_layer", "_cudnn_rnn"};
 constexpr std::string_view kReads[] = {"item", "_local_scalar_dense", "is_nonzero"};
 
-template <class Names>
-bool IsOneOf(std::string_view name, const Names& names) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+bool IsOneOf(std::string_view name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ std::uint8_t TraitsOf(std::string_view name) {
   name.remove_prefix(kAten.size());
   if (IsOneOf(name, kReads)) return kHostRead;
   const auto holds = [name](std::string_view family) { return name.find(family) != name.npos; };
-  const bool in_family = std::any_of(std::begin(kFamilies), std::end(kFamilies), holds);
+  const bool in_family = std::ranges::any_of(kFamilies, holds);
   return in_family || IsOneOf(name, kProducts) ? kHashShapes : 0;
 }
 

@@ -1,5 +1,5 @@
 // What torch's allocator does with the memory of CUDA devices: how much it holds at the ends of steps, its peaks, its
-// retries, and the moment when there was no more. Loaded by the LibTorch probe once libc10_cuda.so is in the process.
+// retries, and when it ran out. Loaded by the LibTorch probe once libc10_cuda.so is in the process.
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 
@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "probes/export.h"
 #include "probes/preload/probe_api.h"
 #include "probes/wire.h"
 
@@ -55,7 +56,7 @@ void ForEachUsed(const Visit& visit) noexcept {
 // Under the allocator's lock, maybe with the GIL held by another thread: writes one record and returns.
 void OutOfMemory(std::int64_t device, std::size_t asked, std::size_t total, std::size_t free) {
   char text[160];
-  std::snprintf(text, sizeof text, "cuda:%lld was out of memory: %.1f MB were asked for, %.1f of %.1f MB were free",
+  std::snprintf(text, sizeof text, "cuda:%lld ran out of memory: %.1f MB were requested, %.1f of %.1f MB were free",
                 static_cast<long long>(device), static_cast<double>(asked) / 1e6, static_cast<double>(free) / 1e6,
                 static_cast<double>(total) / 1e6);
   api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), text, 0);
@@ -96,7 +97,7 @@ void Finish() noexcept {
 }  // namespace
 }  // namespace loopscope
 
-extern "C" __attribute__((visibility("default"))) const loopscope::DeviceMemoryHooks* loopscope_torch_cuda_attach(
+extern "C" LOOPSCOPE_EXPORT const loopscope::DeviceMemoryHooks* loopscope_torch_cuda_attach(
     const loopscope::ProbeApi* offered) {
   using namespace loopscope;
   static const DeviceMemoryHooks hooks{.step_ended = StepEnded, .finish = Finish};

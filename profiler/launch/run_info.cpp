@@ -3,7 +3,7 @@
 #include <fmt/chrono.h>
 #include <sys/utsname.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 
@@ -13,9 +13,11 @@
 namespace loopscope {
 namespace {
 
-int Number(const Environment& environment, const char* name, int otherwise) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? otherwise : std::atoi(found->second.c_str());
+env::Rank RankIn(const Environment& environment) {
+  return env::RankFrom([&](const char* name) {
+    const auto found = environment.find(name);
+    return found != environment.end() ? found->second.c_str() : nullptr;
+  });
 }
 
 }  // namespace
@@ -37,8 +39,9 @@ RunInfo RunInfoOf(const std::vector<std::string>& command, const Environment& en
   if (const auto treatment = environment.find(env::kTreatment); treatment != environment.end()) {
     info.treatment = treatment->second;
   }
-  info.rank = Number(environment, "RANK", 0);
-  info.ranks = Number(environment, "WORLD_SIZE", 1);
+  const env::Rank rank = RankIn(environment);
+  info.rank = std::max(0, rank.rank);
+  info.ranks = rank.size;
   return info;
 }
 

@@ -143,7 +143,7 @@ TEST(CuptiCollector, AnotherClientHasTheCallbacks) {
               return Started(cupti) + stand_in.log;
             }),
             "off: result " + std::to_string(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) +
-                " (another profiling tool has it: run without that one)\nclock\ncallbacks\n");
+                " (another profiling tool is using it: run without that tool)\nclock\ncallbacks\n");
 }
 
 TEST(CuptiCollector, AnOldDriverASliceAndMissingRightsAreSaid) {
@@ -172,7 +172,7 @@ TEST(CuptiCollector, AnotherMajorVersionIsNotRead) {
               const char* const why = LoadCupti(again);
               return std::string(why != nullptr ? why : "");
             }),
-            "the program's CUPTI is of version 12, this probe was built for 13");
+            "the program's CUPTI is version 12, this probe was built for 13");
 }
 
 TEST(CuptiCollector, ADeviceThatHangsDoesNotHoldTheEndUp) {

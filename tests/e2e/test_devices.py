@@ -118,12 +118,12 @@ def test_another_tool_keeps_its_place(loopscope, tmp_path):
 def test_flaws_of_gpus_ask_for_one(rule):
     done = launch("--preset", f"only:{rule}")
     assert done.returncode == 2
-    assert done.stderr == f"train_image: the preset only:{rule} plants a flaw of GPUs: add --device cuda\n"
+    assert done.stderr == f"train_image: the preset only:{rule} plants a GPU flaw: add --device cuda\n"
 
 
 def test_no_such_device():
     done = launch("--device", "tpu")
-    assert done.returncode == 2 and '"tpu" is no value of device: it takes cpu|cuda' in done.stderr
+    assert done.returncode == 2 and '"tpu" is not a value of device: it takes cpu|cuda' in done.stderr
 
 
 def test_knobs_of_gpus_are_listed():

@@ -40,6 +40,11 @@ STRING, OP, DETAIL, RANGE, MARK, STACK, MODULE, APPLIED, FACT = range(1, 10)
 ) = range(1, 17)
 GRAD_MODE, ANOMALY, AUTOCAST, GRAPH = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 NOT_APPLICABLE = 1
+LAUNCHERS = [
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+]  # torchrun and mpirun are started inside srun
 
 
 class Capture:
@@ -179,6 +184,23 @@ def test_check_mode_keeps_the_losses_bit_for_bit(probed):
     assert capture.marks(SAMPLE_HASH) and [m[2] for m in capture.marks(SAMPLE_HASH)] == [
         m[2] for m in second.marks(SAMPLE_HASH)
     ]
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS, ids=lambda names: names[0])
+def test_each_rank_draws_from_its_own_seed(probed, monkeypatch, launcher):
+    """The program draws before it seeds anything itself. A rank's seed is the base seed plus its rank."""
+
+    def draw(seed, **variables):
+        with monkeypatch.context() as environment:
+            for name, value in {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", **variables}.items():
+                environment.setenv(name, value)
+            done, _ = probed("--draw", "--epochs", "1", mode="clock", seed=seed)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()[1]
+
+    rank, size = launcher
+    first, second = (draw(7, **{rank: number, size: "2"}) for number in "01")
+    assert first != second and second == draw(8, **{rank: "0", size: "2"})
 
 
 def test_exceptions_pass_through(probed):

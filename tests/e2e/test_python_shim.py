@@ -15,11 +15,19 @@ import time
 import pytest
 
 from capture_records import Capture
-from conftest import BUILD, preloaded
+from conftest import BUILD, ROOT, preloaded
 
 SITE = BUILD / "probes" / "python" / "site"
 
 pytestmark = pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
+
+
+def shim_module(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "probes" / "python" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 TRAIN = """
 import random, sys
@@ -655,11 +663,47 @@ def _command(path):
         return ""
 
 
+DRAWS = """
+import random
+import numpy, torch
+print(torch.rand(1).item(), random.random(), numpy.random.rand())
+"""
+
+
+@pytest.mark.parametrize("rank, size", shim_module("settings")._RANK_VARIABLES)
+def test_each_rank_draws_from_its_own_seed(launch, rank, size):
+    """A rank's seed is the base seed plus its rank; torchrun and mpirun are started inside srun."""
+
+    def draws(seed, number):
+        inside = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+        done, _ = launch(DRAWS, prefix="", seed=seed, environment={**inside, rank: number, size: "2"})
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    first, second = draws(7, "0"), draws(7, "1")
+    assert all(one != other for one, other in zip(first, second)) and second == draws(8, "0")
+
+
+def test_a_rank_is_read_as_the_libraries_read_it():
+    """The unit test `environment` has the same cases for C++."""
+    settings = shim_module("settings")
+    header = (ROOT / "probes" / "environment.h").read_text()
+    listed = header[header.index("kRankVariables[]") :]
+    pairs = re.findall(r'^    \{"(\w+)", "(\w+)"\},', listed[: listed.index("};")], re.M)
+    assert tuple(pairs) == settings._RANK_VARIABLES
+    srun = {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "4"}
+    assert settings._rank({}) == settings._rank({"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}) == (0, 1)
+    assert settings._rank(srun) == (3, 4)
+    assert settings._rank({**srun, "RANK": "5", "WORLD_SIZE": "8"}) == (5, 8)
+    assert settings._rank({**srun, "RANK": "0", "WORLD_SIZE": "1"}) == (0, 1)
+    for wrong in ("", "x", "-1", "2"):
+        assert settings._rank({"RANK": wrong, "WORLD_SIZE": "2"}) == (0, 1)
+        assert settings._rank({"RANK": wrong, "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}) == (1, 2)
+
+
 def test_a_place_is_found_without_asking_for_folders_again():
     """Treatments ask for the user's line in every step, and asking for the folders takes milliseconds."""
-    spec = importlib.util.spec_from_file_location("frames", SITE.parent / "frames.py")
-    frames = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(frames)
+    frames = shim_module("frames")
     folders, asked = frames.foreign_folders(), []
     frames.foreign_folders = lambda: asked.append(folders) or folders
     inside = {"place": frames.place}

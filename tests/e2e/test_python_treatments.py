@@ -334,7 +334,7 @@ def test_a_sum_taken_before_backward_lets_go(launch, line):
         ("amp=int8", "no such precision"),
         ("ddp.find_unused=off", "no DistributedDataParallel"),
         ("checkpoint=off", "was not called"),
-        ("checkpoint=on", "for the script to say"),
+        ("checkpoint=on", "the script has to choose which blocks to recompute"),
         ("ddp.bucket_mb=5", "no DistributedDataParallel"),
         ("sampler.distributed=on", "one rank"),
         ("ddp.backend=nccl", "no GPU for NCCL"),

@@ -74,9 +74,9 @@ def test_every_knob_is_listed_with_its_values():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--set", "amp=int8"], '"int8" is no value of amp: it takes off|bf16|fp16'),
-        (["--set", "loader.workers=-1"], '"-1" is no value of loader.workers: it takes 0..64'),
-        (["--set", "loader.workers=2x"], '"2x" is no value of loader.workers'),
+        (["--set", "amp=int8"], '"int8" is not a value of amp: it takes off|bf16|fp16'),
+        (["--set", "loader.workers=-1"], '"-1" is not a value of loader.workers: it takes 0..64'),
+        (["--set", "loader.workers=2x"], '"2x" is not a value of loader.workers'),
         (["--set", "no.such=1"], 'there is no knob "no.such": --list-knobs prints all of them'),
         (["--set", "amp"], '"amp" is not of the form key=value'),
         (["--set"], "--set needs a value"),
@@ -306,7 +306,7 @@ def test_treatments_override_and_report(data, listener):
     reasons = dict(told(done, "not-applicable"))
     assert set(reasons) == {"no.such", "clip.foreach", "lr"}
     assert reasons["clip.foreach"] == "gradients are not clipped"
-    assert '"x" is no value of lr' in reasons["lr"]
+    assert '"x" is not a value of lr' in reasons["lr"]
     claimed = {key for (key,) in told(done, "claim")}
     assert {"amp", "debug", "threads"} <= claimed and "no.such" not in claimed
     assert ["threads", "2"] in told(done, "fact")

@@ -59,9 +59,9 @@ def test_help_and_knobs():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--set", "seq.max_len=4"], '"4" is no value of seq.max_len: it takes 8..1024'),
-        (["--set", "dropout=1"], '"1" is no value of dropout: it takes 0..0.9'),
-        (["--set", "batch.pad=short"], '"short" is no value of batch.pad: it takes longest|max_len'),
+        (["--set", "seq.max_len=4"], '"4" is not a value of seq.max_len: it takes 8..1024'),
+        (["--set", "dropout=1"], '"1" is not a value of dropout: it takes 0..0.9'),
+        (["--set", "batch.pad=short"], '"short" is not a value of batch.pad: it takes longest|max_len'),
         (["--set", "channels_last=on"], 'there is no knob "channels_last"'),
         (["--data", "x"], 'there is no option "--data"'),
         (["--preset", "only:bias-before-norm"], "there is no preset"),

@@ -170,7 +170,7 @@ TEST_F(CaptureDevices, GraphsAndSlicesAreSaid) {
 
 TEST_F(CaptureDevices, NoMoreMemoryIsSaid) {
   Work(DeviceWork::kKernel, "gemm", 1000, 2000, 1);
-  const char* const said = "cuda:0 was out of memory: 512.0 MB were asked for, 100.0 of 8000.0 MB were free";
+  const char* const said = "cuda:0 ran out of memory: 512.0 MB were requested, 100.0 of 8000.0 MB were free";
   capture_.On(kPid, kTrainer);
   capture_.Mark(MarkKind::kProbeOff, said, 0);
   capture_.Mark(MarkKind::kProbeOff, said, 0);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "probes/capture/crc32c.h"
+#include "probes/capture/file.h"
 #include "probes/capture/ready_chunks.h"
 #include "probes/capture/records.h"
 

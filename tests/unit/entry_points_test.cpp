@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/loopscope.h"
+#include "probes/preload/api.h"
+#include "probes/preload/claims.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 
@@ -17,6 +20,7 @@ struct OptimizerStep {
   std::uint64_t parameters;
 };
 std::vector<OptimizerStep> steps;
+std::vector<std::pair<wire::RangeCategory, bool>> ranges;  // and whether they end after they begin
 
 }  // namespace
 
@@ -27,7 +31,10 @@ bool Active() noexcept {
   return true;
 }
 void MarkedStepEnd(std::uint64_t) noexcept {}
-void Evaluation(bool) noexcept {}
+void Range(wire::RangeCategory category, std::string_view, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t,
+           bool) noexcept {
+  ranges.push_back({category, begin_ns <= end_ns});
+}
 void Claim(std::string_view) noexcept {}
 void OptimizerBegins() noexcept {}
 void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t,
@@ -41,7 +48,10 @@ using OldBegin = void*(const char*, std::uint64_t);
 
 class EntryPoints : public testing::Test {
  protected:
-  EntryPoints() { steps.clear(); }
+  EntryPoints() {
+    steps.clear();
+    ranges.clear();
+  }
   static void Step(const char* name, std::uint64_t parameters, const void* optimizer) {
     OptimizerStepEnd(OptimizerStepBegin(name, parameters, optimizer));
   }
@@ -73,6 +83,18 @@ TEST_F(EntryPoints, AKnobIsTurnedWhereTheLaunchSwitchesIt) {
   EXPECT_TRUE(Switchable("clip.foreach", turn, &turned));
   EXPECT_EQ(turned, "on");
   EXPECT_FALSE(Switchable("debug", turn, &turned));
+}
+
+TEST_F(EntryPoints, AnEvaluationIsARange) {
+  EvaluationEnd();  // none has begun
+  EXPECT_TRUE(ranges.empty());
+  EvaluationBegin();
+  EvaluationEnd();
+  loopscope::Evaluation(true);  // the older name
+  loopscope::Evaluation(false);
+  EvaluationEnd();
+  const std::pair evaluation(wire::RangeCategory::kEvaluation, true);
+  EXPECT_EQ(ranges, (std::vector{evaluation, evaluation}));
 }
 
 TEST_F(EntryPoints, WithoutAnAddressNameAndSizeTellThemApart) {

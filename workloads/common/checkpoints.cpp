@@ -33,7 +33,7 @@ int Resume(const fs::path& folder, torch::nn::Module& model, torch::optim::Optim
     archive.read("epochs", epochs);
     model.load(weights);
     optimizer.load(moments);
-    return int(epochs.item<std::int64_t>());
+    return static_cast<int>(epochs.item<std::int64_t>());
   } catch (const c10::Error& error) {
     throw std::runtime_error(fmt::format("cannot resume from {} (saved with other knobs, or damaged): {}",
                                          path.string(), error.what_without_backtrace()));

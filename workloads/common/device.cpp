@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kLibrary[] = "libtorch_cuda.so";
-constexpr const char* kLocalRanks[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+constexpr const char* kLocalRanks[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK",
+                                       "MPI_LOCALRANKID", "SLURM_LOCALID"};
 
 [[noreturn]] void Fail(const std::string& why) {
   throw UsageError(fmt::format("--device cuda: {}: train with --device cpu, or where torch sees an NVIDIA GPU", why));
@@ -32,9 +33,10 @@ std::string FirstLine(const std::string& text) {
 
 // The folder of the libtorch_cpu that this process runs with: its CUDA part is of the same build.
 fs::path TorchFolder() {
-  void* const torch = ::dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* const torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
   struct link_map* map = nullptr;
-  if (!torch || ::dlinfo(torch, RTLD_DI_LINKMAP, &map) != 0) Fail("libtorch_cpu.so is not among the loaded libraries");
+  if (torch == nullptr || dlinfo(torch, RTLD_DI_LINKMAP, &map) != 0)
+    Fail("libtorch_cpu.so is not among the loaded libraries");
   return fs::path(map->l_name).parent_path();
 }
 
@@ -42,7 +44,7 @@ fs::path TorchFolder() {
 void LoadCuda() {
   const fs::path path = TorchFolder() / kLibrary;
   if (!fs::exists(path)) Fail(fmt::format("this torch has no {}", path.string()));
-  if (!::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) Fail(fmt::format("cannot load {}", ::dlerror()));
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) Fail(fmt::format("cannot load {}", dlerror()));
 }
 
 int LocalRank() {
@@ -61,7 +63,7 @@ c10::Device OpenCuda(bool several_ranks) {
   }
   const int count = at::accelerator::deviceCount();
   if (!at::hasCUDA() || count < 1) Fail("torch sees no GPU");
-  const c10::Device device(at::kCUDA, c10::DeviceIndex(several_ranks ? LocalRank() % count : 0));
+  const c10::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(several_ranks ? LocalRank() % count : 0));
   at::accelerator::setDeviceIndex(device.index());
   return device;
 }

@@ -1,4 +1,4 @@
-// The device that training computes on. The programs link no part of CUDA: with device=cuda it is loaded at run time,
+// The device that training computes on. The programs do not link CUDA: with device=cuda it is loaded at run time,
 // and everything goes through ATen's dispatch.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace loopscope::train {
 // torch, which remembers whether there is CUDA. Throws UsageError that says what is missing.
 c10::Device OpenDevice(const CommonSettings& settings);
 
-// The batch on the device, as it is where it lies there already.
+// The batch on the device; unchanged if it is there already.
 Batch ToDevice(Batch batch, c10::Device device, bool non_blocking);
 
 }  // namespace loopscope::train

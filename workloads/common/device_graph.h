@@ -1,5 +1,5 @@
-// Work of a device that is recorded once and launched as a whole from then on: a CUDA graph. The programs link no part
-// of CUDA; what records is a module of its own, loaded where cuda_graphs=on asks for it.
+// Work of a device that is recorded once and launched as a whole from then on: a CUDA graph. The programs do not link
+// CUDA; recording is left to a module of its own, loaded for cuda_graphs=on.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,8 +15,8 @@ class DeviceGraph {
   using Work = std::function<std::vector<at::Tensor>()>;
   virtual ~DeviceGraph() = default;
 
-  // Notes what `work` launches, on this thread or for it on others, without running it. What `work` returns is made by
-  // each launch anew in the same memory. Throws c10::Error where `work` does what cannot be recorded.
+  // Records what `work` launches, on this thread or on others on its behalf, without running it. Each launch makes what
+  // `work` returns again, in the same memory. Throws c10::Error where `work` cannot be recorded.
   virtual void Record(const Work& work) = 0;
 
   // Queues all of it on this thread's stream.

@@ -24,10 +24,10 @@ void* OpenDeviceModule(const char* item, const char* library, const char* entry)
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error).parent_path() / library;
   if (!fs::exists(path, error)) Fail(item, fmt::format("there is no {}", path.string()));
-  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!module) Fail(item, fmt::format("cannot load {}", ::dlerror()));
-  void* const found = ::dlsym(module, entry);
-  if (!found) Fail(item, fmt::format("the module has no {}", entry));
+  void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) Fail(item, fmt::format("cannot load {}", dlerror()));
+  void* const found = dlsym(module, entry);
+  if (found == nullptr) Fail(item, fmt::format("the module has no {}", entry));
   return found;
 }
 

@@ -12,7 +12,7 @@
 
 namespace loopscope::train {
 
-// By default all threads share one sequence, so that with several workers the draws depend on who comes first; with
+// By default all threads share one sequence, so that with several workers the draws depend on which comes first; with
 // `by_sample` they depend on seed, epoch and sample alone.
 struct Draws {
   std::uint64_t seed = 0;
@@ -26,8 +26,8 @@ struct Draws {
 inline std::shared_ptr<Draws> MakeDraws(int seed) {
   auto draws = std::make_shared<Draws>();
   const char* mode = std::getenv(env::kSampleRng);
-  draws->seed = std::uint64_t(seed);
-  draws->by_sample = mode && std::string_view(mode) == "hash";
+  draws->seed = static_cast<std::uint64_t>(seed);
+  draws->by_sample = mode != nullptr && std::string_view(mode) == "hash";
   return draws;
 }
 

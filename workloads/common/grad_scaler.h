@@ -1,6 +1,6 @@
 // Gradient scaling for 16-bit floats with a narrow exponent (Micikevicius et al., arXiv 1710.03740): the loss is
 // multiplied before backward, the gradients are divided before the optimizer's step, and a step whose gradients
-// overflowed is left out. The numbers are those of torch.amp.GradScaler.
+// overflowed is skipped. The numbers are those of torch.amp.GradScaler.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +20,7 @@ class GradScaler {
   at::Tensor Scale(const at::Tensor& loss) const { return loss.mul(scale_); }
 
   // Divides the parameters' gradients by the scale and adapts it. False when one of them was not finite: the step must
-  // be left out. Waits for the device.
+  // be skipped. Waits for the device.
   bool Unscale(const std::vector<at::Tensor>& parameters);
 
   double scale() const;

@@ -43,7 +43,7 @@ struct GraphedLoss::Recorded : torch::CustomClassHolder {
   Batch batch;                           // what forward reads
   torch::Tensor loss;                    // what it makes
   torch::Tensor root;                    // the loss's gradient, which backward reads
-  std::vector<torch::Tensor> gradients;  // the parameters', which it makes; undefined where the loss is not of one
+  std::vector<torch::Tensor> gradients;  // the parameters', which it makes; undefined where the loss has none
 };
 
 // Launches the graphs where autograd would run the passes. The parameters' gradients reach them as any others do.
@@ -71,7 +71,7 @@ class GraphedLoss::Passes : public torch::autograd::Function<Passes> {
   }
 
  private:
-  // While gradients are accumulated, those of the batch before lie where the graph writes.
+  // While gradients are accumulated, those of the previous batch lie where the graph writes.
   static void KeepGradients(const Recorded& recorded) {
     for (std::size_t i = 0; i < recorded.parameters.size(); ++i) {
       torch::Tensor& gradient = recorded.parameters[i].mutable_grad();

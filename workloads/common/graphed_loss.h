@@ -1,5 +1,5 @@
 // A loss whose forward and backward passes are two recorded graphs once batches have kept their shapes for a while.
-// Both stay apart, as they are in any loop: the caller runs backward and its optimizer as ever.
+// Both stay apart, as they are in any loop: the caller runs backward and its optimizer as usual.
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>
@@ -20,7 +20,7 @@ class GraphedLoss {
   // Batches of the same shapes before the passes are recorded: libraries choose algorithms and workspaces in them.
   static constexpr int kSteadyBatches = 3;
 
-  // `loss` of a batch reads nothing back to the host and draws nothing there; `make` gives a graph (device_graph.h).
+  // `loss` must read nothing back to the host and draw nothing random there; `make` makes a graph (device_graph.h).
   GraphedLoss(Loss loss, std::vector<torch::Tensor> parameters, MakeDeviceGraph make);
   ~GraphedLoss();
 

@@ -19,7 +19,7 @@ namespace loopscope::train {
 
 using Tensors = std::vector<torch::Tensor>;
 
-// Tells the probe of a step that does not run in torch::optim's own step().
+// Reports a step to the probe that does not run in torch::optim's own step().
 class StepMark {
  public:
   StepMark(const char* name, const torch::optim::Optimizer& optimizer, std::size_t parameters)
@@ -39,7 +39,7 @@ inline Implementation ImplementationOf(std::string_view name) {
   return name == "fused" ? Implementation::kFused : Implementation::kForeach;
 }
 
-// What the optimizers on lists share; one at a time is left to torch::optim's own step.
+// What the list optimizers share; the single implementation is torch::optim's own step.
 struct ListOptimizer {
   explicit ListOptimizer(Implementation first) : implementation(first) {}
   virtual ~ListOptimizer() = default;
@@ -114,7 +114,7 @@ class ListAdam : public Kind::Base, public ListOptimizer {
         state.exp_avg_sq(torch::zeros_like(parameter, at::MemoryFormat::Preserve));
       }
       state.step(state.step() + 1);
-      lists.step = double(state.step());
+      lists.step = static_cast<double>(state.step());
       lists.parameters.push_back(parameter);
       lists.gradients.push_back(parameter.grad());
       lists.first.push_back(state.exp_avg());

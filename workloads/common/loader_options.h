@@ -11,9 +11,10 @@
 namespace loopscope::train {
 
 inline torch::data::DataLoaderOptions LoaderOptions(const CommonSettings& settings, int batch_size, bool drop_last) {
-  torch::data::DataLoaderOptions options{std::size_t(batch_size)};
-  options.workers(std::size_t(settings.workers)).drop_last(drop_last);
-  if (settings.workers > 0) options.max_jobs(std::size_t(settings.workers) * std::size_t(settings.prefetch));
+  torch::data::DataLoaderOptions options{static_cast<std::size_t>(batch_size)};
+  options.workers(static_cast<std::size_t>(settings.workers)).drop_last(drop_last);
+  if (settings.workers > 0)
+    options.max_jobs(static_cast<std::size_t>(settings.workers) * static_cast<std::size_t>(settings.prefetch));
   return options;
 }
 

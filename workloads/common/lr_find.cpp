@@ -22,7 +22,7 @@ double RateFound(double lr, const std::vector<double>& losses) {
   std::size_t at = 0;
   for (std::size_t step = 0; step < losses.size() && std::isfinite(losses[step]); ++step) {
     mean = kSmoothing * mean + (1 - kSmoothing) * losses[step];
-    const double smooth = mean / (1 - std::pow(kSmoothing, double(step + 1)));
+    const double smooth = mean / (1 - std::pow(kSmoothing, static_cast<double>(step + 1)));
     if (smooth >= lowest) continue;
     lowest = smooth;
     at = step;

@@ -52,7 +52,7 @@ std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(const CommonSettings& set
 
 bool SetImplementation(torch::optim::Optimizer& optimizer, std::string_view implementation) {
   auto* lists = dynamic_cast<ListOptimizer*>(&optimizer);
-  if (lists) lists->implementation = ImplementationOf(implementation);
+  if (lists != nullptr) lists->implementation = ImplementationOf(implementation);
   return lists != nullptr;
 }
 
@@ -68,7 +68,7 @@ void Clip(const CommonSettings& settings, const Tensors& parameters) {
   if (gradients.empty()) return;
   if (settings.clip == "norm") {
     settings.clip_foreach ? ClipNormOfList(gradients, limit)
-                          : void(torch::nn::utils::clip_grad_norm_(parameters, limit));
+                          : static_cast<void>(torch::nn::utils::clip_grad_norm_(parameters, limit));
   } else if (settings.clip_foreach) {
     at::_foreach_clamp_min_(gradients, -limit);
     at::_foreach_clamp_max_(gradients, limit);

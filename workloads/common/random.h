@@ -25,7 +25,7 @@ class Random {
   explicit constexpr Random(std::uint64_t key) : key_(key) {}
 
   constexpr std::uint64_t Bits() { return Mix(key_ + 0x9e3779b97f4a7c15u * ++position_); }
-  constexpr double Uniform() { return double(Bits() >> 11) * 0x1p-53; }  // in [0, 1)
+  constexpr double Uniform() { return static_cast<double>(Bits() >> 11) * 0x1p-53; }  // in [0, 1)
   constexpr double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
 
  private:

@@ -43,8 +43,9 @@ double WarmupCosine(double share) {
 
 double LearningRate(const CommonSettings& settings, long step, long steps_per_epoch) {
   const double peak = settings.lr * Scale(settings);
-  const double length = double(settings.schedule_epochs) * double(std::max(1L, steps_per_epoch));
-  const double progress = (double(step) + 1) / length;
+  const double length =
+      static_cast<double>(settings.schedule_epochs) * static_cast<double>(std::max(1L, steps_per_epoch));
+  const double progress = (static_cast<double>(step) + 1) / length;
   const double share = std::min(1.0, progress);
   if (settings.schedule == "onecycle") return peak * OneCycle(share);
   if (settings.schedule == "cyclic") return peak * Cyclic(progress);

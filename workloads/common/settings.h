@@ -57,7 +57,8 @@ struct CommonSettings {
   bool tf32 = false;
   bool deterministic = false;
 
-  // Of several ranks that train together. Which this one is, and how many there are, is no knob: the launcher says so.
+  // For several ranks that train together. Which one this is, and how many there are, is not a knob: the launcher
+  // decides.
   int rank = 0, ranks = 1;
   std::string backend = "gloo";
   double bucket_mb = 25;

@@ -48,10 +48,10 @@ void SetContext(const CommonSettings& settings) {
   at::globalContext().setAllowTF32CuBLAS(settings.tf32);
   at::globalContext().setDeterministicCuDNN(settings.deterministic);
   at::globalContext().setDeterministicAlgorithms(settings.deterministic, /*warn_only=*/true);
-  torch::manual_seed(std::uint64_t(settings.seed));
+  torch::manual_seed(static_cast<std::uint64_t>(settings.seed));
 }
 
-// The labels' share that the scores get right, as a count that stays a tensor.
+// How many labels the scores get right, as a tensor.
 torch::Tensor Correct(const torch::Tensor& scores, const torch::Tensor& labels) {
   return scores.argmax(1).eq(labels).sum();
 }
@@ -92,7 +92,7 @@ class Training {
     Training* training;
     const Knob* knob;
     std::string own;
-    bool told;
+    bool reported;
   };
   bool OfferKnobs();
   static bool Turn(const char* value, void* turned);
@@ -100,7 +100,7 @@ class Training {
   const TrainingRun& run_;
   RankGroup* group_;
   c10::Device device_;
-  CommonSettings settings_;  // its own: a search may change the learning rate
+  CommonSettings settings_;  // a copy: a search may change the learning rate
   std::deque<Turned> turned_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<DataParallel> parallel_;
@@ -121,13 +121,13 @@ class Training {
 };
 
 std::unique_ptr<DataParallel> MakeParallel(RankGroup* group, Task& task, const CommonSettings& settings) {
-  if (!group) return nullptr;
+  if (group == nullptr) return nullptr;
   const DataParallelOptions options{
       .bucket_mb = settings.bucket_mb, .find_unused = settings.find_unused, .exchanges = settings.exchanges};
   return std::make_unique<DataParallel>(*group, task.model(), options);
 }
 
-// Told to the process that --ranks is; other launchers do not ask.
+// Shared with the process that --ranks started from; other launchers do not ask.
 std::unique_ptr<RankPositions> MakePositions(const Ranks& ranks) {
   if (ranks.store.empty()) return nullptr;
   return std::make_unique<RankPositions>(ranks.store.string() + ".positions", ranks.size, /*make=*/false);
@@ -145,12 +145,12 @@ Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device,
       parameters_(task_->model().parameters()),
       optimizer_(MakeOptimizer(settings_, parameters_, OfferKnobs())),
       batches_per_epoch_(task_->batches_per_epoch()) {
-  if (!graphs) return;
+  if (graphs == nullptr) return;
   const auto loss = [this, scores = torch::Tensor()](const Batch& batch) mutable { return Loss(batch, scores); };
   graphed_.emplace(loss, parameters_, graphs);
 }
 
-// Those that act anew in every step, which a recorded pass does not. Returns whether the optimizer's implementation is
+// Those that act again in every step, which a recorded pass does not. Returns whether the optimizer's implementation is
 // among those that are turned.
 bool Training::OfferKnobs() {
   bool implementation = false;
@@ -165,15 +165,15 @@ bool Training::OfferKnobs() {
 }
 
 bool Training::Turn(const char* value, void* turned) {
-  auto& [training, knob, own, told] = *static_cast<Turned*>(turned);
+  auto& [training, knob, own, reported] = *static_cast<Turned*>(turned);
   const Knobs& knobs = training->run_.knobs;
-  const std::string wanted = value ? value : own;
+  const std::string wanted = value != nullptr ? value : own;
   if (knobs.Assign(*knob, wanted)) return false;
   const double rate = training->settings_.lr;
   training->settings_ = training->run_.settings;
   training->settings_.lr = rate;
   if (knob->key == "optimizer.impl" && !SetImplementation(*training->optimizer_, wanted)) return false;
-  if (!std::exchange(told, true)) ReportTreatment({{knob, own}}, knobs, {});
+  if (!std::exchange(reported, true)) ReportTreatment({{knob, own}}, knobs, {});
   return wanted != own && !knobs.Idle(knob->key);
 }
 
@@ -195,12 +195,12 @@ void Training::Report() const {
 }
 
 void Training::Enter(const char* phase) {
-  if (positions_) positions_->Note(run_.ranks.rank, epoch_, int(step_of_epoch_), phase);
+  if (positions_) positions_->Note(run_.ranks.rank, epoch_, static_cast<int>(step_of_epoch_), phase);
 }
 
-// The mean of what each rank has a mean of.
+// The mean over all ranks of each one's mean.
 torch::Tensor Training::OverRanks(const torch::Tensor& mean) {
-  if (!group_) return mean;
+  if (group_ == nullptr) return mean;
   torch::Tensor sum = mean.detach().clone();
   group_->Sum(sum);
   return sum / settings_.ranks;
@@ -231,8 +231,7 @@ void Training::Run() {
   if (Speaks()) fmt::print("final accuracy {:.4f} after {} epochs\n", score.accuracy, settings_.epochs);
 }
 
-// Steps of the search are steps of training in all but what is left of them: the weights are put back, and the
-// optimizer begins anew.
+// The search takes real training steps. Afterwards the weights are restored, and the optimizer is made again.
 void Training::FindLearningRate() {
   std::vector<torch::Tensor> weights;
   for (const torch::Tensor& one : parameters_) weights.push_back(one.detach().clone());
@@ -248,7 +247,7 @@ void Training::FindLearningRate() {
       batches_ = 0;
       Accumulate(*batch);
       const bool finite = ReadyGradients();
-      SetLearningRate(*optimizer_, RateOfSearch(settings_.lr, int(losses.size())));
+      SetLearningRate(*optimizer_, RateOfSearch(settings_.lr, static_cast<int>(losses.size())));
       if (finite) optimizer_->step();
       losses.push_back(OverRanks(loss_).item<double>());
     }
@@ -263,10 +262,10 @@ void Training::FindLearningRate() {
   if (Speaks()) fmt::print("learning rate {:.4g} found in {} steps\n", settings_.lr, kFindSteps);
 }
 
-// Each batch is a step: there is no optimizer's that could end one.
+// Each batch is a step: no optimizer step could end one.
 void Training::LoadEpoch(int epoch) {
   task_->StartEpoch(epoch);
-  while (const auto batch = task_->Next()) StepEnd(std::uint64_t(batch->labels.size(0)));
+  while (const auto batch = task_->Next()) StepEnd(static_cast<std::uint64_t>(batch->labels.size(0)));
 }
 
 void Training::TrainEpoch(int epoch) {
@@ -290,7 +289,7 @@ void Training::TrainEpoch(int epoch) {
   for (const torch::Tensor& loss : losses_) fmt::print("loss {:.17g}\n", loss.item<double>());
   losses_.clear();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  const double loss = OverRanks(total_loss_).item<double>() / double(step_of_epoch_ - 1);
+  const double loss = OverRanks(total_loss_).item<double>() / static_cast<double>(step_of_epoch_ - 1);
   if (Speaks()) fmt::print("epoch {}: training loss {:.4f} in {:.2f} s\n", epoch, loss, seconds.count());
   std::fflush(stdout);
 }
@@ -350,7 +349,7 @@ void Training::Accumulate(const Batch& batch) {
     std::optional<torch::autograd::DetectAnomalyGuard> debug;
     if (settings_.debug) debug.emplace();
     const torch::Tensor share = settings_.accumulate > 1 ? loss_ / settings_.accumulate : loss_;
-    (Scaler() ? Scaler()->Scale(share) : share).backward();
+    (Scaler() != nullptr ? Scaler()->Scale(share) : share).backward();
   }
   if (settings_.loss_detach) loss_ = loss_.detach();
   total_loss_ = total_loss_ + loss_;
@@ -358,9 +357,9 @@ void Training::Accumulate(const Batch& batch) {
   if (!settings_.free_early) kept_.insert(kept_.end(), {batch.inputs, batch.labels, batch.padding, scores.detach()});
 }
 
-// For the optimizer: unscaled and clipped. False when this step must be left out.
+// Unscales and clips the gradients for the optimizer. False when this step must be skipped.
 bool Training::ReadyGradients() {
-  const bool finite = !Scaler() || Scaler()->Unscale(parameters_);
+  const bool finite = Scaler() == nullptr || Scaler()->Unscale(parameters_);
   if (finite) Clip(settings_, parameters_);
   return finite;
 }
@@ -411,12 +410,12 @@ Score Training::Evaluate() {
     correct += Correct(scores, batch->labels);
     samples += batch->labels.size(0);
   }
-  if (!group_) {
-    const double all = double(task_->validation_samples());
+  if (group_ == nullptr) {
+    const double all = static_cast<double>(task_->validation_samples());
     return {loss.item<double>() / all, correct.item<double>() / all};
   }
-  // Shares were filled up to equal length: what was counted is what counts.
-  const torch::Tensor sums = torch::tensor({loss.item<double>(), correct.item<double>(), double(samples)});
+  // Shares were filled up to equal length: the mean is over the samples that were counted.
+  const torch::Tensor sums = torch::tensor({loss.item<double>(), correct.item<double>(), static_cast<double>(samples)});
   group_->Sum(sums);
   const auto sum = sums.accessor<float, 1>();
   return {sum[0] / sum[2], sum[1] / sum[2]};
@@ -447,8 +446,8 @@ void Train(const TrainingRun& run, const std::function<std::unique_ptr<Task>()>&
     TrainOneRank(run, &group, make);
     group.Barrier();
   } catch (const std::exception& error) {
-    // Not thrown on: the group's threads may wait for a rank that is gone.
-    fmt::print(stderr, "{}: rank {}: {}\n", ::program_invocation_short_name, run.ranks.rank, error.what());
+    // Not rethrown: the group's threads may wait for a rank that is gone.
+    fmt::print(stderr, "{}: rank {}: {}\n", program_invocation_short_name, run.ranks.rank, error.what());
     std::fflush(nullptr);
     std::_Exit(1);
   }

@@ -6,6 +6,7 @@
 
 #include "workloads/common/knobs/treatment.h"
 #include "workloads/common/ranks/ranks.h"
+#include "workloads/common/settings.h"
 
 namespace loopscope::train {
 

@@ -36,7 +36,7 @@ class NovoGrad : public torch::optim::SGD {
   std::vector<torch::Tensor> squares_;  // by parameter; undefined before its first gradient
 };
 
-// Which of them the name is: "lars", "lamb", "novograd"; null: none.
+// The one with this name, "lars", "lamb" or "novograd"; null for any other name.
 std::unique_ptr<torch::optim::Optimizer> MakeTrustOptimizer(const std::string& name, double lr,
                                                             std::vector<torch::Tensor> parameters);
 

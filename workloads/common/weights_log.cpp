@@ -13,7 +13,7 @@ void PrintWeights(const std::vector<torch::Tensor>& parameters, int most) {
   std::string text = "weights";
   for (const torch::Tensor& parameter : parameters) {
     const torch::Tensor flat = parameter.detach().contiguous().flatten();
-    const int shown = int(std::min<std::int64_t>(most, flat.numel()));
+    const int shown = static_cast<int>(std::min<std::int64_t>(most, flat.numel()));
     for (int i = 0; i < shown; ++i) {
       fmt::format_to(std::back_inserter(text), " {:.3f}", flat.const_data_ptr<float>()[i]);
     }

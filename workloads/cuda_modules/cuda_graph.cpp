@@ -1,5 +1,4 @@
-// The module behind cuda_graphs=on: a DeviceGraph that is a CUDA graph of torch's. It alone is built with CUDA's
-// headers.
+// The module for cuda_graphs=on: a DeviceGraph made of torch's CUDA graph. Only this file needs CUDA's headers.
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAFunctions.h>
 
@@ -12,8 +11,8 @@ class CudaGraph : public DeviceGraph {
  public:
   explicit CudaGraph(c10::MempoolId_t pool) : pool_(pool) {}
 
-  // The graph's memory is its own: what was kept for calls one by one is given back first. Calls that other threads
-  // make meanwhile are their own affair: loaders page-lock memory.
+  // The graph has memory of its own: what is cached for single calls is released first. Other threads' calls are
+  // allowed meanwhile: loaders page-lock memory.
   void Record(const Work& work) override {
     c10::cuda::device_synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
@@ -32,7 +31,7 @@ class CudaGraph : public DeviceGraph {
   c10::MempoolId_t pool() { return graph_.pool(); }
 
  private:
-  // What stopped the work has mostly ended the recording too: that it cannot be ended again is no news.
+  // Whatever stopped the work has usually ended the recording too: that it cannot be ended again is expected.
   void Abandon() noexcept {
     try {
       graph_.capture_end();
@@ -50,5 +49,5 @@ class CudaGraph : public DeviceGraph {
 extern "C" __attribute__((visibility("default"))) loopscope::train::DeviceGraph* train_make_device_graph(
     loopscope::train::DeviceGraph* sharing) {
   using loopscope::train::CudaGraph;
-  return new CudaGraph(sharing ? static_cast<CudaGraph*>(sharing)->pool() : c10::MempoolId_t{0, 0});
+  return new CudaGraph(sharing != nullptr ? static_cast<CudaGraph*>(sharing)->pool() : c10::MempoolId_t{0, 0});
 }

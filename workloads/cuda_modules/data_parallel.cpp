@@ -1,4 +1,4 @@
-// The module behind data_parallel=on. It alone is built with what LibTorch scatters and gathers with on GPUs.
+// The module for data_parallel=on: the only one built with LibTorch's scatter and gather for GPUs.
 #include <torch/nn/parallel/data_parallel.h>
 
 #include "workloads/common/ranks/replicas.h"

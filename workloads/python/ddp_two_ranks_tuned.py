@@ -1,4 +1,4 @@
-"""ddp_two_ranks.py with its flaws repaired in the script itself:
+"""ddp_two_ranks.py with its flaws fixed in the script itself:
 
 torchrun --nproc_per_node=2 ddp_two_ranks_tuned.py
 """
@@ -27,7 +27,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--accumulate", type=int, default=4)
-    # NCCL wants a GPU for each rank.
+    # NCCL needs a GPU for each rank.
     enough = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() and enough else "cpu")
     args = parser.parse_args()

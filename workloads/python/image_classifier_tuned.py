@@ -1,4 +1,4 @@
-"""image_classifier.py with its flaws repaired in the script itself."""
+"""image_classifier.py with its flaws fixed in the script itself."""
 
 import argparse
 import os
@@ -89,7 +89,7 @@ def main():
     if args.workers is None:
         args.workers = max(1, min(16, cores - 2)) if on_gpu else 1
     torch.set_num_threads(max(1, cores - args.workers))  # the others load
-    # The training thread opens a batch by its name, and asks no busy worker for a descriptor of it.
+    # The training thread opens a batch by its name, without asking a busy worker for its descriptor.
     torch.multiprocessing.set_sharing_strategy("file_system")
     torch.backends.cudnn.benchmark = True
     torch.set_float32_matmul_precision("high")

@@ -1,4 +1,4 @@
-"""tiny_gpt.py with its flaws repaired in the script itself."""
+"""tiny_gpt.py with its flaws fixed in the script itself."""
 
 import argparse
 

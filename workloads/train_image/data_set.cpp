@@ -48,11 +48,12 @@ std::string ReadMarker(const fs::path& folder) {
 
 void DrawPart(const fs::path& folder, Part part, int images, int edge) {
   for (int label = 0; label < kClasses; ++label) {
-    fs::create_directories((folder / Relative(part, std::size_t(label))).parent_path());
+    fs::create_directories((folder / Relative(part, static_cast<std::size_t>(label))).parent_path());
   }
   for (int index = 0; index < images; ++index) {
-    const std::uint64_t key = Hash(kFormat, std::uint64_t(part), std::uint64_t(index));
-    WriteJpeg((folder / Relative(part, std::size_t(index))).string(), Draw(index % kClasses, edge, key), kQuality);
+    const std::uint64_t key = Hash(kFormat, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(index));
+    WriteJpeg((folder / Relative(part, static_cast<std::size_t>(index))).string(), Draw(index % kClasses, edge, key),
+              kQuality);
   }
 }
 
@@ -70,10 +71,11 @@ void Make(const fs::path& folder, const Settings& settings) {
   std::fflush(stdout);
   if (folder.has_parent_path()) fs::create_directories(folder.parent_path());
   std::string name = folder.string() + ".making-XXXXXX";
-  if (!::mkdtemp(name.data())) throw std::runtime_error(fmt::format("cannot make {}: {}", name, std::strerror(errno)));
+  if (mkdtemp(name.data()) == nullptr)
+    throw std::runtime_error(fmt::format("cannot make {}: {}", name, std::strerror(errno)));
   const fs::path making(name);
   try {
-    fs::permissions(making, fs::perms(0755));
+    fs::permissions(making, static_cast<fs::perms>(0755));
     Fill(making, settings);
     std::error_code taken;  // another program may have been first
     fs::rename(making, folder, taken);
@@ -102,26 +104,26 @@ DataSet DataSet::Open(const fs::path& given, const Settings& settings) {
   }
   DataSet data;
   data.folder_ = folder;
-  data.train_images_ = std::size_t(settings.train_images);
-  data.val_images_ = std::size_t(settings.val_images);
+  data.train_images_ = static_cast<std::size_t>(settings.train_images);
+  data.val_images_ = static_cast<std::size_t>(settings.val_images);
   data.ReadAll();
   return data;
 }
 
-// What is missing or unreadable is told when a batch needs it.
+// What is missing or unreadable is reported when a batch needs it.
 void DataSet::ReadAll() const {
   std::vector<char> buffer(1 << 16);
   for (const Part part : {Part::kTrain, Part::kValidation}) {
     for (std::size_t index = 0; index < size(part); ++index) {
       std::ifstream file(path(part, index), std::ios::binary);
-      while (file.read(buffer.data(), std::streamsize(buffer.size()))) {
+      while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()))) {
       }
     }
   }
 }
 
 int DataSet::label(std::size_t index) const {
-  return int(index % kClasses);
+  return static_cast<int>(index % kClasses);
 }
 
 std::string DataSet::path(Part part, std::size_t index) const {
@@ -129,9 +131,9 @@ std::string DataSet::path(Part part, std::size_t index) const {
 }
 
 fs::path DefaultFolder(const Settings& settings) {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const fs::path root = cache && *cache ? fs::path(cache) : fs::path(home && *home ? home : "/tmp") / ".cache";
+  const auto text = [](const char* variable) { return std::string(variable != nullptr ? variable : ""); };
+  const std::string cache = text(std::getenv("XDG_CACHE_HOME")), home = text(std::getenv("HOME"));
+  const fs::path root = !cache.empty() ? fs::path(cache) : fs::path(home.empty() ? "/tmp" : home) / ".cache";
   return root / "loopscope" / ("train_image-" + Parameters(settings));
 }
 

@@ -14,9 +14,9 @@ enum class Part { kTrain, kValidation };
 class DataSet {
  public:
   // Opens the data set in `folder`, or makes it there when the folder does not exist or is empty. It is made in a
-  // folder beside and renamed, so that an interrupted or a concurrent program leaves no half of it. Throws
-  // std::runtime_error. Every file is read once, so that the first epoch does not measure a disk that has to find them
-  // while later ones have them in memory.
+  // folder next to it and renamed, so that an interrupted or concurrent program does not leave half of it. Throws
+  // std::runtime_error. Every file is read once, so that the first epoch does not measure the disk, while later ones
+  // read from memory.
   static DataSet Open(const std::filesystem::path& folder, const Settings& settings);
 
   std::size_t size(Part part) const { return part == Part::kTrain ? train_images_ : val_images_; }

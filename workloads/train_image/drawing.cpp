@@ -21,7 +21,7 @@ struct Scene {
 
 Colour AnyColour(Random& random, double low, double high) {
   Colour colour;
-  for (float& channel : colour) channel = float(random.Uniform(low, high));
+  for (float& channel : colour) channel = static_cast<float>(random.Uniform(low, high));
   return colour;
 }
 
@@ -29,13 +29,13 @@ Scene AnyScene(int label, int size, Random& random) {
   Scene scene{};
   scene.shape = label / 2;
   scene.texture = label % 2;
-  scene.radius = float(size * random.Uniform(0.36, 0.46));
-  scene.centre_x = float(size * random.Uniform(0.42, 0.58));
-  scene.centre_y = float(size * random.Uniform(0.42, 0.58));
+  scene.radius = static_cast<float>(size * random.Uniform(0.36, 0.46));
+  scene.centre_x = static_cast<float>(size * random.Uniform(0.42, 0.58));
+  scene.centre_y = static_cast<float>(size * random.Uniform(0.42, 0.58));
   const double angle = random.Uniform(-0.25, 0.25);
-  scene.cosine = float(std::cos(angle));
-  scene.sine = float(std::sin(angle));
-  scene.period = float(random.Uniform(0.5, 0.65));
+  scene.cosine = static_cast<float>(std::cos(angle));
+  scene.sine = static_cast<float>(std::sin(angle));
+  scene.period = static_cast<float>(random.Uniform(0.5, 0.65));
   scene.back = AnyColour(random, 60, 150);
   scene.back_slope = AnyColour(random, -50, 50);
   scene.bright = AnyColour(random, 170, 255);
@@ -62,8 +62,8 @@ bool Inside(int shape, float u, float v) {
 
 // Stripes or a checkerboard.
 bool Bright(const Scene& scene, float u, float v) {
-  const int column = int(std::floor(2 * u / scene.period));
-  const int row = int(std::floor(2 * v / scene.period));
+  const int column = static_cast<int>(std::floor(2 * u / scene.period));
+  const int row = static_cast<int>(std::floor(2 * v / scene.period));
   return ((scene.texture == 0 ? column : column + row) & 1) == 0;
 }
 
@@ -81,14 +81,15 @@ Colour ColourAt(const Scene& scene, float x, float y, float height) {
 Image Draw(int label, int size, std::uint64_t key) {
   Random random(key);
   const Scene scene = AnyScene(label, size, random);
-  Image image{size, size, std::vector<std::uint8_t>(std::size_t(size) * size * 3)};
+  Image image{size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size) * size * 3)};
   std::uint8_t* out = image.rgb.data();
   for (int y = 0; y < size; ++y) {
     for (int x = 0; x < size; ++x) {
-      const Colour colour = ColourAt(scene, float(x), float(y), float(y) / float(size));
+      const Colour colour = ColourAt(scene, static_cast<float>(x), static_cast<float>(y),
+                                     static_cast<float>(y) / static_cast<float>(size));
       std::uint64_t bits = random.Bits();
       for (const float channel : colour) {
-        const float noise = kNoise * (float(bits & 0xffff) / 32768.f - 1);
+        const float noise = kNoise * (static_cast<float>(bits & 0xffff) / 32768.f - 1);
         *out++ = std::uint8_t(std::clamp(channel + noise, 0.f, 255.f));
         bits >>= 16;
       }

@@ -16,7 +16,7 @@ ImageTask::ImageTask(const Settings& settings, const DataSet& data)
 }
 
 void ImageTask::StartEpoch(int epoch) {
-  draws_->epoch = std::uint64_t(epoch);
+  draws_->epoch = static_cast<std::uint64_t>(epoch);
   *epoch_ = epoch;
   const bool first = !train_pass_ && !validation_pass_;
   train_pass_.reset(), validation_pass_.reset();

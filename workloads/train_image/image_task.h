@@ -1,4 +1,4 @@
-// Ten classes of pictures and the network that tells them apart.
+// Ten classes of pictures and the network that classifies them.
 #pragma once
 
 #include <memory>

@@ -62,15 +62,16 @@ void WriteJpeg(const std::string& path, const Image& image, int quality) {
   }
   jpeg_create_compress(&encoder);
   jpeg_stdio_dest(&encoder, file.get());
-  encoder.image_width = unsigned(image.width);
-  encoder.image_height = unsigned(image.height);
+  encoder.image_width = static_cast<unsigned>(image.width);
+  encoder.image_height = static_cast<unsigned>(image.height);
   encoder.input_components = 3;
   encoder.in_color_space = JCS_RGB;
   jpeg_set_defaults(&encoder);
   jpeg_set_quality(&encoder, quality, TRUE);
   jpeg_start_compress(&encoder, TRUE);
   while (encoder.next_scanline < encoder.image_height) {
-    auto* row = const_cast<JSAMPLE*>(&image.rgb[std::size_t(encoder.next_scanline) * encoder.image_width * 3]);
+    auto* row =
+        const_cast<JSAMPLE*>(&image.rgb[static_cast<std::size_t>(encoder.next_scanline) * encoder.image_width * 3]);
     jpeg_write_scanlines(&encoder, &row, 1);
   }
   jpeg_finish_compress(&encoder);
@@ -92,11 +93,11 @@ void ReadJpeg(const std::string& path, Image& image) {
   jpeg_read_header(&decoder, TRUE);
   decoder.out_color_space = JCS_RGB;
   jpeg_start_decompress(&decoder);
-  image.width = int(decoder.output_width);
-  image.height = int(decoder.output_height);
-  image.rgb.resize(std::size_t(image.width) * image.height * 3);
+  image.width = static_cast<int>(decoder.output_width);
+  image.height = static_cast<int>(decoder.output_height);
+  image.rgb.resize(static_cast<std::size_t>(image.width) * image.height * 3);
   while (decoder.output_scanline < decoder.output_height) {
-    JSAMPLE* row = &image.rgb[std::size_t(decoder.output_scanline) * decoder.output_width * 3];
+    JSAMPLE* row = &image.rgb[static_cast<std::size_t>(decoder.output_scanline) * decoder.output_width * 3];
     jpeg_read_scanlines(&decoder, &row, 1);
   }
   jpeg_finish_decompress(&decoder);

@@ -1,27 +1,30 @@
-// The knobs that only train_image has.
+#include "workloads/train_image/knobs.h"
+
 #include <fmt/format.h>
 
-#include "workloads/train_image/settings.h"
+#include "workloads/common/knobs/common_knobs.h"
 
 namespace loopscope::train::image {
 namespace {
 
-// For what an item, "key=value", cannot be set with.
+// What an item, "key=value", needs.
 auto NeedsOf(std::string_view item) {
   return
       [item](std::string_view other, std::string_view why) { return fmt::format("{} needs {}: {}", item, other, why); };
 }
 
-// What a recorded pass cannot hold, with what to set instead.
+// Why passes cannot be recorded, with what to set instead.
 Knobs::Reason WhyNoGraphs(const Settings& settings) {
   const auto need = NeedsOf("cuda_graphs=on");
   if (!settings.cuda_graphs) return std::nullopt;
   if (settings.device != "cuda") return need("an NVIDIA GPU", "add --device cuda, or set cuda_graphs=off");
-  if (settings.ranks > 1) return need("one rank", "what ranks exchange on their hosts is in no graph");
+  if (settings.ranks > 1) return need("one rank", "ranks exchange on their hosts, outside any graph");
   if (settings.debug) return need("debug=off", "anomaly detection reads values back to the host");
-  if (settings.checkpoint) return need("checkpoint=off", "the state of draws is read back before a block runs again");
+  if (settings.checkpoint)
+    return need("checkpoint=off", "the generator's state is read back before a block runs again");
   if (settings.image_size_varies) return need("image_size.varies=off", "a graph has the shapes it was recorded with");
-  if (settings.noise && !settings.on_device) return need("copy.on_device=on", "noise of the host would be drawn once");
+  if (settings.noise && !settings.on_device)
+    return need("copy.on_device=on", "the host's noise would be drawn only once");
   return std::nullopt;
 }
 
@@ -65,7 +68,7 @@ Knobs KnobsOf(Settings& settings) {
        "recompute the residual blocks in backward"},
       {"norm", &settings.norm, "none|batch", "train_image/model.cpp:norm", "39", "batch norm after each convolution"},
       {"bias.before_norm", &settings.bias_before_norm, "", "train_image/model.cpp:bias", "32",
-       "biases that the batch norm behind them cancels"},
+       "biases that the following batch norm cancels"},
       {"train_images", &settings.train_images, "10..100000", "train_image/data_set.cpp:train", "-",
        "training images on disk"},
       {"val_images", &settings.val_images, "10..100000", "train_image/data_set.cpp:val", "-",

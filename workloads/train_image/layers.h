@@ -13,7 +13,7 @@ namespace loopscope::train::image {
 
 torch::Tensor Relu(const torch::Tensor& input, bool inplace);
 
-// A convolution and, with norm=batch, the batch norm behind it.
+// A convolution and, with norm=batch, the batch norm after it.
 class ConvNormImpl : public torch::nn::Module {
  public:
   ConvNormImpl(const Settings& settings, int in, int out, int kernel, int stride);
@@ -38,7 +38,7 @@ class DenseNormImpl : public torch::nn::Module {
 };
 TORCH_MODULE(DenseNorm);
 
-// Two convolutions beside a shortcut (He et al., arXiv 1512.03385).
+// Two convolutions with a shortcut (He et al., arXiv 1512.03385).
 class ResidualBlockImpl : public torch::nn::Module {
  public:
   ResidualBlockImpl(const Settings& settings, int in, int out, int stride);

@@ -9,7 +9,7 @@ namespace loopscope::train::image {
 ImageBatches::ImageBatches(const DataSet& data, Part part, const Settings& settings, std::shared_ptr<Draws> draws)
     : data_(data),
       part_(part),
-      repeats_(part == Part::kTrain ? std::size_t(settings.repeats) : 1),
+      repeats_(part == Part::kTrain ? static_cast<std::size_t>(settings.repeats) : 1),
       image_size_(settings.image_size),
       augment_(settings.augment && part == Part::kTrain),
       varies_(settings.image_size_varies && part == Part::kTrain),
@@ -25,7 +25,7 @@ Batch ImageBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
   const int edge = EdgeOf(indices.front());
   const auto labels = torch::TensorOptions().dtype(torch::kLong).pinned_memory(pinned_);
   Batch batch{on_gpu_ ? LoadForDevice(indices, edge) : Load<float>(indices, edge, torch::kFloat),
-              torch::empty({std::int64_t(indices.size())}, labels),
+              torch::empty({static_cast<std::int64_t>(indices.size())}, labels),
               {}};
   auto* label = batch.labels.data_ptr<std::int64_t>();
   for (const std::size_t index : indices) *label++ = data_.label(index % data_.size(part_));
@@ -46,11 +46,12 @@ torch::Tensor ImageBatches::LoadForDevice(torch::ArrayRef<std::size_t> indices, 
 template <class Number>
 torch::Tensor ImageBatches::Load(torch::ArrayRef<std::size_t> indices, int edge, torch::TensorOptions options) {
   const auto format = channels_last_ ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-  torch::Tensor images = torch::empty({std::int64_t(indices.size()), 3, edge, edge}, options.memory_format(format));
+  torch::Tensor images =
+      torch::empty({static_cast<std::int64_t>(indices.size()), 3, edge, edge}, options.memory_format(format));
   Number* image = images.data_ptr<Number>();
   for (const std::size_t index : indices) {
     LoadInto(image, index, edge);
-    image += std::size_t(3) * std::size_t(edge) * std::size_t(edge);
+    image += std::size_t{3} * static_cast<std::size_t>(edge) * static_cast<std::size_t>(edge);
   }
   return images;
 }
@@ -76,7 +77,7 @@ const Image& ImageBatches::Decode(std::size_t image) {
 int ImageBatches::EdgeOf(std::size_t first_index) {
   if (!varies_) return image_size_;
   Random random(draws_->Key(first_index));
-  return int(random.Uniform(image_size_ * 2 / 3, image_size_ * 4 / 3 + 1));
+  return static_cast<int>(random.Uniform(image_size_ * 2 / 3, image_size_ * 4 / 3 + 1));
 }
 
 }  // namespace loopscope::train::image

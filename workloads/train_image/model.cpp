@@ -42,7 +42,7 @@ ImageNetworkImpl::ImageNetworkImpl(const Settings& settings, AnyValues) : settin
   Size size = SizeOf(settings.model_size);
   if (settings.hidden_width > 0) std::ranges::fill(size.hidden, settings.hidden_width);
   int channels = size.stages.front();
-  int edge = ((settings.image_size + 3) / 4 + 1) / 2;  // behind the stem and its pooling
+  int edge = ((settings.image_size + 3) / 4 + 1) / 2;  // after the stem and its pooling
   stem_ = register_module("stem", ConvNorm(settings, 3, channels, kStemKernel, kStemStride));
   for (const int wide : size.stages) {
     for (int block = 0; block < size.blocks; ++block) {
@@ -94,7 +94,7 @@ torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
 
 void ImageNetworkImpl::InitialiseWeights() {
   const torch::NoGradGuard no_grad;
-  // The layers' constructors have drawn from the generator, as many numbers as there are biases: start anew.
+  // The layers' constructors have drawn from the generator, as many numbers as there are biases: start again.
   torch::manual_seed(settings_.seed);
   for (const auto& item : named_parameters()) {
     torch::Tensor parameter = item.value();
@@ -112,7 +112,7 @@ bool ImageNetworkImpl::has_bias_before_norm() const {
 }
 
 bool ImageNetworkImpl::is_channels_last() const {
-  // The stem's weights tell both layouts apart: they have more than one channel and more than one pixel.
+  // The stem's weights distinguish the layouts: they have more than one channel and more than one pixel.
   return named_parameters()["stem.conv.weight"].is_contiguous(at::MemoryFormat::ChannelsLast);
 }
 

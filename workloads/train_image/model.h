@@ -23,7 +23,7 @@ class ImageNetworkImpl : public ReplicatedModule {
   torch::Tensor forward(const torch::Tensor& images) override;
 
   // A network with copies of the values; on this one's device it shares the running statistics of the norms, which
-  // replicas would learn for themselves and take with them.
+  // replicas would otherwise learn for themselves and lose.
   std::shared_ptr<torch::nn::Module> clone(const std::optional<torch::Device>& device = std::nullopt) const override;
 
   // Read back from the layers.

@@ -1,6 +1,8 @@
 // Everything about a training run of train_image that a knob can change, with the program's own defaults.
 #pragma once
 
+#include <string>
+
 #include "workloads/common/knobs/knobs.h"
 #include "workloads/common/settings.h"
 
@@ -29,8 +31,5 @@ struct Settings : CommonSettings {
 inline int TrainSamples(const Settings& settings) {
   return settings.train_images * settings.repeats;
 }
-
-// The knobs of these settings, which must outlive them.
-Knobs KnobsOf(Settings& settings);
 
 }  // namespace loopscope::train::image

@@ -11,13 +11,13 @@
 namespace loopscope::train::text {
 namespace {
 
-// Lengths are blurred by so many tokens: otherwise the same texts would meet in each epoch.
+// Lengths are blurred by up to this many tokens: otherwise the same texts would share a batch in each epoch.
 constexpr float kBlur = 4;
-// Widths are rounded up to so many tokens: kernels are built, and memory is kept, for each shape that comes.
+// Widths are rounded up to a multiple of this: kernels are built, and memory is kept, for each shape that occurs.
 constexpr int kRound = 8;
 
 std::vector<std::size_t> RandomOrder(std::size_t count, std::optional<torch::Generator> generator) {
-  const torch::Tensor order = torch::randperm(std::int64_t(count), std::move(generator), torch::kLong);
+  const torch::Tensor order = torch::randperm(static_cast<std::int64_t>(count), std::move(generator), torch::kLong);
   return {order.data_ptr<std::int64_t>(), order.data_ptr<std::int64_t>() + count};
 }
 
@@ -25,18 +25,18 @@ std::vector<std::size_t> RandomOrder(std::size_t count, std::optional<torch::Gen
 
 LengthOrder::LengthOrder(const Texts& texts, const Settings& settings, std::shared_ptr<const int> epoch)
     : texts_(texts),
-      batch_size_(std::size_t(settings.batch_size)),
-      ranks_(epoch ? std::size_t(settings.ranks) : 1),
-      rank_(epoch ? std::size_t(settings.rank) : 0),
+      batch_size_(static_cast<std::size_t>(settings.batch_size)),
+      ranks_(epoch ? static_cast<std::size_t>(settings.ranks) : 1),
+      rank_(epoch ? static_cast<std::size_t>(settings.rank) : 0),
       epoch_(std::move(epoch)) {}
 
 // The texts, and some again where ranks could not share them evenly, by length.
 std::vector<std::size_t> LengthOrder::ByLength(std::optional<torch::Generator> generator) const {
   const std::size_t count = texts_.size();
-  const torch::Tensor blur = torch::rand({std::int64_t(count)}, std::move(generator)) * kBlur;
+  const torch::Tensor blur = torch::rand({static_cast<std::int64_t>(count)}, std::move(generator)) * kBlur;
   std::vector<float> length(count);
   for (std::size_t index = 0; index < count; ++index) {
-    length[index] = float(texts_.length(index)) + blur.data_ptr<float>()[index];
+    length[index] = static_cast<float>(texts_.length(index)) + blur.data_ptr<float>()[index];
   }
   std::vector<std::size_t> sorted((count + ranks_ - 1) / ranks_ * ranks_);
   for (std::size_t at = 0; at < sorted.size(); ++at) sorted[at] = at % count;
@@ -46,10 +46,10 @@ std::vector<std::size_t> LengthOrder::ByLength(std::optional<torch::Generator> g
 
 void LengthOrder::Shuffle() {
   std::optional<torch::Generator> generator;
-  if (epoch_) generator = at::make_generator<at::CPUGeneratorImpl>(std::uint64_t(*epoch_));
+  if (epoch_) generator = at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(*epoch_));
   const std::vector<std::size_t> sorted = ByLength(generator);
   const std::size_t step = batch_size_ * ranks_, steps = sorted.size() / step;
-  // What fills no step is left out at either end: the longest texts must not always be.
+  // What does not fill a step is left out at either end, so that it is not always the longest texts.
   const std::size_t skipped = RandomOrder(sorted.size() - steps * step + 1, generator).front();
   order_.clear();
   position_ = 0;
@@ -62,7 +62,7 @@ void LengthOrder::Shuffle() {
 
 std::optional<std::vector<std::size_t>> LengthOrder::Next(std::optional<std::vector<std::size_t>> drawn) {
   if (!drawn || position_ + drawn->size() > order_.size()) return std::nullopt;
-  std::copy_n(order_.begin() + std::int64_t(position_), drawn->size(), drawn->begin());
+  std::ranges::copy_n(order_.begin() + static_cast<std::int64_t>(position_), drawn->size(), drawn->begin());
   position_ += drawn->size();
   return drawn;
 }
@@ -80,11 +80,11 @@ std::int64_t TextBatches::Width(torch::ArrayRef<std::size_t> indices) const {
 }
 
 Batch TextBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
-  const auto count = std::int64_t(indices.size()), width = Width(indices);
+  const auto count = static_cast<std::int64_t>(indices.size()), width = Width(indices);
   Batch batch{torch::full({count, width}, kPaddingToken, torch::kLong), torch::empty({count}, torch::kLong),
               torch::ones({count, width}, torch::kBool)};
   for (std::int64_t row = 0; row < count; ++row) {
-    const std::size_t index = indices[std::size_t(row)];
+    const std::size_t index = indices[static_cast<std::size_t>(row)];
     texts_.Write(index, batch.inputs.data_ptr<std::int64_t>() + row * width);
     std::fill_n(batch.padding.data_ptr<bool>() + row * width, texts_.length(index), false);
     batch.labels.data_ptr<std::int64_t>()[row] = texts_.label(index);
@@ -103,7 +103,7 @@ std::unique_ptr<TextLoader> MakeTextLoader(const TextBatches& batches, const Set
     ShuffledShare share(batches.texts().size(), settings, std::move(epoch));
     return torch::data::make_data_loader(batches, LengthSampler(std::move(share), order), options);
   }
-  torch::data::samplers::RandomSampler random(std::int64_t(batches.texts().size()));
+  torch::data::samplers::RandomSampler random(static_cast<std::int64_t>(batches.texts().size()));
   return torch::data::make_data_loader(batches, LengthSampler(std::move(random), order), options);
 }
 

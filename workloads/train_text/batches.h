@@ -16,9 +16,9 @@
 
 namespace loopscope::train::text {
 
-// Batches of texts of about one length, in random order: what takes the place of a sampler's own draw. Ranks that share
-// the texts draw the same order, by the epoch's number, and in each step get texts of about one length, so that none
-// waits for another.
+// Batches of texts of similar length, in random order, in place of a sampler's own draws. Ranks that share the texts
+// draw the same order, by the epoch's number, and in each step get texts of similar length, so that none waits for
+// another.
 class LengthOrder {
  public:
   // `epoch`: null where each rank draws for itself.
@@ -74,7 +74,7 @@ class TextBatches : public torch::data::datasets::BatchDataset<TextBatches, Batc
 
 using TextLoader = Loader<TextBatches>;
 
-// Of several ranks each takes its share.
+// With several ranks, each takes its share.
 std::unique_ptr<TextLoader> MakeTextLoader(const TextBatches& batches, const Settings& settings,
                                            std::shared_ptr<const int> epoch);
 

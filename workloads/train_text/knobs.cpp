@@ -1,14 +1,15 @@
-// The knobs that only train_text has.
-#include "workloads/train_text/settings.h"
+#include "workloads/train_text/knobs.h"
+
+#include "workloads/common/knobs/common_knobs.h"
 
 namespace loopscope::train::text {
 
 Knobs KnobsOf(Settings& settings) {
   std::vector<Knob> knobs = CommonKnobs(settings);
   const std::vector<Knob> own = {
-      {"seq.max_len", &settings.max_len, "8..1024", "train_text/texts.cpp:cut", "40", "tokens that are kept of a text"},
+      {"seq.max_len", &settings.max_len, "8..1024", "train_text/texts.cpp:cut", "40", "tokens kept of a text"},
       {"batch.by_length", &settings.by_length, "", "train_text/batches.cpp:order", "40",
-       "texts of about one length share a batch"},
+       "texts of similar length share a batch"},
       {"batch.pad", &settings.pad, "longest|max_len", "train_text/batches.cpp:pad", "40",
        "how far the texts of a batch are padded"},
       {"dropout", &settings.dropout, "0..0.9", "train_text/layers.cpp:dropout", "-", "share of activations dropped"},

@@ -10,7 +10,7 @@
 
 namespace loopscope::train::text {
 
-// Attention and a feed-forward network, each behind a layer norm and beside a shortcut (Vaswani et al., arXiv
+// Attention and a feed-forward network, each after a layer norm and with a shortcut (Vaswani et al., arXiv
 // 1706.03762; norms first after Xiong et al., 2002.04745).
 class EncoderLayerImpl : public torch::nn::Module {
  public:

@@ -1,6 +1,8 @@
 // Everything about a training run of train_text that a knob can change, with the program's own defaults.
 #pragma once
 
+#include <string>
+
 #include "workloads/common/knobs/knobs.h"
 #include "workloads/common/settings.h"
 
@@ -16,13 +18,10 @@ struct Settings : CommonSettings {
   int val_texts = 256;
   int vocabulary = 512;  // tokens, the one for padding included
   int longest = 128;     // tokens in the longest text
-  int max_len = 128;     // tokens that are kept of a text
+  int max_len = 128;     // tokens kept of a text
   std::string pad = "longest";
   bool by_length = false;
   double dropout = 0.1;
 };
-
-// The knobs of these settings, which must outlive them.
-Knobs KnobsOf(Settings& settings);
 
 }  // namespace loopscope::train::text

@@ -1,4 +1,4 @@
-// Eight classes of texts and the network that tells them apart.
+// Eight classes of texts and the network that classifies them.
 #pragma once
 
 #include <memory>

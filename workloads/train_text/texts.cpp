@@ -16,11 +16,11 @@ constexpr int kStrayEvery = 12;  // tokens
 constexpr int kTopicWords = 2 * kPairs * kTopics;
 
 std::uint64_t KeyOf(Part part, std::size_t index) {
-  return Hash(kFormat, std::uint64_t(part), index);
+  return Hash(kFormat, static_cast<std::uint64_t>(part), index);
 }
 
 int Below(Random& random, int limit) {
-  return std::min(limit - 1, int(random.Uniform() * limit));
+  return std::min(limit - 1, static_cast<int>(random.Uniform() * limit));
 }
 
 // The word of a topic's pair that comes first in voice 0, or the other.
@@ -32,7 +32,7 @@ std::int64_t TopicWord(int topic, int pair, int which) {
 
 Texts::Texts(Part part, const Settings& settings)
     : part_(part),
-      size_(std::size_t(part == Part::kTrain ? settings.train_texts : settings.val_texts)),
+      size_(static_cast<std::size_t>(part == Part::kTrain ? settings.train_texts : settings.val_texts)),
       vocabulary_(settings.vocabulary),
       longest_(settings.longest),
       max_len_(settings.max_len) {}
@@ -40,7 +40,7 @@ Texts::Texts(Part part, const Settings& settings)
 int Texts::FullLength(std::size_t index) const {
   Random random(Hash(KeyOf(part_, index), 1));
   const double share = random.Uniform();
-  return kShortest + int(share * share * (longest_ - kShortest + 1));
+  return kShortest + static_cast<int>(share * share * (longest_ - kShortest + 1));
 }
 
 int Texts::length(std::size_t index) const {
@@ -50,19 +50,20 @@ int Texts::length(std::size_t index) const {
 void Texts::Write(std::size_t index, std::int64_t* tokens) const {
   const int full = FullLength(index), topic = label(index) / 2, voice = label(index) % 2;
   Random random(KeyOf(part_, index));
-  std::vector<std::int64_t> text(std::size_t(full), 0);
+  std::vector<std::int64_t> text(static_cast<std::size_t>(full), 0);
   const int common = vocabulary_ - kTopicWords - 1;
   for (std::int64_t& token : text) token = kPaddingToken + 1 + kTopicWords + Below(random, common);
   for (int n = 0; n < full / kStrayEvery; ++n) {
-    text[std::size_t(Below(random, full))] = TopicWord(Below(random, kTopics), Below(random, kPairs), Below(random, 2));
+    text[static_cast<std::size_t>(Below(random, full))] =
+        TopicWord(Below(random, kTopics), Below(random, kPairs), Below(random, 2));
   }
   for (int n = 0; n < std::max(1, full / kPairEvery); ++n) {
-    const auto at = std::size_t(Below(random, full - 1));
+    const auto at = static_cast<std::size_t>(Below(random, full - 1));
     const int pair = Below(random, kPairs);
     text[at] = TopicWord(topic, pair, voice);
     text[at + 1] = TopicWord(topic, pair, 1 - voice);
   }
-  std::copy_n(text.begin(), length(index), tokens);
+  std::ranges::copy_n(text.begin(), length(index), tokens);
 }
 
 }  // namespace loopscope::train::text

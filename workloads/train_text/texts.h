@@ -15,13 +15,13 @@ inline constexpr std::int64_t kPaddingToken = 0;
 enum class Part { kTrain, kValidation };
 
 // A text's class is its topic and its voice. Each of four topics has words of its own, which come in pairs; the voice
-// tells which word of a pair comes first. Words of other topics are strewn in, alone.
+// decides which word of a pair comes first. Single words of other topics are mixed in.
 class Texts {
  public:
   Texts(Part part, const Settings& settings);
 
   std::size_t size() const { return size_; }
-  int label(std::size_t index) const { return int(index % kClasses); }
+  int label(std::size_t index) const { return static_cast<int>(index % kClasses); }
 
   // How many tokens a text has, the cut at seq.max_len included. Most texts are short and a few are long: the
   // square of a uniform number spreads them between the shortest and the longest.

@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// What of the file fits into `into`, ended by a zero; "" where it cannot be read.
+// As much of the file as fits into `into`, null-terminated; "" where it cannot be read.
 template <std::size_t N>
 char* ReadStart(const char* path, char (&into)[N]) noexcept {
   into[0] = '\0';

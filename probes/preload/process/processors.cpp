@@ -16,7 +16,7 @@
 namespace loopscope {
 namespace {
 
-constexpr int kMostDepth = 4;  // of children of children: a shell, a launcher, a server of workers
+constexpr int kMostDepth = 4;  // of nested children: a shell, a launcher, a worker server
 
 struct Reading {
   std::uint64_t time_ns = 0, delay_ns = 0, own_ns = 0, all_ns = 0;
@@ -43,10 +43,10 @@ bool ReadDelay(int tid, std::uint64_t& delay_ns) noexcept {
 std::uint64_t TicksOf(const char* pid) noexcept {
   char path[64], text[1024];
   std::snprintf(path, sizeof path, "/proc/%s/stat", pid);
-  const char* behind_name = std::strrchr(ReadStart(path, text), ')');
+  const char* after_name = std::strrchr(ReadStart(path, text), ')');
   std::uint64_t user = 0, system = 0;
-  if (behind_name == nullptr) return 0;
-  std::sscanf(behind_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system);
+  if (after_name == nullptr) return 0;
+  std::sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system);
   return user + system;
 }
 
@@ -70,7 +70,7 @@ std::uint64_t TicksOfTree(const char* pid, int depth) noexcept {
   return ticks;
 }
 
-// Of the lines "cpuN user nice system idle iowait irq softirq": all but idle and iowait.
+// From the lines "cpuN user nice system idle iowait irq softirq": all but idle and iowait.
 std::uint64_t BusyTicks() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;

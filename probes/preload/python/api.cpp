@@ -11,28 +11,27 @@ bool Find(Pointer& pointer, const char* name) noexcept {
   return pointer != nullptr;
 }
 
+// For CallWithDict.
+void* (*call_with_dict)(void*, PythonArguments, std::size_t, void*) = nullptr;  // PyObject_VectorcallDict
+int (*set_dict_item)(void*, void*, void*) = nullptr;                            // PyDict_SetItem
+
 // In place of PyObject_Vectorcall, which CPython 3.10 does not export.
 void* CallWithDict(void* callable, PythonArguments arguments, std::size_t count, void* names) noexcept {
-  using Call = void*(void*, PythonArguments, std::size_t, void*);
-  static Call* call = nullptr;
-  static int (*set_item)(void*, void*, void*) = nullptr;
-  if (!Find(call, "PyObject_VectorcallDict") || !Find(set_item, "PyDict_SetItem")) return nullptr;
-  if (names == nullptr) return call(callable, arguments, count, nullptr);
+  if (names == nullptr) return call_with_dict(callable, arguments, count, nullptr);
   void* const named = python.new_dict();
   bool set = named != nullptr;
   for (ssize_t at = 0; set && at < python.tuple_size(names); ++at) {
-    set = set_item(named, python.tuple_item(names, at), arguments[count + static_cast<std::size_t>(at)]) == 0;
+    set = set_dict_item(named, python.tuple_item(names, at), arguments[count + static_cast<std::size_t>(at)]) == 0;
   }
-  void* const result = set ? call(callable, arguments, count, named) : nullptr;
+  void* const result = set ? call_with_dict(callable, arguments, count, named) : nullptr;
   if (named != nullptr) python.give(named);
   return result;
 }
 
 bool FindCall() noexcept {
-  void* other = nullptr;
   if (Find(python.call, "PyObject_Vectorcall")) return true;
   python.call = CallWithDict;
-  return Find(other, "PyObject_VectorcallDict") && Find(other, "PyDict_SetItem");
+  return Find(call_with_dict, "PyObject_VectorcallDict") && Find(set_dict_item, "PyDict_SetItem");
 }
 
 bool FindAll() noexcept {

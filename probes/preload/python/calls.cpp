@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "probes/export.h"
 #include "probes/preload/python/api.h"
 #include "probes/preload/python/loader.h"
 #include "probes/preload/python/loop.h"
@@ -92,7 +93,7 @@ bool Add(void* dict, PythonMethod& method) noexcept {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void* loopscope_script_builtins() {
+extern "C" LOOPSCOPE_EXPORT void* loopscope_script_builtins() {
   void* dict = loopscope::FindPython() ? python.new_dict() : nullptr;
   if (dict == nullptr) return nullptr;
   for (PythonMethod& method : methods) {

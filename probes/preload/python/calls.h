@@ -4,9 +4,8 @@
 
 extern "C" {
 
-// A new dict (PyObject*) of builtins, by the names that probes/preload/python/script.h has behind loopscope_script_;
-// null where the process's Python lacks what they need. Texts are bytes objects. The caller holds the interpreter's
-// lock.
+// A new dict (PyObject*) of builtins, named as in probes/preload/python/script.h without loopscope_script_; null where
+// the process's Python lacks what they need. Texts are bytes objects. The caller holds the interpreter's lock.
 //   loader_gave(loader, begin_ns, name, samples)       without indices
 //   backward_begins()    backward_ends(begin_ns, threw)
 //   zero_grad_begins()   zero_grad_ends(begin_ns, set_to_none)

@@ -34,7 +34,7 @@ void Stop() noexcept {
   }
 }
 
-// Of a batch by its index: 1 where that is not a list.
+// The samples in a batch, from its index: 1 where that is not a list.
 std::size_t Samples(void* index) noexcept {
   const bool several =
       python.is_instance(index, python.list_type) == 1 || python.is_instance(index, python.tuple_type) == 1;
@@ -43,7 +43,7 @@ std::size_t Samples(void* index) noexcept {
   return size < 0 ? 0 : static_cast<std::size_t>(size);
 }
 
-// Of the batch that is given now.
+// The samples in the batch being given now.
 std::size_t NextSamples() noexcept {
   if (pass.of_batch != 0) {
     const std::uint64_t given = *pass.given * pass.of_batch;
@@ -59,13 +59,13 @@ std::size_t NextSamples() noexcept {
   return samples;
 }
 
-// Returns whether it went well; if not, an exception is set.
-bool Tell(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns) noexcept {
+// Returns false with an exception set where that failed.
+bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns) noexcept {
   void* const arguments[] = {iterator, python.new_number(begin_ns)};
-  void* const told = CallItem(self, item, arguments, 2);
+  void* const answer = CallItem(self, item, arguments, 2);
   python.give(arguments[1]);
-  if (told != nullptr) python.give(told);
-  return told != nullptr;
+  if (answer != nullptr) python.give(answer);
+  return answer != nullptr;
 }
 
 void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept {
@@ -76,11 +76,11 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept
   if (batch == nullptr) {
     if (python.error_is(*python.stop_iteration) == 0) return nullptr;
     const ErrorAside error;
-    if (!Tell(self, kRanOut, iterator, begin_ns)) python.clear_error();
+    if (!Report(self, kRanOut, iterator, begin_ns)) python.clear_error();
     return nullptr;
   }
-  if (iterator != pass.iterator) {  // another loader was asked within
-    if (Tell(self, kGave, iterator, begin_ns)) return batch;
+  if (iterator != pass.iterator) {  // another loader was asked meanwhile
+    if (Report(self, kGave, iterator, begin_ns)) return batch;
     python.give(batch);
     return nullptr;
   }

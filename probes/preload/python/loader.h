@@ -8,16 +8,16 @@ namespace loopscope {
 
 // The entry points (PyMethodDef) of builtins without a self.
 
-// around_next(original, next, gave, ran_out) and around_next_index(original, next_index): methods in the places of an
+// around_next(original, next, gave, ran_out) and around_next_index(original, next_index): methods that replace an
 // iterator's __next__ and _next_index. Where its pass was not handed over they call next(iterator) and
-// next_index(iterator). `gave` and `ran_out`(iterator, begin_ns) are told of what ends a hand-over.
+// next_index(iterator). `gave` and `ran_out`(iterator, begin_ns) are called when a hand-over ends.
 void* AroundNext(void*, void* const* arguments, ssize_t count) noexcept;
 void* AroundNextIndex(void*, void* const* arguments, ssize_t count) noexcept;
 
 // pass_goes_on(iterator, given, loader, name, append, popleft, of_batch, of_pass): hands a pass over in place of the
 // one before. `given` is the address of its count of batches, which must stay until pass_stops(). `append` and
-// `popleft` keep and give the indices of batches that were asked for; or they are None, and the samples of a batch and
-// of the whole pass tell what a batch holds. pass_stops() takes the pass back.
+// `popleft` keep and give the indices of batches that were asked for; or they are None, and the sizes of a batch and of
+// the whole pass give the samples in each batch. pass_stops() takes the pass back.
 void* PassGoesOn(void*, void* const* arguments, ssize_t count) noexcept;
 void* PassStops(void*, void* const* arguments, ssize_t count) noexcept;
 

@@ -43,7 +43,7 @@ void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names
   return result;
 }
 
-// What the shim knows of an optimizer.
+// What the shim knows about an optimizer.
 struct Known {
   std::uint64_t number = 0, parameters = 0;
   const char* name = "";
@@ -101,7 +101,7 @@ bool HasArguments(void* positional, void* named) noexcept {
 }
 
 void* StepBegins(void* self, PythonArguments arguments, ssize_t count) noexcept {
-  // It raised last time: its end was never told.
+  // It raised last time: its end was never reported.
   if (count > 0 && open_step.optimizer == arguments[0]) EndStep(self, true);
   if (open_step.optimizer != nullptr || count != 3 || HasArguments(arguments[1], arguments[2])) {
     return CallItem(self, kBegins, arguments, count);

@@ -13,8 +13,8 @@ namespace loopscope {
 void* AroundBackward(void*, void* const* arguments, ssize_t count) noexcept;
 void* BackwardIsDue(void*, void* const* arguments, ssize_t count) noexcept;
 
-// around_zero_grad(original, set_to_none): a method that calls `original` as a zero_grad; `set_to_none` is what that
-// does when it is not told.
+// around_zero_grad(original, set_to_none): a method that calls `original` as a zero_grad; `set_to_none` is the
+// original's default.
 void* AroundZeroGrad(void*, void* const* arguments, ssize_t count) noexcept;
 
 // step_hooks(begins, ends, describe): a tuple of hooks for what an optimizer does before and after its step. They do

@@ -31,7 +31,7 @@ constexpr unsigned kBindsLikeFunction = 1u
                                         << 17;  // Py_TPFLAGS_METHOD_DESCRIPTOR: called without a bound method between
 constexpr int kSize = 19, kReadOnly = 1;        // T_PYSSIZET, READONLY
 
-// What a method has behind its header as an object.
+// What follows a method's object header.
 struct Fields {
   Vectorcall* call;
   void* objects;  // tuple
@@ -49,7 +49,7 @@ void* Bind(void* method, void* object, void*) noexcept {
   return method;
 }
 
-// Its own attributes, such as __class__, come second: what it looks like is what it stands for.
+// The original's attributes come before its own, such as __class__: it looks like what it replaces.
 void* Attribute(void* method, void* name) noexcept {
   if (void* const of_original = python.attribute(python.tuple_item(FieldsOf(method).objects, 0), name)) {
     return of_original;

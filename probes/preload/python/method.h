@@ -1,4 +1,4 @@
-// Callables that stand in a class in place of one of its functions, and look like it.
+// Callables that replace a function of a class and look like it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace loopscope {
 using MethodBody = void*(void* objects, PythonArguments arguments, ssize_t count, void* names) noexcept;
 using Vectorcall = void*(void* method, PythonArguments arguments, std::size_t count, void* names);
 
-// The objects of a method (its first item is the function in whose place it stands).
+// The objects of a method (the first is the function that it replaces).
 void* ObjectsOf(void* method) noexcept;
 
 // A callable that binds like a function and has the attributes of the first object: torch.compile, for one, asks a

@@ -15,11 +15,11 @@ namespace {
 
 enum Item : ssize_t { kOriginal, kRun, kNames, kNote, kIsCompiling, kTreated, kItems };
 
-enum class Place : std::uint8_t { kOutside, kInside, kNaming };  // of a thread: in no module's call, in one
+enum class Place : std::uint8_t { kOutside, kInside, kNaming };  // of a thread: outside any module's call, inside one
 constinit thread_local Place place = Place::kOutside;
 constinit thread_local void* module_names = nullptr;  // while naming: of the modules inside, bytes by id
 
-// A module of whose calls in training mode a range is all there is to record.
+// A module whose calls in training mode only need a range recorded.
 struct Settled {
   void* module = nullptr;  // not kept alive: modules_changed() is called when it goes
   void* name = nullptr;    // bytes
@@ -108,7 +108,7 @@ std::string_view NameOf(void* module) noexcept {
   return name != nullptr ? python.bytes(name) : ClassName(module);
 }
 
-// The record is written here: torch.compile would take a function of Python's that did it for the model's.
+// Recorded here, not by a Python function, which torch.compile would take for a part of the model.
 void* NamedCall(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   void* const module = arguments[0];
   const std::uint64_t begin_ns = capture::NowNs();
@@ -121,7 +121,7 @@ void* NamedCall(void* self, PythonArguments arguments, ssize_t count, void* name
   return result;
 }
 
-// What an outermost call is made by, in the detail window and otherwise.
+// Makes an outermost call, inside the detail window or outside it.
 void* Run(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   const bool treated = IsTrue(python.tuple_item(self, kTreated));
   if (place == Place::kNaming && !treated) return NamedCall(self, arguments, count, names);

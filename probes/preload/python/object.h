@@ -17,7 +17,7 @@ inline bool IsTrue(void* object) noexcept {
   return python.is_true(object) == 1;
 }
 
-// An exception that is on its way stays out of what is called meanwhile, whose own ones are dropped.
+// Sets a pending exception aside for a scope; exceptions raised meanwhile are dropped.
 class ErrorAside {
  public:
   ErrorAside() noexcept { python.fetch_error(&type_, &value_, &trace_); }

@@ -3,12 +3,12 @@
 #include <bit>
 
 #include "probes/capture/records.h"
+#include "probes/export.h"
 #include "probes/preload/attach.h"
+#include "probes/preload/claims.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/python/stack.h"
-
-#define LOOPSCOPE_EXPORT __attribute__((visibility("default")))
 
 namespace {
 
@@ -122,8 +122,8 @@ LOOPSCOPE_EXPORT void loopscope_script_claim(const char* key) {
   loop::Claim(Text(key));
 }
 
-LOOPSCOPE_EXPORT void loopscope_script_set_switch(int (*tell)(const char* key, int on)) {
-  live::SetInterpreter(tell);
+LOOPSCOPE_EXPORT void loopscope_script_set_switch(int (*notify)(const char* key, int on)) {
+  live::SetInterpreter(notify);
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_fact(const char* key, const char* value) {

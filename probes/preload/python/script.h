@@ -1,5 +1,6 @@
 // The loop of an interpreted program: the C functions that a shim inside the interpreter calls (probes/python), and
-// where their records get call stacks from. All but Start do nothing while no capture is open in this process.
+// where their records get call stacks from. All but loopscope_script_start do nothing while no capture is open in this
+// process.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ void loopscope_script_set_finish(void (*finish)());
 void loopscope_script_program_ends(int status);
 
 // A pass over the data began; the loader gave a batch of `samples` samples with these `indices` (may be null) or ran
-// out. `name` tells the reader what the call was; begin_ns is when the loop asked, the call returns now.
+// out. `name` says what the call was; begin_ns is when the loop asked, the call returns now.
 void loopscope_script_loader_started(std::uint64_t loader, std::uint64_t begin_ns, const char* name);
 void loopscope_script_loader_gave(std::uint64_t loader, std::uint64_t begin_ns, const char* name,
                                   const std::size_t* indices, std::size_t samples);
@@ -40,15 +41,15 @@ const std::uint32_t* loopscope_script_gate();
 
 // The program wrote text since begin_ns.
 void loopscope_script_output(const char* name, std::uint64_t begin_ns);
-// A range that has ended, without a call stack: it encloses much, and its line would stand for all of it.
+// A range that has ended, without a call stack: it spans much code, and one line would be blamed for all of it.
 void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns, std::uint64_t end_ns,
                             std::uint64_t value);                             // wire.h, RangeCategory
 void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind
 void loopscope_script_loss(double value);
 void loopscope_script_claim(const char* key);
-// Of live pairs (live.h): `tell` hears of every treatment at every switch, on the training thread, and returns whether
-// it changed anything since the switch before.
-void loopscope_script_set_switch(int (*tell)(const char* key, int on));
+// For live pairs (live.h): `notify` is called for every treatment at every switch, on the training thread, and returns
+// whether it changed anything since the last switch.
+void loopscope_script_set_switch(int (*notify)(const char* key, int on));
 void loopscope_script_fact(const char* key, const char* value);
 void loopscope_script_applied(const char* key, const char* where, const char* old_value, const char* now,
                               std::uint32_t flags);  // wire.h, AppliedFlag

@@ -1,4 +1,4 @@
-// The shim's folder on PYTHONPATH, also where what starts Python has set that variable anew.
+// Keeps the shim's folder on PYTHONPATH where whatever starts Python resets that variable.
 #pragma once
 
 namespace loopscope {

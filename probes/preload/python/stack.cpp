@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxFrames = 64;
 constexpr int kMaxDepth = 400;  // frames looked at
 
-// The functions of CPython's C API (3.9 and later) that a stack walk takes. Objects stay opaque.
+// The functions of CPython's C API (3.9 and later) that a stack walk needs. Objects stay opaque.
 struct Python {
   void* (*this_thread)();                  // PyGILState_GetThisThreadState
   int (*lock)();                           // PyGILState_Ensure
@@ -167,7 +167,7 @@ std::uint32_t PythonStackId() noexcept {
   if (python.is_initialized() == 0 || python.this_thread() == nullptr) return 0;
   const int state = python.lock();
   std::uint32_t id = 0;
-  // Looking at attributes would disturb an exception that is on its way.
+  // Looking at attributes would disturb a pending exception.
   if (python.error() == nullptr) {
     try {
       id = Walk();

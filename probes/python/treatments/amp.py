@@ -1,7 +1,7 @@
 """amp=bf16|fp16: one autocast scope around each outermost forward of training, never around backward or the optimizer.
 
 fp16's gradients vanish without scaling: losses are multiplied before backward, gradients divided after it, and a step
-whose gradients overflowed is left out, as torch.amp.GradScaler does. That needs one backward pass per step."""
+whose gradients overflowed is skipped, as torch.amp.GradScaler does. That needs one backward pass per step."""
 
 import collections.abc
 import contextlib
@@ -43,7 +43,7 @@ def apply(value, report):
         return torch.autocast(device, dtype=kind)
 
     def ends(module, output):
-        # What follows, a loss as a function say, is written for float32.
+        # What follows, e.g. a functional loss, is written for float32.
         return _as_float32(torch, output, kind) if state["inside"] else output
 
     hooks.forward_begins.append(begins)

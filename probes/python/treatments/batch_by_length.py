@@ -1,4 +1,4 @@
-"""batch.by_length=on: samples of about one length share a batch, batches come in random order; changes the training.
+"""batch.by_length=on: samples of similar length share a batch, batches come in random order; changes the training.
 
 For loaders that shuffle a data set whose samples differ in length. The lengths are read once, when the loader is built."""
 
@@ -11,7 +11,7 @@ KEY = "batch.by_length"
 NOTHING = "no DataLoader that shuffles was built"
 
 _MOST_SAMPLES = 200_000  # each is read once
-_BLUR = 4  # so much is added to lengths at random: otherwise the same samples would meet in each epoch
+_BLUR = 4  # at most this is added to lengths at random: otherwise the same samples would share a batch in each epoch
 
 
 def apply(value, report):
@@ -21,7 +21,7 @@ def apply(value, report):
         if not arguments.get("shuffle"):
             return None  # evaluation
         if arguments.get("sampler") is not None or arguments.get("batch_sampler") is not None:
-            return report.not_applicable("the DataLoader has a sampler of its own")
+            return report.not_applicable("the DataLoader has its own sampler")
         size, data = arguments.get("batch_size", 1), arguments["dataset"]
         if size is None or not hasattr(data, "__getitem__") or not hasattr(data, "__len__"):
             return report.not_applicable("the data set cannot be read in any order")
@@ -29,9 +29,9 @@ def apply(value, report):
             return report.not_applicable(f"the data set has {len(data)} samples: reading their lengths would take long")
         lengths = _lengths(data, torch)
         if lengths is None:
-            return report.not_applicable("samples are no sequences")
+            return report.not_applicable("samples are not sequences")
         if min(lengths) == max(lengths):
-            return report.not_applicable("all samples have one length: what pads them is the data set")
+            return report.not_applicable("all samples have the same length: the data set pads them itself")
         drop = bool(arguments.get("drop_last"))
         arguments.update(
             batch_sampler=_Batches(lengths, size, drop, torch), batch_size=1, shuffle=None, drop_last=False
@@ -43,7 +43,7 @@ def apply(value, report):
 
 
 def _lengths(data, torch):
-    """None where a sample has none. Random draws of the data set leave no trace."""
+    """None where a sample has no length. The data set's random draws are undone."""
     numpy = sys.modules.get("numpy")
     states = random.getstate(), torch.get_rng_state(), numpy and numpy.random.get_state()
     try:

@@ -1,7 +1,7 @@
 """bias.before_norm=off: drops the biases of layers whose output goes straight into a batch norm that trains.
 
-Which these are is read from the graph of the first backward: the norm's input was made by the layer and nothing else
-reads it. The layer loses its bias, the optimizer the parameter; the norm's running mean loses what the bias put in."""
+They are found in the graph of the first backward: the layer makes the norm's input, and nothing else reads it. The
+layer loses its bias, the optimizer the parameter; the norm's running mean loses what the bias put in."""
 
 import gc
 import weakref
@@ -9,7 +9,7 @@ import weakref
 from .. import hooks
 
 KEY = "bias.before_norm"
-NOTHING = "no layer with a bias feeds a batch norm alone"
+NOTHING = "no layer with a bias feeds only a batch norm"
 
 _BIAS_INPUT = {"ConvolutionBackward": 2, "AddmmBackward": 0, "LinearBackward": 2}  # position in next_functions
 _PASSES = ("ToCopyBackward", "CloneBackward")  # casts under autocast
@@ -18,7 +18,7 @@ _PASSES = ("ToCopyBackward", "CloneBackward")  # casts under autocast
 def apply(value, report):
     torch = report.torch
     if value != "off":
-        return report.not_applicable(f"only bias.before_norm=off is known, not {value}")
+        return report.not_applicable(f"only bias.before_norm=off is supported, not {value}")
     optimizers = weakref.WeakSet()
     found = []  # once the first graph was read: the pairs in it
 
@@ -85,7 +85,7 @@ def _biases_before_norms(roots):
 def _drop(torch, pairs, optimizers, report):
     modules = [one for one in gc.get_objects() if _is_module(torch, one)]
     if any(type(one).__name__ in ("DistributedDataParallel", "FullyShardedDataParallel") for one in modules):
-        return report.not_applicable("the model is wrapped for several ranks already, which count on every parameter")
+        return report.not_applicable("the model is wrapped for several ranks already, which expect every parameter")
     if _has_a_copy(modules, {id(bias) for bias, _ in pairs}):
         return report.not_applicable("another model has the same layers (an average of the weights, a target network)")
     if any(optimizer.state for optimizer in optimizers):
@@ -107,8 +107,7 @@ def _drop(torch, pairs, optimizers, report):
 
 
 def _has_a_copy(modules, biases):
-    """Whether another model of the same class and shapes goes through its parameters beside those of the model that has
-    these biases."""
+    """Whether there is another model of the same class and shapes as the one that has these biases."""
     inner = {id(child) for one in modules for child in one.__dict__.get("_modules", {}).values()}
     for root in (one for one in modules if id(one) not in inner):
         parameters = list(root.parameters())

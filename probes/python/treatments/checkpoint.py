@@ -10,7 +10,7 @@ NOTHING = "torch.utils.checkpoint was not called"
 
 def apply(value, report):
     if value != "off":
-        return report.not_applicable("which blocks to recompute is for the script to say")
+        return report.not_applicable("the script has to choose which blocks to recompute")
     module = importlib.import_module("torch.utils.checkpoint")
     options = {"use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"}
 

@@ -1,4 +1,4 @@
-"""clip.foreach=on: gradient norms are taken of all parameters together."""
+"""clip.foreach=on: gradient norms are computed over all parameters at once."""
 
 from .. import wrapping
 

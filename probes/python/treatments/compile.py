@@ -8,5 +8,5 @@ NOTHING = "no module with parameters was called in training mode"
 
 def apply(value, report):
     if value != "on":
-        return report.not_applicable(f"only compile=on is known, not {value}")
+        return report.not_applicable(f"only compile=on is supported, not {value}")
     compiling.ask(report, "compiled")

@@ -8,5 +8,5 @@ NOTHING = "it needs a GPU: no model on one was called in training mode"
 
 def apply(value, report):
     if value != "on":
-        return report.not_applicable(f"only cuda_graphs=on is known, not {value}")
+        return report.not_applicable(f"only cuda_graphs=on is supported, not {value}")
     compiling.ask(report, "compiled, in CUDA graphs", mode="reduce-overhead", fits=lambda parameter: parameter.is_cuda)

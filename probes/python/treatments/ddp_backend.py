@@ -1,17 +1,17 @@
-"""ddp.backend=nccl: tensors of GPUs are exchanged through NCCL, those of the CPU through gloo as before."""
+"""ddp.backend=nccl: GPU tensors are exchanged through NCCL, CPU tensors through gloo as before."""
 
 import os
 
 from .. import wrapping
 
 KEY = "ddp.backend"
-NOTHING = "no process group with gloo was made"
+NOTHING = "no gloo process group was created"
 
 
 def apply(value, report):
     torch = report.torch
     if value != "nccl":
-        return report.not_applicable(f"only ddp.backend=nccl is known, not {value}")
+        return report.not_applicable(f"only ddp.backend=nccl is supported, not {value}")
     if not torch.distributed.is_available():
         return report.not_applicable("this torch has no distributed training")
     if not (torch.cuda.is_available() and torch.distributed.is_nccl_available()):
@@ -32,6 +32,6 @@ def apply(value, report):
 
 def _local_ranks(torch, arguments):
     """Ranks on this machine: as the launcher says, else all of them."""
-    told = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE")
+    stated = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE")
     size = arguments.get("world_size", -1)
-    return int(told) if told and told.isdigit() else max(size, 1)
+    return int(stated) if stated and stated.isdigit() else max(size, 1)

@@ -10,7 +10,7 @@ REVERSIBLE = True
 def apply(value, report):
     torch = report.torch
     if value != "off":
-        return report.not_applicable(f"only debug=off is known, not {value}")
+        return report.not_applicable(f"only debug=off is supported, not {value}")
     if report.live:
         return _switch_anomaly(torch, report)
     wrapping.replace(torch, "set_anomaly_enabled", lambda original: _anomaly(original, report))

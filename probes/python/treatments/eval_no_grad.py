@@ -1,15 +1,16 @@
 """eval.no_grad=on: evaluation records no graph.
 
 Which calls evaluate is learned from the program: those of a model in evaluation mode that was trained in training mode
-before, and those on batches of a loader that was gone through once without a backward pass, while training was under
-way."""
+before, and those on batches of a loader that was iterated once without a backward pass, while training was in progress."""
 
 import weakref
 
 from .. import hooks
 
 KEY = "eval.no_grad"
-NOTHING = "no evaluation with gradients on was seen: none of a trained model, none on a loader that is never trained on"
+NOTHING = (
+    "no evaluation with gradients enabled was seen, neither of a trained model nor on a loader that is never trained on"
+)
 
 
 def apply(value, report):
@@ -40,7 +41,7 @@ def apply(value, report):
 
 
 class _Loaders:
-    """Which loaders only evaluate: they were gone through while training was under way, without a backward pass."""
+    """Which loaders only evaluate: they were iterated while training was in progress, without a backward pass."""
 
     def __init__(self):
         self._backwards = 0

@@ -9,15 +9,15 @@ REVERSIBLE = True
 
 def apply(value, report):
     wanted = value == "on"
-    told = set()
+    reported = set()
 
     def change(owner, arguments):
         if not report.on or bool(arguments["set_to_none"]) == wanted:
             return
         report.acted()
         arguments["set_to_none"] = wanted
-        if id(owner) not in told:
-            told.add(id(owner))
+        if id(owner) not in reported:
+            reported.add(id(owner))
             report.applied("zeros" if wanted else "none", "none" if wanted else "zeros")
 
     hooks.zero_grad_arguments.append(change)

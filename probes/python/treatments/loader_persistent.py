@@ -1,7 +1,7 @@
 """loader.persistent=on: workers stay alive from one pass over the data to the next.
 
-Workers that start anew get a seed from the loader's generator, those that stay get none: it is drawn all the same, so
-that the shuffles that follow are those of the untreated program."""
+Restarted workers get a seed from the loader's generator, persistent ones do not: it is drawn all the same, so that
+later shuffles are those of the untreated program."""
 
 import weakref
 

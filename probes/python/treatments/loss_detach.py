@@ -1,8 +1,8 @@
-"""loss.detach=on: sums of losses hold no graphs.
+"""loss.detach=on: sums of losses keep no graphs.
 
-A loss that was summed up after its backward pass lets go of its graph once backward is through. One that is added before
-is found by its line: where a sum of scalars takes up its own result of before a backward pass, again and again, that
-graph can never be used any more, and the line adds detached values from then on."""
+A loss that is summed up after its backward pass releases its graph once backward is done. One that is added before is
+found by its line: where a sum of scalars repeatedly includes its own result from before a backward pass, that graph can
+never be used again, and the line adds detached values from then on."""
 
 import sys
 import weakref
@@ -10,9 +10,9 @@ import weakref
 from .. import frames, hooks, wrapping
 
 KEY = "loss.detach"
-NOTHING = "no backward pass whose graph could be let go of"
+NOTHING = "no backward pass had a graph that could be released"
 
-_ROUNDS = 2  # a line's sum went on over so many backward passes: it runs over the steps
+_ROUNDS = 2  # backward passes that a line's sum continues over before it counts as running across steps
 
 
 def apply(value, report):
@@ -59,7 +59,7 @@ class _Sums:
         key = (frame.f_code, frame.f_lineno)
         line = self._lines.setdefault(key, _Sum())
         if line.runs_on and not self.graphs_are_kept:
-            return original(self._let_go(one, original), self._detached(other))
+            return original(self._released(one, original), self._detached(other))
         result = original(one, other)
         if result is not NotImplemented:
             line.added(one, other, result, self.passes)
@@ -67,7 +67,7 @@ class _Sums:
             self._report.applied("a sum holds its graphs", "detached", where=frames.place())
         return result
 
-    def _let_go(self, value, original):
+    def _released(self, value, original):
         if original.__name__ != "__iadd__":
             return self._detached(value)
         return value.detach_() if value.grad_fn is not None and not value._is_view() else value

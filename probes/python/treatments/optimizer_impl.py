@@ -22,7 +22,7 @@ def apply(value, report):
         return report.not_applicable(f"no such implementation: {value} (fused, foreach, single)")
     if report.live:
         return _switch(switches, value, report)
-    building = []  # a class that hands its arguments on to its base class is asked once
+    building = []  # a class that passes its arguments to its base class is treated once
     optim = report.torch.optim
     for one in list(vars(optim).values()):
         if isinstance(one, type) and issubclass(one, optim.Optimizer) and "__init__" in vars(one):

@@ -1,7 +1,7 @@
 """sampler.distributed=on: every rank's loader goes through its own share of the samples, in a new order each epoch.
 
-Of loaders that shuffle or go through the whole data set in order; one with a sampler of its own is left alone. A loader
-whose batches are never trained on would evaluate on a share: it is told by its order (evaluation does not shuffle)."""
+Applies to loaders that shuffle and have no sampler of their own. Loaders that do not shuffle are left alone: they
+evaluate, and would see a share only."""
 
 import weakref
 
@@ -19,9 +19,9 @@ def apply(value, report):
     def change(arguments):
         ranks = report.torch.distributed
         if not ranks.is_available() or not ranks.is_initialized() or ranks.get_world_size() == 1:
-            return report.not_applicable("there is one rank where the DataLoader is built")
+            return report.not_applicable("only one rank exists where the DataLoader is built")
         if arguments.get("sampler") is not None or arguments.get("batch_sampler") is not None:
-            return report.not_applicable("the DataLoader has a sampler of its own")
+            return report.not_applicable("the DataLoader has its own sampler")
         if not arguments.get("shuffle"):
             return None
         arguments["sampler"] = distributed.DistributedSampler(arguments["dataset"])

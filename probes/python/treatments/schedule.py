@@ -1,5 +1,5 @@
 """schedule=constant|onecycle|cyclic|warmup-cosine: the learning rate over ten epochs, or in cycles of ten epochs, up to the
-program's own rate; takes the place of its scheduler. Changes the training."""
+program's own rate; replaces its scheduler; changes the training."""
 
 import math
 import weakref
@@ -52,12 +52,12 @@ def apply(value, report):
         loader = last[0]() if last else None
         if loader is None:
             return report.not_applicable(
-                "no DataLoader gave a batch before the step: how long an epoch is, is not known"
+                "no DataLoader gave a batch before the step, so the length of an epoch is unknown"
             )
         try:
             batches = len(loader)
         except TypeError:
-            return report.not_applicable("the data set does not tell its length: how long an epoch is, is not known")
+            return report.not_applicable("the data set has no length, so the length of an epoch is unknown")
         groups = optimizer.param_groups
         if id(optimizer) not in peaks:
             peaks[id(optimizer)] = [_peak(group) for group in groups]
@@ -72,7 +72,7 @@ def apply(value, report):
 
 
 def _peak(group):
-    """The rate that the program means: its scheduler may have begun below it."""
+    """The rate that the program intends: its scheduler may start below it."""
     return float(group.get("max_lr", group.get("initial_lr", group["lr"])))
 
 

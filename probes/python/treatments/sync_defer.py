@@ -10,7 +10,7 @@ import linecache
 from .. import deferred_reduce, frames, wrapping
 
 KEY = "sync.defer"
-NOTHING = "no value was read from a GPU or reduced over ranks at a line where it could come later; on a CPU reading waits for nothing"
+NOTHING = "no value was read from a GPU or reduced over ranks at a line where it could come later; on a CPU reading never waits"
 
 
 def apply(value, report):
@@ -45,7 +45,7 @@ def _decide(torch, key, tensor, only, report):
     if only is not None and where not in only:
         return None
     if not tensor.is_floating_point():
-        return report.not_applicable(f"{where} reads a value that is no float")
+        return report.not_applicable(f"{where} reads a value that is not a float")
     reason = why_not_later("".join(linecache.getlines(path)), line)
     if reason:
         return report.not_applicable(f"{where}: {reason}")
@@ -95,7 +95,7 @@ def why_not_later(source, line):
         node.id for target in targets if target is not None for node in ast.walk(target) if isinstance(node, ast.Name)
     }
     if not names:
-        return "it is not known what becomes of the value"
+        return "where the value goes is unknown"
     return _decides(scope, names)
 
 

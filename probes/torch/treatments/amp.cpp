@@ -49,12 +49,12 @@ std::string Refusal(std::string_view value) {
 
 std::string Read() {
   if (scopes.load() > 0) return "bf16";
-  return already_on.load() ? "autocast is already on" : "no loader of LibTorch's was seen before a backward pass";
+  return already_on.load() ? "autocast is already on" : "no LibTorch loader was seen before a backward pass";
 }
 
 void At(Moment moment, std::string_view) {
   if (moment == Moment::kBatchBegin) return Open();
-  if (moment == Moment::kZeroGrad) return;  // stands between the batch and the forward as a rule
+  if (moment == Moment::kZeroGrad) return;  // usually comes between the batch and the forward
   if (moment == Moment::kBackwardBegin && scope.open) scopes.fetch_add(1);
   Close();
 }

@@ -3,6 +3,7 @@
 //   tiny_train [--epochs N] [--samples N] [--batch N] [--workers N] [--item] [--anomaly] [--accumulate N]
 //              [--two-optimizers] [--adamw] [--no-optimizer-step] [--no-loader] [--throw] [--fork] [--child] [--losses]
 //              [--nvtx] [--shallow] [--sleep MICROSECONDS] [--clone]
+//              [--draw]
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <torch/torch.h>
@@ -155,6 +156,7 @@ void Train(const Options& options) {
 
 int main(int count, char** arguments) {
   const Options options = Parse(count, arguments);
+  if (Get(options, "draw", 0)) std::printf("draw %.17g\n", torch::rand({1}).item<double>());
   if (Get(options, "stream", 0)) std::ios::sync_with_stdio(false);  // C++'s streams keep what they hold to themselves
   if (Get(options, "fork", 0)) {
     if (fork() == 0) {

@@ -108,11 +108,12 @@ void Configure(const Program& program, const Options& options, CommonSettings& s
   for (const std::string& item : options.items) Check(knobs.AssignItem(item));
   Check(knobs.Conflict());
   // A launcher's seed may have 64 bits.
-  if (const char* seed = std::getenv(env::kSeed)) settings.seed = int(std::strtoull(seed, nullptr, 10) % kSeeds);
+  if (const char* seed = std::getenv(env::kSeed))
+    settings.seed = static_cast<int>(std::strtoull(seed, nullptr, 10) % kSeeds);
 }
 
-// Which rank this process is. Those that --ranks started are told by their environment, as those of other launchers
-// are.
+// Which rank this process is. Those that --ranks started learn it from their environment, like those of other
+// launchers.
 Ranks FindRanks(const Options& options) {
   const Ranks ranks = ReadRanks();
   if (options.ranks > 0 && ranks.several() && ranks.store.empty()) {

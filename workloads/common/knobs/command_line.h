@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "workloads/common/knobs/presets.h"
+#include "workloads/common/settings.h"
 #include "workloads/common/training_run.h"
 
 namespace loopscope::train {
@@ -20,7 +21,7 @@ struct Program {
   std::function<void(const TrainingRun& run, const std::filesystem::path& data)> train;
 };
 
-// The program's exit status: 0, 1 when training failed, 2 for wrong usage; a failure is said in one line on stderr.
+// The program's exit status: 0, 1 when training failed, 2 for wrong usage; a failure is reported in one line on stderr.
 int RunProgram(const Program& program, CommonSettings& settings, const Knobs& knobs, int argc, char** argv);
 
 }  // namespace loopscope::train

@@ -1,11 +1,11 @@
-// The knobs that every program has: what they mean, when they have no effect, when they cannot train.
+#include "workloads/common/knobs/common_knobs.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "workloads/common/knobs/knobs.h"
-
 namespace loopscope::train {
 
 std::vector<Knob> CommonKnobs(CommonSettings& settings) {
@@ -77,7 +77,7 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
       {"ddp.find_unused", &settings.find_unused, "", "common/data_parallel.cpp:search", "23",
        "search every step's graph for parameters without a gradient"},
       {"ddp.exchanges", &settings.exchanges, "1..10000", "common/data_parallel.cpp:exchange", "49",
-       "times that ranks exchange each gradient, as a slower link would take"},
+       "times that ranks exchange each gradient, to imitate a slower link"},
       {"ddp.no_sync", &settings.no_sync, "", "common/training.cpp:exchange", "20",
        "exchange accumulated gradients once per optimizer step; off = in each backward pass"},
       {"sampler.distributed", &settings.distributed_sampler, "", "common/rank_sampler.h:share", "24",

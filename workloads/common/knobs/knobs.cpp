@@ -43,7 +43,7 @@ std::optional<Value> Read(std::string_view text, std::string_view choices) {
     if (text == "on" || text == "off") return text == "on";
   } else if constexpr (std::is_same_v<Value, std::string>) {
     if (IsChoice(text, choices)) return std::string(text);
-  } else if (const auto number = Parse<Value>(text); number && InRange(double(*number), choices)) {
+  } else if (const auto number = Parse<Value>(text); number && InRange(static_cast<double>(*number), choices)) {
     return number;
   }
   return std::nullopt;
@@ -84,7 +84,7 @@ Knobs::Reason Knobs::Assign(const Knob& knob, std::string_view value) const {
       },
       knob.setting);
   if (good) return std::nullopt;
-  return fmt::format("\"{}\" is no value of {}: it takes {}", value, knob.key, ValuesOf(knob));
+  return fmt::format("\"{}\" is not a value of {}: it takes {}", value, knob.key, ValuesOf(knob));
 }
 
 Knobs::Reason Knobs::AssignItem(std::string_view item) const {
@@ -92,7 +92,7 @@ Knobs::Reason Knobs::AssignItem(std::string_view item) const {
   if (equals == item.npos) return fmt::format("\"{}\" is not of the form key=value", item);
   const std::string_view key = Trimmed(item.substr(0, equals));
   const Knob* knob = Find(key);
-  if (!knob) return fmt::format("there is no knob \"{}\": --list-knobs prints all of them", key);
+  if (knob == nullptr) return fmt::format("there is no knob \"{}\": --list-knobs prints all of them", key);
   return Assign(*knob, Trimmed(item.substr(equals + 1)));
 }
 

@@ -9,8 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "workloads/common/settings.h"
-
 namespace loopscope::train {
 
 struct Knob {
@@ -24,7 +22,7 @@ struct Knob {
   std::string_view meaning;  // one line
 };
 
-// The setting behind the knob as the text that Knobs::Assign takes.
+// The knob's setting, as the text that Knobs::Assign takes.
 std::string ValueOf(const Knob& knob);
 
 // The values a knob takes: "on|off", "off|bf16", "0..64".
@@ -40,7 +38,7 @@ class Knobs {
 
   const Knob* Find(std::string_view key) const;
 
-  // The value of a knob that there is.
+  // The value of a knob, which must exist.
   std::string Value(std::string_view key) const { return ValueOf(*Find(key)); }
 
   // Sets the knob; returns what is wrong with the value, if anything, and then changes nothing.
@@ -60,10 +58,5 @@ class Knobs {
   std::function<Reason()> conflict_;
   std::function<Reason(std::string_view)> idle_;
 };
-
-// The knobs that every program has.
-std::vector<Knob> CommonKnobs(CommonSettings& settings);
-Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key);
-Knobs::Reason CommonConflict(const CommonSettings& settings, int samples, std::string_view samples_key);
 
 }  // namespace loopscope::train

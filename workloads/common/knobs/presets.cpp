@@ -32,7 +32,7 @@ void Tune(const Knobs& knobs, const Presets& presets) {
   if (!gpu) return;
   // A GPU takes batches faster than one worker makes them; two processors are left to the loop and to the driver.
   constexpr int kSpare = 2, kMost = 32;
-  const int processors = int(std::thread::hardware_concurrency());
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
   knobs.AssignItem(fmt::format("loader.workers={}", std::clamp(processors - kSpare, 1, kMost)));
   for (const std::string_view item : {"loader.pin_memory=on", "copy.non_blocking=on", "cudnn.benchmark=on", "tf32=on",
                                       "deterministic=off", "cache.empty=off"}) {
@@ -82,7 +82,7 @@ std::optional<std::string> ApplyPreset(const Knobs& knobs, const Presets& preset
   const bool gpu = OnGpu(knobs);
   const auto missing = [&](const Flaw& flaw) { return rule == flaw.rule && flaw.of_gpus && !gpu; };
   if (std::ranges::any_of(presets.flaws, missing)) {
-    return fmt::format("the preset {} plants a flaw of GPUs: add --device cuda", name);
+    return fmt::format("the preset {} plants a GPU flaw: add --device cuda", name);
   }
   Tune(knobs, presets);
   if (name == "tuned") return std::nullopt;

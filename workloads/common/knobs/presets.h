@@ -16,7 +16,7 @@ struct Flaw {
   std::string_view rule;
   std::vector<std::string_view> items;  // "debug=on"
   bool in_naive = true;
-  bool of_gpus = false;  // there is none without a GPU
+  bool of_gpus = false;  // it needs a GPU
 };
 
 // Of thread-oversubscription: half as many threads again as there are processors. Far more would take minutes a step.

@@ -14,7 +14,7 @@ namespace {
 
 void ApplySetting(const Knobs& knobs, const std::string& key, std::vector<TreatedKnob>& treated) {
   const Knob* knob = knobs.Find(key);
-  if (!knob) return NotApplicable(key.c_str(), "the program has no such knob");
+  if (knob == nullptr) return NotApplicable(key.c_str(), "the program has no such knob");
   const auto value = loopscope::Knob(key);
   const std::string before = ValueOf(*knob);
   auto error = knobs.Assign(*knob, value.value_or(""));
@@ -28,7 +28,7 @@ void ApplySetting(const Knobs& knobs, const std::string& key, std::vector<Treate
 std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs) {
   std::vector<TreatedKnob> treated;
   const char* treatment = std::getenv(env::kTreatment);
-  env::ForEachSetting(treatment ? treatment : "",
+  env::ForEachSetting(treatment != nullptr ? treatment : "",
                       [&](std::string_view key, std::string_view) { ApplySetting(knobs, std::string(key), treated); });
   return treated;
 }

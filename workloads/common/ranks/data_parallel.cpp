@@ -51,21 +51,22 @@ DataParallel::DataParallel(RankGroup& group, torch::nn::Module& module, const Da
     for (const torch::Tensor& one : module.buffers()) group.Broadcast(one);
   }
   const std::vector<torch::Tensor> parameters = Trained(module);
-  const auto bytes = std::int64_t(options.bucket_mb * kBytesPerMb);
+  const auto bytes = static_cast<std::int64_t>(options.bucket_mb * kBytesPerMb);
   const std::vector<bool> sparse(parameters.size(), false);
-  // One bucket at first: they are built anew in the order in which the first backward pass makes gradients. Where
-  // unused parameters are searched for they are not, and stand as they are made here.
-  const auto first = std::size_t(std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, bytes));
+  // One bucket at first: they are rebuilt in the order in which the first backward pass makes gradients. With a search
+  // for unused parameters they are not, and stay as they are made here.
+  const auto first = static_cast<std::size_t>(std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, bytes));
   const std::vector<std::size_t> limits = find_unused_
-                                              ? std::vector<std::size_t>{first, std::size_t(bytes)}
+                                              ? std::vector<std::size_t>{first, static_cast<std::size_t>(bytes)}
                                               : std::vector<std::size_t>{std::numeric_limits<std::int64_t>::max()};
   auto [buckets, sizes] = c10d::compute_bucket_assignment_by_size(parameters, limits, sparse);
   // Backward begins with the last layers.
   std::ranges::reverse(buckets);
-  reducer_ = std::make_shared<c10d::Reducer>(
-      parameters, buckets, group.process_group(), sparse, bytes, find_unused_, /*gradient_as_bucket_view=*/false,
-      std::unordered_map<std::size_t, std::string>{}, std::int64_t(first), /*skip_all_reduce_unused_params=*/false,
-      /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+  reducer_ =
+      std::make_shared<c10d::Reducer>(parameters, buckets, group.process_group(), sparse, bytes, find_unused_,
+                                      /*gradient_as_bucket_view=*/false, std::unordered_map<std::size_t, std::string>{},
+                                      static_cast<std::int64_t>(first), /*skip_all_reduce_unused_params=*/false,
+                                      /*use_python_reducer=*/false, std::vector<std::int64_t>{});
   if (options.exchanges == 1) return;
   reducer_->register_comm_hook(std::make_unique<RepeatedExchange>(group.process_group(), options.exchanges));
 }

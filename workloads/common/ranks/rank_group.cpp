@@ -1,4 +1,4 @@
-// The one file that sees gloo's headers. The wheel has none of its own: Debian's compile against the gloo inside it.
+// The only file that includes gloo's headers. The wheel has none: Debian's compile against the gloo inside it.
 #define USE_C10D_GLOO
 #include "workloads/common/ranks/rank_group.h"
 
@@ -22,9 +22,9 @@ intrusive_ptr<c10d::Store> MakeStore(const Ranks& ranks, std::chrono::millisecon
     return store;
   }
   c10d::TCPStoreOptions options;
-  options.port = std::uint16_t(ranks.port);
+  options.port = static_cast<std::uint16_t>(ranks.port);
   options.isServer = ranks.serves;
-  options.numWorkers = std::size_t(ranks.size);
+  options.numWorkers = static_cast<std::size_t>(ranks.size);
   options.waitWorkers = false;
   options.timeout = timeout;
   auto store = make_intrusive<c10d::TCPStore>(ranks.host, options);
@@ -64,7 +64,7 @@ void RankGroup::Sum(const torch::Tensor& tensor) {
 }
 
 void RankGroup::Barrier() {
-  // gloo's own barrier says nothing of who is missing; a sum does the same work.
+  // gloo's own barrier does not say who is missing; a sum does the same work.
   Sum(torch::zeros({}));
 }
 

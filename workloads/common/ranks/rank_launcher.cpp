@@ -30,18 +30,18 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr char kLauncherPid[] = "LOOPSCOPE_TRAIN_LAUNCHER";
-// The one that failed first makes the others fail: what is seen within this time is looked at together.
+// A rank that fails makes the others fail: failures within this time are judged together.
 constexpr milliseconds kSettling{200};
 constexpr milliseconds kGrace{2000};  // between asking a rank to end and ending it
 constexpr milliseconds kPoll{5};
 
 volatile sig_atomic_t asked_to_end = 0;
 
-// A signal that ends the launcher ends its ranks and removes its folder first.
+// On a signal the launcher ends its ranks and removes its folder before it exits.
 void ListenForEnd() {
   struct sigaction action {};
   action.sa_handler = [](int signal) { asked_to_end = signal; };  // no SA_RESTART: waitpid returns
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
 // A folder of this run's own, removed when the launcher ends.
@@ -49,7 +49,7 @@ class Folder {
  public:
   Folder() {
     std::string name = (fs::temp_directory_path() / "loopscope-ranks-XXXXXX").string();
-    if (!::mkdtemp(name.data())) {
+    if (mkdtemp(name.data()) == nullptr) {
       throw std::runtime_error(fmt::format("cannot make {}: {}", name, std::strerror(errno)));
     }
     path_ = name;
@@ -70,13 +70,13 @@ struct Child {
   int rank = 0;
   pid_t pid = 0;
   bool running = true;
-  int status = 0;  // as waitpid tells it
+  int status = 0;  // as waitpid reports it
 
   bool failed() const { return !running && status != 0; }
   int exit_status() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
   std::string End() const {
     if (!WIFSIGNALED(status)) return fmt::format("failed with status {}", WEXITSTATUS(status));
-    return fmt::format("was killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   }
 };
 
@@ -87,10 +87,10 @@ std::vector<std::string> EnvironmentOf(int rank, int count, const fs::path& fold
       {"LOCAL_RANK", std::to_string(rank)},
       {"LOCAL_WORLD_SIZE", std::to_string(count)},
       {kRanksStore, (folder / "store").string()},
-      {kLauncherPid, std::to_string(::getpid())},
+      {kLauncherPid, std::to_string(getpid())},
   };
   std::vector<std::string> variables;
-  for (char** one = environ; *one; ++one) {
+  for (char** one = environ; *one != nullptr; ++one) {
     const std::string name(*one, std::strcspn(*one, "="));
     if (std::ranges::find(own, name, &std::pair<std::string, std::string>::first) == own.end()) {
       variables.emplace_back(*one);
@@ -113,8 +113,8 @@ class Launch {
       for (std::string& one : variables) pointers.push_back(one.data());
       pointers.push_back(nullptr);
       pid_t pid = 0;
-      const int error = ::posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, argv, pointers.data());
-      if (error) throw std::runtime_error(fmt::format("cannot start rank {}: {}", rank, std::strerror(error)));
+      const int error = posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, argv, pointers.data());
+      if (error != 0) throw std::runtime_error(fmt::format("cannot start rank {}: {}", rank, std::strerror(error)));
       children_.push_back({.rank = rank, .pid = pid});
     }
   }
@@ -152,7 +152,7 @@ class Launch {
 
   void Reap(bool block) {
     int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, block ? 0 : WNOHANG);
+    const pid_t pid = waitpid(-1, &status, block ? 0 : WNOHANG);
     const auto child = std::ranges::find(children_, pid, &Child::pid);
     if (pid <= 0 || child == children_.end()) return;
     child->running = false;
@@ -169,7 +169,7 @@ class Launch {
 
   void Signal(int signal) {
     for (const Child& one : children_) {
-      if (one.running) ::kill(one.pid, signal);
+      if (one.running) kill(one.pid, signal);
     }
   }
 
@@ -200,10 +200,10 @@ int LaunchRanks(std::string_view program, int count, char** argv) {
 
 void EndWithLauncher() {
   const char* launcher = std::getenv(kLauncherPid);
-  if (!launcher) return;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (launcher == nullptr) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   // It may have ended before that took effect.
-  if (std::to_string(::getppid()) != launcher) std::_Exit(1);
+  if (std::to_string(getppid()) != launcher) std::_Exit(1);
 }
 
 }  // namespace loopscope::train

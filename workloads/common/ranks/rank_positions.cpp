@@ -13,12 +13,12 @@
 namespace loopscope::train {
 
 RankPositions::RankPositions(const std::filesystem::path& file, int ranks, bool make) : ranks_(ranks) {
-  const std::size_t bytes = sizeof(RankPosition) * std::size_t(ranks);
-  const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT | O_EXCL : 0), 0600);
-  const bool sized = fd >= 0 && (!make || ::ftruncate(fd, off_t(bytes)) == 0);
-  void* mapped = sized ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  const std::size_t bytes = sizeof(RankPosition) * static_cast<std::size_t>(ranks);
+  const int fd = open(file.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT | O_EXCL : 0), 0600);
+  const bool sized = fd >= 0 && (!make || ftruncate(fd, static_cast<off_t>(bytes)) == 0);
+  void* mapped = sized ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
   const int error = errno;
-  if (fd >= 0) ::close(fd);
+  if (fd >= 0) close(fd);
   if (mapped == MAP_FAILED) {
     throw std::runtime_error(fmt::format("cannot share {}: {}", file.string(), std::strerror(error)));
   }
@@ -27,7 +27,7 @@ RankPositions::RankPositions(const std::filesystem::path& file, int ranks, bool 
 }
 
 RankPositions::~RankPositions() {
-  ::munmap(positions_, sizeof(RankPosition) * std::size_t(ranks_));
+  munmap(positions_, sizeof(RankPosition) * static_cast<std::size_t>(ranks_));
 }
 
 void RankPositions::Note(int rank, int epoch, int step, const char* phase) {
@@ -39,7 +39,7 @@ void RankPositions::Note(int rank, int epoch, int step, const char* phase) {
 
 std::string RankPositions::Describe(int rank) const {
   const RankPosition& position = positions_[rank];
-  const std::string phase(position.phase, ::strnlen(position.phase, sizeof position.phase));
+  const std::string phase(position.phase, strnlen(position.phase, sizeof position.phase));
   if (position.epoch == 0) return fmt::format("before the first epoch ({})", phase);
   if (position.step == 0) return fmt::format("epoch {} ({})", position.epoch, phase);
   return fmt::format("epoch {}, step {} ({})", position.epoch, position.step, phase);

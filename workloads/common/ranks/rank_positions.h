@@ -1,4 +1,4 @@
-// Where each rank is in its training, in memory that the process which started them shares: what it says when one of
+// Where each rank is in its training, in memory that the process which started them shares: what it reports when one of
 // them died or hangs.
 #pragma once
 

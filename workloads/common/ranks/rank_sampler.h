@@ -14,7 +14,7 @@
 
 namespace loopscope::train {
 
-// A loader of any sampler's.
+// A loader with any sampler.
 template <class Batches>
 using Loader = torch::data::DataLoaderBase<Batches, typename Batches::BatchType, std::vector<std::size_t>>;
 
@@ -23,11 +23,12 @@ using Loader = torch::data::DataLoaderBase<Batches, typename Batches::BatchType,
 class ShuffledShare : public torch::data::samplers::DistributedRandomSampler {
  public:
   ShuffledShare(std::size_t samples, const CommonSettings& settings, std::shared_ptr<const int> epoch)
-      : DistributedRandomSampler(samples, std::size_t(settings.ranks), std::size_t(settings.rank)),
+      : DistributedRandomSampler(samples, static_cast<std::size_t>(settings.ranks),
+                                 static_cast<std::size_t>(settings.rank)),
         of_task_(std::move(epoch)) {}
 
   void reset(std::optional<std::size_t> size = std::nullopt) override {
-    set_epoch(std::size_t(*of_task_));
+    set_epoch(static_cast<std::size_t>(*of_task_));
     DistributedRandomSampler::reset(size);
   }
 
@@ -46,13 +47,14 @@ std::unique_ptr<Loader<Batches>> MakeTrainLoader(const Batches& batches, const C
   return torch::data::make_data_loader(batches, ShuffledShare(*batches.size(), settings, std::move(epoch)), options);
 }
 
-// All batches in order; of several ranks each evaluates a share.
+// All batches in order; with several ranks, each evaluates a share.
 template <class Batches>
 std::unique_ptr<Loader<Batches>> MakeValidationLoader(const Batches& batches, const CommonSettings& settings) {
   using namespace torch::data::samplers;
   const auto options = LoaderOptions(settings, settings.batch_size, /*drop_last=*/false);
   if (settings.ranks == 1) return torch::data::make_data_loader<SequentialSampler>(batches, options);
-  DistributedSequentialSampler share(*batches.size(), std::size_t(settings.ranks), std::size_t(settings.rank));
+  DistributedSequentialSampler share(*batches.size(), static_cast<std::size_t>(settings.ranks),
+                                     static_cast<std::size_t>(settings.rank));
   return torch::data::make_data_loader(batches, std::move(share), options);
 }
 

@@ -20,14 +20,14 @@ struct Ranks {
   bool leads() const { return rank == 0; }
 };
 
-// What --ranks tells the processes that it starts.
+// Set by --ranks for the processes that it starts.
 inline constexpr char kRanksStore[] = "LOOPSCOPE_TRAIN_STORE";
 
-// As --ranks, torchrun, Slurm (srun), Open MPI or MPICH say it in the environment; one rank without them. Throws
-// std::runtime_error that names the variable which is missing or wrong.
+// From what --ranks, torchrun, Slurm (srun), Open MPI, MVAPICH or MPICH set in the environment; one rank without them.
+// Throws std::runtime_error that names the variable which is missing or wrong.
 Ranks ReadRanks();
 
-// What there is to say about running `size` ranks on this machine; empty: nothing.
+// A warning about running `size` ranks on this machine, if there is one.
 std::optional<std::string> WarnOfRanks(int size);
 
 }  // namespace loopscope::train

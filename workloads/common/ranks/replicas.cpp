@@ -14,7 +14,7 @@ Replicas::Replicas() {
     throw UsageError(
         fmt::format("data_parallel=on needs two GPUs or more, and torch sees {}: set data_parallel=off", count));
   }
-  for (int index = 0; index < count; ++index) devices_.emplace_back(at::kCUDA, c10::DeviceIndex(index));
+  for (int index = 0; index < count; ++index) devices_.emplace_back(at::kCUDA, static_cast<c10::DeviceIndex>(index));
   void* const entry = OpenDeviceModule("data_parallel=on", "libtrain_data_parallel.so", kForwardOnAll);
   forward_ = reinterpret_cast<ForwardOnAll>(entry);
 }

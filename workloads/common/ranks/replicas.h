@@ -1,5 +1,5 @@
 // One process that computes each batch on all GPUs of the machine: LibTorch's data_parallel. It makes a replica of the
-// network on each device for every batch, hands each a share, and gathers what they give on the first. Ranks
+// network on each device for every batch, gives each a share, and gathers the results on the first. Ranks
 // (--ranks N) do better: here copies and launches are one process's work.
 #pragma once
 
@@ -12,13 +12,14 @@
 
 namespace loopscope::train {
 
-// A network of which there may be replicas: `clone` of a device gives one, with values of its own.
+// A network that can be replicated: `clone` makes a copy on a device, with its own values.
 class ReplicatedModule : public torch::nn::Module {
  public:
   virtual torch::Tensor forward(const torch::Tensor& input) = 0;
 };
 
-// `output` becomes what `module` gives for `input` (batch, ...), on the first of the devices, where both lie already.
+// `output` becomes the result of `module` for `input` (batch, ...), on the first of the devices, where both lie
+// already.
 using ForwardOnAll = void (*)(const std::shared_ptr<ReplicatedModule>& module, const torch::Tensor& input,
                               const std::vector<c10::Device>& devices, torch::Tensor& output);
 
