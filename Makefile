@@ -1,17 +1,19 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
 .PHONY: demo build parquet fuzz test long gpu-test gpu-evidence bench setup setup-test format clean
 
-demo: build
+demo: setup
+	cmake --preset product
+	cmake --build --preset demo
 	cmake/demo.sh
 
 build: setup
-	cmake --preset release
-	cmake --build --preset release
+	cmake --preset product
+	cmake --build --preset product
 
 parquet: setup
 	@cmake/make_venv.sh requirements-parquet.txt
-	cmake --preset release
-	cmake --build --preset release
+	cmake --preset product
+	cmake --build --preset product
 
 test: setup setup-test
 	.venv/bin/python tests/run_presets.py release asan tsan
@@ -28,7 +30,9 @@ gpu-test: setup setup-test
 gpu-evidence: build
 	.venv/bin/python docs/refresh_gpu_evidence.py $(if $(PART),--part $(PART))
 
-bench: setup setup-test build
+bench: setup setup-test
+	cmake --preset release
+	cmake --build --preset release
 	tests/bench/run.sh
 
 setup:

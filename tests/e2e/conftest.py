@@ -84,7 +84,7 @@ def loopscope(tmp_path):
     return Loopscope(tmp_path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny_train():
     """A small LibTorch program that knows nothing of Loopscope; its batches are small, so that steps are quick."""
     program = BUILD / "tests" / "tiny_train"

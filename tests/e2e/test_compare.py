@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from conftest import Loopscope
 
-@pytest.fixture
-def runs(loopscope, tiny_train):
-    """A run, the same with larger batches."""
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, tiny_train):
+    """A run, the same with larger batches: only read by the tests."""
+    loopscope = Loopscope(tmp_path_factory.mktemp("runs"))
     for name, batch in [("small", "4"), ("large", "16")]:
         command = [tiny_train[0], "--samples", "256", "--batch", batch]
         done = loopscope("run", "--quiet", "--steps", "15", "--warmup", "3", "--time", "1s", "-o", name, "--", *command)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, QUICK
+from conftest import BUILD, QUICK, Loopscope
 
 NOBODY = 65534
 
@@ -35,17 +35,21 @@ def snapshot(folder):
     return files
 
 
-@pytest.fixture
-def project(tmp_path):
+def project_in(folder):
     """A working folder and a home with files in them, outside of the folder where results go."""
-    project = tmp_path / "project"
+    project = folder / "project"
     (project / "checkpoints").mkdir(parents=True)
     (project / "checkpoints" / "0").write_text("old")
     (project / "checkpoints" / "7").write_text("weights")
     (project / "count").write_text("3\n")
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "notes").write_text("mine")
+    (folder / "home").mkdir()
+    (folder / "home" / "notes").write_text("mine")
     return project
+
+
+@pytest.fixture
+def project(tmp_path):
+    return project_in(tmp_path)
 
 
 def careless(project, program):
@@ -87,19 +91,11 @@ def test_program_without_torch_leaves_the_tree_alone(loopscope, project):
     assert snapshot(loopscope.folder) == before
 
 
-def test_many_launches_leave_the_tree_alone_and_start_alike(loopscope, project, tiny_train):
-    program = careless(project, [*tiny_train, "--epochs", "100000"])
-    before = snapshot(loopscope.folder)
-    done, out = prove(loopscope, project, program, "--only", "threads=1", "--blocks", "4")
-    assert done.code == 0, done.err
-    seen = outputs(out)
-    assert len(seen) > 8, "diagnosis, pilots, checks and blocks\n" + done.out
-    assert {text.splitlines()[0] for _, text in seen} == {"resumed from 7, count 3"}
-    shutil.rmtree(out)
-    assert snapshot(loopscope.folder) == before
-
-
-def test_what_the_first_launch_caches_is_there_for_all_others(loopscope, project, tiny_train):
+@pytest.fixture(scope="module")
+def many_launches(tmp_path_factory, tiny_train):
+    """A `prove` of a program that looks into a cache too: how it ended, what each launch printed, the tree before and after."""
+    loopscope = Loopscope(tmp_path_factory.mktemp("many"))
+    project = project_in(loopscope.folder)
     cache = '"$HOME/.cache/set"'
     program = careless(project, [*tiny_train, "--epochs", "100000"])
     script = project / "train.sh"
@@ -110,11 +106,25 @@ def test_what_the_first_launch_caches_is_there_for_all_others(loopscope, project
     script.write_text(script.read_text().replace("exec ", looks + "exec "))
     before = snapshot(loopscope.folder)
     done, out = prove(loopscope, project, program, "--only", "threads=1", "--blocks", "4")
-    assert done.code == 0, done.err
-    seen = [line for _, text in outputs(out) for line in text.splitlines() if line.startswith(("made", "found"))]
-    assert len(seen) > 8 and seen.count("made") == 1 and seen.count("found run") == len(seen) - 1, seen
+    printed = [text for _, text in outputs(out)]
     shutil.rmtree(out)
-    assert snapshot(loopscope.folder) == before
+    return done, printed, before, snapshot(loopscope.folder)
+
+
+def test_many_launches_leave_the_tree_alone_and_start_alike(many_launches):
+    done, printed, before, after = many_launches
+    assert done.code == 0, done.err
+    assert len(printed) > 8, "diagnosis, pilots, checks and blocks\n" + done.out
+    assert {text.splitlines()[0] for text in printed} == {"resumed from 7, count 3"}
+    assert after == before
+
+
+def test_what_the_first_launch_caches_is_there_for_all_others(many_launches):
+    done, printed, before, after = many_launches
+    assert done.code == 0, done.err
+    seen = [line for text in printed for line in text.splitlines() if line.startswith(("made", "found"))]
+    assert len(seen) > 8 and seen.count("made") == 1 and seen.count("found run") == len(seen) - 1, seen
+    assert after == before
 
 
 def test_prepare_runs_inside_before_each_launch(loopscope, project):

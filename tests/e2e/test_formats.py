@@ -23,7 +23,7 @@ SCHEMAS = pathlib.Path(sys.prefix) / "share/schemas"  # cmake/fetch_schemas.sh
 
 def write_samples(folder):
     subprocess.run(
-        [BUILD / "tests" / "report_formats_test", "--gtest_filter=Formats.WritesSamples"],
+        [BUILD / "tests" / "reports_tests", "--gtest_filter=Formats.WritesSamples"],
         env={**os.environ, "REPORT_SAMPLES_DIR": str(folder)},
         check=True,
         stdout=subprocess.DEVNULL,

@@ -51,7 +51,7 @@ def samples(tmp_path_factory):
     """Pages of reports made by hand: complete, empty, and hostile in every text."""
     folder = tmp_path_factory.mktemp("samples")
     subprocess.run(
-        [BUILD / "tests" / "report_formats_test", "--gtest_filter=Formats.WritesSamples"],
+        [BUILD / "tests" / "reports_tests", "--gtest_filter=Formats.WritesSamples"],
         env={**os.environ, "REPORT_SAMPLES_DIR": str(folder)},
         check=True,
         stdout=subprocess.DEVNULL,

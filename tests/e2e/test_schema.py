@@ -18,7 +18,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    program = BUILD / "tests" / "report_json_test"
+    program = BUILD / "tests" / "reports_tests"
     subprocess.run(
         [program, "--gtest_filter=ReportJson.WritesSamples"],
         env={**os.environ, "REPORT_SAMPLES_DIR": str(folder)},

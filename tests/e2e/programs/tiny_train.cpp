@@ -6,7 +6,16 @@
 //              [--draw]
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/data.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/pooling.h>
+#include <torch/optim.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,8 +23,10 @@
 #include <cstring>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
