@@ -89,9 +89,10 @@ Result<void> WriteCsv(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kCsv = {.id = "csv",
-                            .purpose = "the trials, or a sweep's cells, for spreadsheets",
-                            .write = WriteCsv,
-                            .carries = ReportKind::kTrials | ReportKind::kTarget | ReportKind::kSweep};
+extern const Format kCsv = {
+    .id = "csv",
+    .purpose = "the trials, or a sweep's cells, for spreadsheets",
+    .write = WriteCsv,
+    .carries = ReportKind::kRun | ReportKind::kTrials | ReportKind::kTarget | ReportKind::kSweep};
 
 }  // namespace loopscope

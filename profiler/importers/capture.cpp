@@ -19,7 +19,6 @@
 #include "profiler/importers/capture/tensors.h"
 #include "profiler/importers/capture/threads.h"
 #include "profiler/importers/capture/versions.h"
-#include "profiler/importers/capture_tensors.h"
 
 namespace loopscope {
 namespace {

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -18,6 +19,13 @@ def preloaded(mode, probes=BUILD / "probes"):
     """What `loopscope` preloads into a launch of LOOPSCOPE_MODE `mode`."""
     names = ("preload", "calls") if mode == "trace" else ("preload",)
     return ":".join(str(probes / f"libloopscope_{name}.so") for name in names)
+
+
+def commands():
+    """The commands of the built program, by its own help."""
+    shown = subprocess.run([BUILD / "loopscope", "--help"], capture_output=True, text=True, check=True).stdout
+    table = shown.split("Commands:\n", 1)[1].split("\n\n", 1)[0]
+    return re.findall(r"^  (\w[\w-]*)  ", table, re.MULTILINE)
 
 
 # What check launches may say of "same training?", by the treatment's class.

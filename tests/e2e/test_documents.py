@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from conftest import commands
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 README = (ROOT / "README.md").read_text()
-TABLE = (ROOT / "profiler/commands/command_table.cpp").read_text()
-COMMANDS = re.findall(r'^    \{"(\w[\w-]*)", "', TABLE, re.MULTILINE)
+COMMANDS = commands()
 
 
 def script(name):

@@ -11,11 +11,11 @@ import unicodedata
 
 import pytest
 
-from conftest import ROOT
+from conftest import commands
 from terminals import all_of
 
 COLOR = re.compile(r"\x1b\[[0-9;]*[mK]")
-COMMANDS = re.findall(r'^    \{"(\w[\w-]*)", "', (ROOT / "profiler/commands/command_table.cpp").read_text(), re.M)
+COMMANDS = commands()
 
 
 def width(line):

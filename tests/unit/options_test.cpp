@@ -41,6 +41,18 @@ TEST(Options, EverythingBehindTheFirstDashesIsTheProgram) {
   EXPECT_EQ(options.json, "");
 }
 
+// A table of trials has no line for what a gate found: better no file than one with a head and nothing below it.
+TEST(Options, AFormatWithoutAPlaceForTheReportIsRefusedBeforeAnythingIsLaunched) {
+  EXPECT_THAT(Refused({"gate", "--csv", "f", "--against", "./a", "--", "./b"}),
+              AllOf(HasSubstr("the format `csv` has no place for a gate"), HasSubstr("choose one of: text, json")));
+  EXPECT_THAT(Refused({"compare", "--csv", "f", "a", "b"}), HasSubstr("`csv` has no place for a comparison"));
+  EXPECT_THAT(Refused({"compare", "--format", "junit", "a", "b"}), HasSubstr("`junit` has no place for a comparison"));
+  EXPECT_THAT(Refused({"sweep", "threads=1,2", "--junit", "f", "--", "./a"}), HasSubstr("no place for a sweep"));
+  EXPECT_THAT(Refused({"sweep", "threads=1,2", "--sarif", "f", "--", "./a"}), HasSubstr("no place for a sweep"));
+  EXPECT_EQ(Parsed({"gate", "--junit", "f", "--against", "./a", "--", "./b"}).files.at("junit"), "f");
+  EXPECT_EQ(Parsed({"sweep", "threads=1,2", "--csv", "f", "--", "./a"}).files.at("csv"), "f");
+}
+
 TEST(Options, AGatePairsItsCommandsInOrder) {
   const Options options = Parsed({"gate", "--against", "base/a --x 'one two'", "--workload", "./b", "--against",
                                   "base/b", "--max-slowdown", "3%", "--inconclusive", "fail", "--", "./a"});

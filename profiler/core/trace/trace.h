@@ -112,7 +112,7 @@ struct Trace {
   std::vector<IdleTensor> idle_tensors;  // the largest first
   std::vector<Applied> applied;
   std::map<std::string, std::string> facts;  // wire::FactRecord, the last value of each key
-  // Where a range was called from, for the few ranges that carry a stack: key = thread index << 32 | event index.
+  // Of the few ranges that carry the stack of their call: key = thread index << 32 | event index.
   std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;
 
   std::string_view text(StringId id) const { return id < strings.size() ? std::string_view(strings[id]) : ""; }
