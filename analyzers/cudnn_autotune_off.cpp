@@ -16,7 +16,7 @@ constexpr std::size_t kMostShapesEach = 3;  // different shapes of one convoluti
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotDevices(timeline)) return {*why_not};
   const std::string_view flag = FactOf(timeline.trace(), "cudnn.benchmark");
-  if (flag.empty()) return {Finding::CannotTell("the trace does not tell whether cuDNN may time its algorithms")};
+  if (flag.empty()) return {Finding::CannotTell("the trace does not record whether cuDNN may time its algorithms")};
   if (flag == "on") return {};
   const Convolutions found = ConvolutionsOf(timeline);
   const double ms = PerStep(timeline, found.ms());

@@ -28,7 +28,7 @@ double MedianKnownMs(const Convolutions& found) {
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotDevices(timeline)) return {*why_not};
   const std::string_view flag = FactOf(timeline.trace(), "cudnn.benchmark");
-  if (flag.empty()) return {Finding::CannotTell("the trace does not tell whether cuDNN times its algorithms")};
+  if (flag.empty()) return {Finding::CannotTell("the trace does not record whether cuDNN times its algorithms")};
   if (flag == "off") return {};
   const Convolutions found = ConvolutionsOf(timeline);
   if (!found.calls.empty() && !found.shapes_known) {

@@ -77,7 +77,7 @@ std::vector<Finding> RunWithoutSteps(const Timeline& timeline) {
          {}});
   }
   if (finding.evidence.empty()) return {Finding::CannotTell(timeline.why_no_steps())};
-  finding.title += " left on; what it costs cannot be told without a timed step";
+  finding.title += " left on; its cost is unknown without a timed step";
   return {finding};
 }
 

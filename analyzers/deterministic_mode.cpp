@@ -46,7 +46,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   const std::string_view all = FactOf(trace, "deterministic"), cudnn = FactOf(trace, "cudnn.deterministic");
   if (all.empty() && cudnn.empty()) {
-    return {Finding::CannotTell("the trace does not tell whether deterministic algorithms are asked for")};
+    return {Finding::CannotTell("the trace does not record whether deterministic algorithms are on")};
   }
   const bool algorithms = all == "on";
   if (!algorithms && (cudnn != "on" || !DevicesKnown(timeline))) return {};

@@ -44,7 +44,7 @@ std::string WorkersText(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (!timeline.loader_known()) {
-    return {Finding::CannotTell("no loader was seen, so waiting for data cannot be told from other time")};
+    return {Finding::CannotTell("no loader was seen, so waiting for data cannot be separated from other time")};
   }
   const Waits waits = Measure(timeline);
   // Without the step that waited longest: one hiccup of the disk is no starved loop.

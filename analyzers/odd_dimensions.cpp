@@ -119,7 +119,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       Costing(timeline, ms,
-              fmt::format("16-bit matrix products whose sizes are no multiples of 8 take {} per step ({})", MsText(ms),
+              fmt::format("16-bit matrix products whose sizes are not multiples of 8 take {} per step ({})", MsText(ms),
                           ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kLow);  // padding brings a part of it at most
   const double steps = found.sites.ms() / ms;                     // as many as the shapes were taken in

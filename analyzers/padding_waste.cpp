@@ -66,7 +66,7 @@ Tokens Count(const Timeline& timeline) {
 std::vector<Finding> WhyNothingTold(const Timeline& timeline, const Tokens& tokens) {
   if (!tokens.sequences) return {Finding::NotApplicable("no operator that reads sequences was seen")};
   return {Finding::CannotTell(fmt::format(
-      "no mask and no padding index in this machine's memory tells which tokens are padding{}",
+      "no mask and no padding index in this machine's memory shows which tokens are padding{}",
       timeline.devices().empty() ? "" : " (those in a GPU's memory are not read: that would make it wait)"))};
 }
 

@@ -37,7 +37,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double copies = PerStep(timeline, static_cast<double>(found.sites.count()));
   if (copies < kMinCopiesPerStep) {
     if (PerStep(timeline, static_cast<double>(found.unknown)) < kMinCopiesPerStep) return {};
-    return {Finding::CannotTell("the trace does not tell whether the copies to the GPU come from pinned memory")};
+    return {Finding::CannotTell("the trace does not record whether the copies to the GPU come from pinned memory")};
   }
   const double ms = PerStep(timeline, found.sites.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};

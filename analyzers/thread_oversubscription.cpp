@@ -22,7 +22,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const auto threads = NumberFact(trace, "threads");
   const auto processors = ProcessorsOf(timeline);
   if (!threads || trace.run.cores <= 0 || !processors) {
-    return {Finding::CannotTell("the trace does not tell how many threads compute and what they waited for")};
+    return {Finding::CannotTell("the trace does not record how many threads compute and what they waited for")};
   }
   if (*threads * processors->ranks_here <= trace.run.cores) return {};
   const double ms = processors->own_delay_ms;

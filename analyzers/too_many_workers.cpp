@@ -98,7 +98,7 @@ std::optional<Finding> Restarted(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const auto workers = NumberFact(timeline.trace(), "loader.workers");
-  if (!workers) return {Finding::CannotTell("the trace does not tell how many workers the loader has")};
+  if (!workers) return {Finding::CannotTell("the trace does not record how many workers the loader has")};
   if (*workers <= 0) return {};
   if (auto found = Crowded(timeline, *workers)) return {*found};
   if (auto found = Restarted(timeline)) return {*found};

@@ -26,8 +26,7 @@ std::string End(const TrialRow& trial, int end) {
 }
 
 std::string Row(const TrialRow& trial) {
-  const auto changed = std::ranges::count_if(
-      trial.applied, [](const Applied& one) { return one.flags == 0 && one.old_value != one.new_value; });
+  const auto changed = std::ranges::count_if(trial.applied, &Applied::changed);
   std::string rules;
   for (const std::string& rule : trial.rules) rules += (rules.empty() ? "" : " ") + rule;
   const std::vector<std::string> cells = {CsvText(trial.treatment),

@@ -33,7 +33,7 @@ Result<void> WriteTables(const Report& report, Output& output) {
   const Result<void*> module = LoadModule();
   if (!module) return module.error();
   const auto write = reinterpret_cast<WriteParquet>(dlsym(*module, kParquetEntry));
-  if (!write) return Error{"is no module of this Loopscope", kParquetModule, "build it again: `make build`"};
+  if (!write) return Error{"is not a module of this Loopscope", kParquetModule, "build it again: `make build`"};
   for (const Table& table : TablesOf(report)) {
     OutputFile& file = output.files.emplace_back(table.name + ".parquet", "");
     if (const std::string problem = write(table, file.bytes); !problem.empty()) {

@@ -239,7 +239,7 @@ std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
   if (cost_ms < kMinCostPct / 100 * mean_ms || cost_ms < kMinShareOfWaiting * blame.total_ms()) return {};
   if (blame.stretches.size() < kStretchesNeeded) {
     return {Finding::CannotTell(fmt::format(
-        "the timed steps last {} in all: too short to tell a late rank from the turns of the operating system",
+        "the timed steps last {} in all: too short to separate a late rank from the operating system's scheduling",
         MsText(RecordedMs(ranks))))};
   }
   if (!blame.AgainAndAgain(late)) return {};

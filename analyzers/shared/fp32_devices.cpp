@@ -71,7 +71,7 @@ std::vector<Finding> JudgeFp32OnDevices(const Timeline& timeline) {
   const double ms = PerStep(timeline, measured.of(Factors::kFloat32));
   if (SharePct(timeline, ms) < kMinSharePct) {
     if (unknown < kMaxUnknownShare * (known + unknown)) return {};
-    return {Finding::CannotTell("the kernels' names do not tell the types of most convolutions and matrix products")};
+    return {Finding::CannotTell("the kernels' names do not show the types of most convolutions and matrix products")};
   }
   Finding finding = Costing(timeline, ms,
                             fmt::format("float32 convolutions and matrix products take {} on a GPU with 16-bit units",

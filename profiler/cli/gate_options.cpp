@@ -93,7 +93,7 @@ void AddGate(CLI::App& app, Options& options) {
   AddParsed(app, "--record", gate.record, path, "a folder", "DIR",
             "add the result to the history in DIR, which `loopscope history` shows");
   AddParsed(app, "--inconclusive", gate.undecided, ParseUndecided, "fail, pass or tell", "fail|pass|tell",
-            "how to end when nothing can be told: 1, 0 or 3 (tell)");
+            "exit code when the result is inconclusive: 1, 0 or 3 (tell)");
 }
 
 Result<void> FindWorkloads(Options& options) {
@@ -101,7 +101,7 @@ Result<void> FindWorkloads(Options& options) {
   auto commands = SplitCommands(gate.further);
   if (!commands) return commands.error();
   if (!options.program.empty()) commands->insert(commands->begin(), options.program);
-  if (commands->empty()) return Wrong("no program to run: it goes behind `--`");
+  if (commands->empty()) return Wrong("no program to run: put it after `--`");
   auto against = SplitCommands(gate.against);
   if (!against) return against.error();
   if (const auto checked = CheckReference(options, commands->size()); !checked) return checked;

@@ -46,8 +46,8 @@ std::string GeneralHelp(Commands commands) {
   page.Heading("Start with:");
   page.Line({{"  loopscope run -- python train.py      # or any program that uses LibTorch"}});
   page.Blank();
-  page.Line({{"`loopscope COMMAND --help` tells the options of a command, `loopscope --version`"}});
-  page.Line({{"the version. Behind `--` stands your own command, as you always start it."}});
+  page.Line({{"`loopscope COMMAND --help` lists the options of a command, `loopscope --version`"}});
+  page.Line({{"prints the version. Put your own command after `--`, as you always start it."}});
   return output.bytes;
 }
 
@@ -204,7 +204,7 @@ Error Unexpected(const Command& command, const std::string& what, const Words& a
   }
   return WrongUsage(
       command, what,
-      command.Has(kTakesProgram) ? "the program goes behind `--`: loopscope " + std::string(command.usage) : "");
+      command.Has(kTakesProgram) ? "the program goes after `--`: loopscope " + std::string(command.usage) : "");
 }
 
 Result<void> ParseWith(Parser& parser, const Command& command, const Words& arguments, Options& options) {
@@ -231,10 +231,10 @@ Result<void> Check(const Command& command, Options& options) {
     if (const auto checked = command.check(command, options); !checked) return checked;
   }
   if (command.Has(kTakesProgram) && options.program.empty()) {
-    return WrongWords(command, "no program to run: it goes behind `--`");
+    return WrongWords(command, "no program to run: put it after `--`");
   }
   if (!command.Has(kTakesProgram) && !command.Has(kMayTakeProgram) && !options.program.empty()) {
-    return WrongUsage(command, "takes no program behind `--`");
+    return WrongUsage(command, "takes no program after `--`");
   }
   if (!FindFormat(options.format))
     return WrongUsage(command, "unknown format `" + options.format + "`", "choose one of: " + FormatNames());
@@ -253,7 +253,7 @@ Error UnknownCommand(Commands commands, const std::string& word) {
   Words names;
   for (const Command* command : commands) names.emplace_back(command->id);
   const std::string nearest = Nearest(word, names);
-  const std::string what = word.starts_with("-") ? "options go behind the command" : "unknown command `" + word + "`";
+  const std::string what = word.starts_with("-") ? "options go after the command" : "unknown command `" + word + "`";
   std::string next = nearest.empty() ? "" : "did you mean `" + nearest + "`? ";
   return {what, "", next + "Commands: " + fmt::format("{}", fmt::join(names, ", "))};
 }

@@ -17,14 +17,15 @@ namespace {
 constexpr std::array<std::string_view, 4> kComesDown = {"loss", "error", "perplexity", "ppl"};
 
 Error NoTarget(const std::string& text) {
-  return {"'" + text + "' is no target", "--target", "name a metric and its value, such as accuracy=0.9 or loss<=0.3"};
+  return {"'" + text + "' is not a target", "--target",
+          "name a metric and its value, such as accuracy=0.9 or loss<=0.3"};
 }
 
 Result<void> CheckRegex(const std::string& regex) {
   try {
     if (std::regex(regex).mark_count() > 0) return {};
   } catch (const std::regex_error& error) {
-    return Error{"'" + regex + "' is no regular expression", "--metric-regex", error.what()};
+    return Error{"'" + regex + "' is not a regular expression", "--metric-regex", error.what()};
   }
   return Error{"'" + regex + "' has no group that holds the value", "--metric-regex",
                "put the number in brackets, such as 'accuracy ([0-9.]+)'"};
@@ -71,7 +72,7 @@ Result<void> CheckTarget(Options& options) {
   TargetOptions& given = options.target;
   if (given.text.empty()) {
     if (given.regex.empty()) return {};
-    return Error{"there is no target that it could tell of", "--metric-regex", "name one: --target accuracy=0.9"};
+    return Error{"there is no target for it to read", "--metric-regex", "name one: --target accuracy=0.9"};
   }
   auto target = ParseTarget(given.text);
   if (!target) return target.error();

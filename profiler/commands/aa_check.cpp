@@ -88,8 +88,9 @@ Result<int> AaCheckCommand(const Options& options) {
   session.bar().Clear();
   const std::vector<double> d = observed.Differences(plan->plan.trials.front(), Metric::kStepTime);
   if (static_cast<int>(d.size()) < kFewestPairs) {
-    return Error{fmt::format("{} pairs were measured, and fewer than {} tell no noise", d.size(), kFewestPairs),
-                 observed.ended_early, "give it a longer --budget", kInconclusive};
+    return Error{
+        fmt::format("{} pairs were measured; at least {} are needed to estimate noise", d.size(), kFewestPairs),
+        observed.ended_early, "give it a longer --budget", kInconclusive};
   }
   Output output = StandardOutput(options.no_color);
   Page page(output);

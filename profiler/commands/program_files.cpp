@@ -71,7 +71,7 @@ Result<std::string> ProgramFiles(const std::vector<std::string>& command, const 
       if (path.extension() == ".py") all = all && AddModules(path.parent_path(), modules);
     }
     if (!all) {
-      return Error{fmt::format("more than {} Python files, too many to tell whether one changed", kMostModules), folder,
+      return Error{fmt::format("more than {} Python files, too many to check for changes", kMostModules), folder,
                    "work in the folder of one project"};
     }
   }

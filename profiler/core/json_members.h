@@ -94,7 +94,7 @@ Enum Named(const json& object, const char* key, std::string_view (*name)(Enum), 
   for (int value = 0; value <= static_cast<int>(last); ++value) {
     if (name(static_cast<Enum>(value)) == text) return static_cast<Enum>(value);
   }
-  throw json::other_error::create(501, "\"" + text + "\" is no " + key, &object);
+  throw json::other_error::create(501, "\"" + text + "\" is not a known " + key, &object);
 }
 
 }  // namespace loopscope::json_members

@@ -175,7 +175,7 @@ void Number(std::vector<RankSummary>& all, std::vector<std::string>& warnings) {
   for (std::size_t i = 0; i < all.size(); ++i) all[i].run.rank = chosen ? (*chosen)[i] : static_cast<int>(i);
   if (!chosen && all.size() > 1) {
     warnings.push_back(
-        "the traces do not tell which rank they are, or two tell the same: ranks are numbered in the "
+        "the traces do not say which rank they are, or two say the same: ranks are numbered in the "
         "order of their names");
   }
   std::ranges::stable_sort(all, {}, [](const RankSummary& one) { return one.run.rank; });

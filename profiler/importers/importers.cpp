@@ -51,7 +51,7 @@ Result<const Importer*> ImporterOfFile(const fs::path& file) {
   for (const Importer* one : AllImporters()) {
     if (one->sniff(*head)) return one;
   }
-  return NoTrace(file, head->empty() ? "is empty" : "is no trace that is known");
+  return NoTrace(file, head->empty() ? "is empty" : "is not a trace format Loopscope knows");
 }
 
 }  // namespace

@@ -134,7 +134,8 @@ Result<Trace> ReadKineto(const Input& input) {
     return NotATrace(input, damage.empty() ? shards.error().what : damage);
   }
   if (!shards) return shards.error();
-  if (!windows.array_seen()) return NotATrace(input, "holds no \"traceEvents\": it is no trace of PyTorch's profiler");
+  if (!windows.array_seen())
+    return NotATrace(input, "holds no \"traceEvents\": it is not a trace of PyTorch's profiler");
   Quality quality;
   JudgeQuality(*shards, windows, quality);
   if (!windows.any_element()) return NotATrace(input, "holds no events: nothing was recorded");

@@ -168,7 +168,7 @@ function speedupChart() {
   const rows = speedupRows().map((row) => ({ name: row.name, x: row.speedup, ci95: row.ci95, shade: () => verdictColor(row) }));
   const margin = Math.max(...report.trials.map((trial) => trial.margin_pct || 0), 0) / 100;
   const said = `Measured speedups with 95 % intervals: ${rows.map((row) => `${row.name} ${speedup(row.x)}`).join(", ")}.`;
-  return dotChart({ id: "speedups", label: "speedup; the shaded band is no difference", said, rows, band: [1 / (1 + margin), 1 + margin] });
+  return dotChart({ id: "speedups", label: "speedup; the shaded band counts as no difference", said, rows, band: [1 / (1 + margin), 1 + margin] });
 }
 
 function lossesOf(trial) {

@@ -169,7 +169,7 @@ function timelineSection() {
   return [element("div", { class: "tools" }, element("fieldset", {}, element("legend", {}, "Show"), choices),
     element("div", {}, button("+", "Zoom in", () => lanes.zoom(0.6)), " ", button("−", "Zoom out", () => lanes.zoom(1 / 0.6)), " ", button("All", "Show the whole step", () => lanes.reset()))),
     element("div", { class: "lanes", tabindex: "-1" }, canvas), tip,
-    element("p", { class: "soft lanes-hint" }, "Click into it, then zoom with the wheel or + and −, move with the mouse or the arrow keys; elsewhere Ctrl and the wheel zoom. What is too short to be told apart is joined; zooming parts it."), below];
+    element("p", { class: "soft lanes-hint" }, "Click into it, then zoom with the wheel or + and −, move with the mouse or the arrow keys; elsewhere Ctrl and the wheel zoom. What is too short to show apart is joined; zooming parts it."), below];
 }
 
 function trustSection() {

@@ -193,7 +193,7 @@ Error NotAReport(std::string what) {
 
 // Empty when the schema is one that can be read.
 std::optional<Error> CheckSchema(const json& object) {
-  if (!object.is_object()) return NotAReport("not a Loopscope report: the JSON is no object");
+  if (!object.is_object()) return NotAReport("not a Loopscope report: the JSON is not an object");
   const json& schema = Member(object, "schema");
   const std::string text = schema.is_string() ? schema.get<std::string>() : "";
   const std::string version = text.starts_with(kReportSchemaPrefix) ? text.substr(kReportSchemaPrefix.size()) : "";

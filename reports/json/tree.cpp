@@ -1,5 +1,6 @@
 #include "reports/json/tree.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reports/json/compare.h"
@@ -142,17 +143,15 @@ std::string_view AppliedState(std::uint32_t flags) {
 }
 
 Json AppliedJson(const std::vector<Applied>& applied) {
-  int changed = 0;
   Json places = Json::array();
   for (const Applied& one : applied) {
-    if (one.flags == 0 && one.old_value != one.new_value) ++changed;
     places.push_back({{"key", one.key},
                       {"where", one.where},
                       {"old", one.old_value},
                       {"new", one.new_value},
                       {"state", AppliedState(one.flags)}});
   }
-  return {{"changed", changed}, {"places", std::move(places)}};
+  return {{"changed", std::ranges::count_if(applied, &Applied::changed)}, {"places", std::move(places)}};
 }
 
 Json LossJson(const LossFacts& loss) {

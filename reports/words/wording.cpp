@@ -40,12 +40,11 @@ std::string MemoryText(const TrialRow& trial) {
 }
 
 std::string AppliedText(const TrialRow& trial) {
-  const auto changed = [](const Applied& one) { return one.flags == 0 && one.old_value != one.new_value; };
-  const auto first = std::ranges::find_if(trial.applied, changed);
+  const auto first = std::ranges::find_if(trial.applied, &Applied::changed);
   if (first == trial.applied.end()) return "";
   std::string text = fmt::format("changed {}: {} -> {}", Printable(first->where, 80), Printable(first->old_value, 30),
                                  Printable(first->new_value, 30));
-  const auto places = std::ranges::count_if(trial.applied, changed);
+  const auto places = std::ranges::count_if(trial.applied, &Applied::changed);
   return places == 1 ? text : text + fmt::format(" (and {} more)", places - 1);
 }
 
@@ -142,7 +141,7 @@ std::string LimitText(const Report& report) {
     const auto judged =
         std::ssize(report.rules) - std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
     if (2 * unsure > judged) {
-      return fmt::format("What limits this loop cannot be told: {} of {} rules lack what they need.", unsure, judged);
+      return fmt::format("What limits this loop is unknown: {} of {} rules lack what they need.", unsure, judged);
     }
     return "No rule found anything that costs this loop time" + LargestPart(report) + ".";
   }

@@ -67,4 +67,4 @@ def test_aa_check_tells_what_can_be_detected(loopscope, tiny_train):
 
 def test_aa_check_with_too_little_time(loopscope, tiny_train):
     done = loopscope("aa-check", "--budget", "0s", "--", *tiny_train, *ENDLESS)
-    assert done.code == 3 and "fewer than 4 tell no noise" in done.message()
+    assert done.code == 3 and "at least 4 are needed to estimate noise" in done.message()

@@ -91,7 +91,7 @@ def test_cells_that_do_not_apply_are_shown(loopscope, tiny_train):
     assert done.code == 3, done.err
     sweep = report["sweep"]
     assert [cell["verdict"] for cell in sweep["cells"]] == ["not-applicable", "not-applicable", "measured"]
-    assert "loader.workers=2: nothing in the program took it up" in sweep["cells"][1]["reason"]
+    assert "loader.workers=2: nothing in the program applies it" in sweep["cells"][1]["reason"]
     assert sweep["best"] is None and "no cell of the grid could be measured" in done.out
 
 

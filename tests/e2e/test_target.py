@@ -127,7 +127,7 @@ def test_a_failing_program(loopscope, script):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--target", "accuracy"], "is no target"),
+        (["--target", "accuracy"], "is not a target"),
         (["--target", "accuracy=0.9"], "no treatments to compare"),
         (["--target", "accuracy=0.9", "--only", "clip", "--metric-regex", "acc [0-9]+"], "has no group"),
         (["--target", "accuracy=0.9", "--only", "clip", "--metric-regex", "acc ("], "no regular expression"),

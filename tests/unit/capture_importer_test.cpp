@@ -330,7 +330,7 @@ TEST_F(CaptureImporter, WhatIsNoCaptureIsSaid) {
   EXPECT_THAT(ReadAnyTrace(folder_ / "absent").error().Message(), HasSubstr("absent: cannot be read"));
   EXPECT_THAT(ReadAnyTrace(folder_).error().Message(), HasSubstr("holds no trace"));
   CaptureBuilder::SaveBytes(folder_ / "text", "hello");
-  EXPECT_THAT(ReadAnyTrace(folder_ / "text").error().Message(), HasSubstr("is no trace that is known"));
+  EXPECT_THAT(ReadAnyTrace(folder_ / "text").error().Message(), HasSubstr("is not a trace format Loopscope knows"));
   CaptureBuilder::SaveBytes(folder_ / "short.cap", "LOOPSCAP1234");
   EXPECT_THAT(ReadAnyTrace(folder_ / "short.cap").error().Message(), HasSubstr("is cut off: 12 bytes"));
   CaptureBuilder capture(8);

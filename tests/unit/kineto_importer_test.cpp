@@ -320,14 +320,14 @@ TEST_F(KinetoImporter, DamagedElementsAreLeftOutAndSaid) {
 }
 
 TEST_F(KinetoImporter, WhatIsNoTraceIsRefused) {
-  const std::string unknown = "is no trace that is known";
+  const std::string unknown = "is not a trace format Loopscope knows";
   EXPECT_EQ(Refusal("{\"command\": [\"python\"]}"), unknown);
   EXPECT_EQ(Refusal("[2026-01-01 10:00:00] epoch 1\n{loss: 2}\n"), unknown);
   EXPECT_EQ(Refusal("{\"step\": 1}\n{\"step\": 2}\n"), unknown);
   EXPECT_EQ(Refusal("[{\"step\": 1}, {\"step\": 2}]"), unknown);
   EXPECT_EQ(Refusal("# not JSON"), unknown);
   EXPECT_EQ(Refusal("{\"text\": \"" + std::string(5000, 'x') + "\"}"),
-            "holds no \"traceEvents\": it is no trace of PyTorch's profiler");
+            "holds no \"traceEvents\": it is not a trace of PyTorch's profiler");
   EXPECT_EQ(Refusal("{\"traceEvents\": []}"), "holds no events: nothing was recorded");
   EXPECT_EQ(Refusal("{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"v8\", \"ts\": 1}]}"),
             "holds no event that PyTorch's profiler writes");

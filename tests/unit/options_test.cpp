@@ -147,7 +147,7 @@ TEST(Options, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_THAT(Refused({"prov", "--", "x"}),
               AllOf(HasSubstr("unknown command `prov`"), HasSubstr("did you mean `prove`?"), HasSubstr("doctor")));
   EXPECT_THAT(Refused({"zzzzzzzz"}), AllOf(HasSubstr("unknown command"), HasSubstr("Commands: run, prove")));
-  EXPECT_THAT(Refused({"--quiet", "run"}), HasSubstr("behind the command"));
+  EXPECT_THAT(Refused({"--quiet", "run"}), HasSubstr("after the command"));
   EXPECT_THAT(Refused({"run", "--warmpu", "3", "--", "x"}), HasSubstr("did you mean --warmup?"));
   EXPECT_THAT(Refused({"run", "./train"}), HasSubstr("--"));
   EXPECT_THAT(Refused({"run"}), HasSubstr("no program to run"));

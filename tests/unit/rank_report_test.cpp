@@ -87,7 +87,7 @@ TEST(SelectRanks, ThenFromDevicesElseTheyAreCounted) {
   second.devices[0].ordinal = 1;
   const RankSelection counted = SelectRanks({first, second});
   EXPECT_THAT(Numbers(counted), ElementsAre(0, 1));
-  EXPECT_THAT(counted.warnings, ElementsAre(HasSubstr("do not tell which rank")));
+  EXPECT_THAT(counted.warnings, ElementsAre(HasSubstr("do not say which rank")));
 }
 
 TEST(SelectRanks, MissingOnesAreNamed) {

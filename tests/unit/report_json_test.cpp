@@ -163,7 +163,7 @@ TEST(ReportJson, NamesTheFieldThatIsWrong) {
     return ErrorOf("{\"schema\": \"loopscope.report/1\", " + std::string(field) + "}");
   };
   EXPECT_THAT(with(R"("steps": {"mean_ms": "fast"})"), HasSubstr("/steps/mean_ms"));
-  EXPECT_THAT(with(R"("findings": [{"severity": "dreadful"}])"), HasSubstr("\"dreadful\" is no severity"));
+  EXPECT_THAT(with(R"("findings": [{"severity": "dreadful"}])"), HasSubstr("\"dreadful\" is not a known severity"));
   EXPECT_THAT(with(R"("rules": 7)"), HasSubstr("/rules"));
   EXPECT_THAT(with(R"("trials": [{"ci95": [1]}])"), HasSubstr("/trials/0/ci95"));
   EXPECT_THAT(with(R"("steps": [])"), HasSubstr("/steps"));

@@ -77,7 +77,7 @@ TEST(SweepGrid, MistakesAreNamed) {
   EXPECT_THAT(Mistake({"loader.wokers=1"}), HasSubstr("did you mean loader.workers?"));
   EXPECT_THAT(Mistake({"loader.workers="}), HasSubstr("has no values"));
   EXPECT_THAT(Mistake({"loader.workers=1,2,1"}), HasSubstr("holds 1 twice"));
-  EXPECT_THAT(Mistake({"threads=1;2"}), HasSubstr("is no value"));
+  EXPECT_THAT(Mistake({"threads=1;2"}), HasSubstr("is not a value"));
   EXPECT_THAT(Mistake({"threads=1", "threads=2"}), HasSubstr("is named twice"));
   EXPECT_THAT(Mistake({"threads=1,2,3,4,5,6,7,8,9,10,11", "loader.workers=1,2,3,4,5,6,7,8,9,10"}),
               HasSubstr("at most 100"));

@@ -188,8 +188,8 @@ TEST(Target, OptionsAreChecked) {
     EXPECT_EQ(options.error().exit_code, 2);
     return options.error().Message();
   };
-  EXPECT_THAT(mistake({"--target", "accuracy"}), HasSubstr("is no target"));
-  EXPECT_THAT(mistake({"--target", "accuracy=high"}), HasSubstr("is no target"));
+  EXPECT_THAT(mistake({"--target", "accuracy"}), HasSubstr("is not a target"));
+  EXPECT_THAT(mistake({"--target", "accuracy=high"}), HasSubstr("is not a target"));
   EXPECT_THAT(mistake({"--target", "accuracy=0.9"}), HasSubstr("no treatments to compare"));
   EXPECT_THAT(mistake({"--metric-regex", "x (.*)"}), HasSubstr("no target"));
   EXPECT_THAT(mistake({"--target", "a=1", "--only", "clip", "--metric-regex", "acc [0-9]+"}),

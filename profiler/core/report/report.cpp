@@ -51,7 +51,8 @@ void WarnOfDevices(const Timeline& timeline, Report& report) {
   if (coverage.used && !coverage.why_not.empty()) report.quality.warnings.push_back(coverage.why_not);
   if (!coverage.why_no_causes.empty()) report.quality.warnings.push_back(coverage.why_no_causes);
   if (report.gpu && report.gpu->steps == 0) {
-    report.quality.warnings.push_back("figures of the GPU are over the whole trace: no steady step tells a window");
+    report.quality.warnings.push_back(
+        "GPU figures cover the whole trace: there is no steady step to take a window from");
   }
 }
 

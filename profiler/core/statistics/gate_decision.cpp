@@ -42,8 +42,9 @@ void Judge(GateDecision& decision, const GateLimits& limits) {
                                   Percent(limits.max_slowdown));
   } else {
     decision.verdict = GateVerdict::kInconclusive;
-    decision.reason = fmt::format("too noisy to tell {} from none: {} pairs could show {}, the upper bound is {}",
-                                  Percent(limits.max_slowdown), decision.pairs, Percent(decision.detectable), upper);
+    decision.reason =
+        fmt::format("too noisy to distinguish {} from none: {} pairs could show {}, the upper bound is {}",
+                    Percent(limits.max_slowdown), decision.pairs, Percent(decision.detectable), upper);
   }
 }
 

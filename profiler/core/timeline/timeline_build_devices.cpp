@@ -69,7 +69,7 @@ std::string WhyNoCauses(const Timeline& timeline) {
   });
   if (static_cast<double>(unlinked) <= kMaxUnlinkedShare * static_cast<double>(all)) return "";
   return "the calls that launched " + OutOf(unlinked, all) +
-         " pieces of the GPU's work are not in the trace: why it stood still cannot be told";
+         " pieces of the GPU's work are not in the trace: why it stood still is unknown";
 }
 
 // A graph is launched without its operators, and recorded without its kernels.

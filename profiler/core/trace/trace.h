@@ -78,6 +78,7 @@ struct Stack {
 struct Applied {
   std::string key, where, old_value, new_value;
   std::uint32_t flags = 0;  // wire::AppliedFlag
+  bool changed() const { return flags == 0 && old_value != new_value; }
 };
 
 // What the launcher wrote down about the run (run.json), or the trace's own metadata.
@@ -93,8 +94,7 @@ struct RunInfo {
   std::map<std::string, std::string> versions;     // "torch" → "2.11.0"
   std::map<std::string, std::string> environment;  // variables that matter (OMP_NUM_THREADS …), secrets left out
   std::string treatment;
-  int exit_status = -1;  // -1 unknown
-  int ranks = 1, rank = 0;
+  int exit_status = -1, ranks = 1, rank = 0;  // exit_status -1: unknown
 };
 
 struct Trace {
@@ -111,9 +111,8 @@ struct Trace {
   std::vector<TensorPeak> tensor_peaks;  // of the process that trains, by time; empty: tensors were not followed
   std::vector<IdleTensor> idle_tensors;  // the largest first
   std::vector<Applied> applied;
-  std::map<std::string, std::string> facts;  // wire::FactRecord, the last value of each key
-  // Of the few ranges that carry the stack of their call: key = thread index << 32 | event index.
-  std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;
+  std::map<std::string, std::string> facts;                       // wire::FactRecord, the last value of each key
+  std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;  // of few: thread index << 32 | event index → stack
 
   std::string_view text(StringId id) const { return id < strings.size() ? std::string_view(strings[id]) : ""; }
 };

@@ -30,7 +30,7 @@ Result<wire::FileHeader> ReadHeader(std::span<const char> file, const std::files
   }
   std::memcpy(&header, file.data(), sizeof header);
   if (std::memcmp(header.magic, wire::kMagic, sizeof header.magic) != 0) {
-    return Error{"is no Loopscope capture", path.string(), kHowToRecord};
+    return Error{"is not a Loopscope capture", path.string(), kHowToRecord};
   }
   if (header.major > wire::kMajor) {
     return Error{"is a capture of version " + std::to_string(header.major) + "." + std::to_string(header.minor) +
@@ -96,7 +96,7 @@ Result<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
     const int error = errno;
     close(file);
     if (!known) return CannotRead(path, error);
-    return Error{S_ISREG(status.st_mode) ? "is empty" : "is no file", path.string(), kHowToRecord};
+    return Error{S_ISREG(status.st_mode) ? "is empty" : "is not a file", path.string(), kHowToRecord};
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);

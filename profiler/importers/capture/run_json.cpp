@@ -83,7 +83,7 @@ Result<RunInfo> ReadRunJson(const std::filesystem::path& path) {
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open()) return Error{"cannot be read", path.string(), "pass a run folder that loopscope wrote"};
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return Error{"is no JSON object", path.string(), "pass a run folder that loopscope wrote"};
+  if (!json.is_object()) return Error{"is not a JSON object", path.string(), "pass a run folder that loopscope wrote"};
   std::string schema = kSchema;
   Take(json, "schema", schema);
   if (schema != kSchema) {

@@ -30,7 +30,7 @@ class JsonWindows {
   // `array` is the key of the elements ("traceEvents"); a text that is one array at the top is read as its value.
   JsonWindows(std::unique_ptr<JsonSource> source, std::string array);
 
-  // False at the end. Errors: what the source says, and a text that is no JSON object or array. Not thread-safe.
+  // False at the end. Errors: what the source says, and a text that is not a JSON object or array. Not thread-safe.
   Result<bool> Next(JsonWindow& window);
 
   // The other members of the top-level object, as raw JSON text; complete after the last window.

@@ -105,10 +105,9 @@ void WarnOfGaps(NsysDatabase& database, bool has_steps, Quality& quality) {
     return std::ranges::all_of(tables, [&](const char* table) { return database.Rows(table) == 0; });
   };
   if (missing({"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"})) {
-    quality.warnings.push_back(
-        "no kernels were recorded: what the GPU did cannot be told (nsys profile --trace=cuda,…)");
+    quality.warnings.push_back("no kernels were recorded: what the GPU did is unknown (nsys profile --trace=cuda,…)");
   } else if (missing({"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"})) {
-    quality.warnings.push_back("no CUDA calls were recorded: who launched a kernel cannot be told");
+    quality.warnings.push_back("no CUDA calls were recorded: what launched a kernel is unknown");
   }
   if (missing({"OSRT_API"})) {
     quality.warnings.push_back(
