@@ -18,10 +18,15 @@ WALKS = ("Add a rule", "Add a treatment that acts in Python", "Add an output for
 # "`path` …:", an empty line, and a fenced block: a new file, or what is added to one that is there.
 BLOCK = re.compile(r"^`([\w./]+)`[^\n]*:\n\n(`{3,})\w*\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 FOLDERS = ("analyzers", "cmake", "docs", "probes", "profiler", "reports", "tests", "workloads")
-TARGETS = (
-    "loopscope", "case_runner", "architecture_test", "analyzers_test", "treatments_test", "report_formats_test",
-    "loopscope_preload", "loopscope_calls", "loopscope_shim",
-)  # fmt: skip
+# The programs of unit tests, with the files of tests that look after lists and texts.
+UNIT_TESTS = [
+    ("experiments_tests", "architecture"),
+    ("experiments_tests", "treatments"),
+    ("analysis_tests", "analyzers"),
+    ("reports_tests", "report_formats"),
+]
+TARGETS = ("loopscope", "case_runner", *sorted({program for program, _ in UNIT_TESTS}))
+PROBES = ("loopscope_preload", "loopscope_calls", "loopscope_shim")
 TRACE = ROOT / "tests/data/kineto/cpu_plain.json.gz"
 
 
@@ -86,7 +91,7 @@ def build(tree):
     off = [f"-DLOOPSCOPE_{part}=OFF" for part in ("TORCH", "BENCH", "PARQUET")]
     reuse = {"CCACHE_BASEDIR": "/", "CCACHE_NOHASHDIR": "1"}
     run("cmake", "--preset", "release", f"-DLOOPSCOPE_PYTHON={sys.executable}", *off, cwd=tree, **reuse)
-    run("cmake", "--build", "build", "-j", "2", "--target", *TARGETS, cwd=tree, **reuse)
+    run("cmake", "--build", "build", "-j", "2", "--target", *TARGETS, *PROBES, cwd=tree, **reuse)
     return tree / "build"
 
 
@@ -113,9 +118,9 @@ def test_the_changelog_names_the_rule(tree):
         "tests/e2e/test_documents.py", cwd=tree)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["architecture", "analyzers", "treatments", "report_formats"])
-def test_nothing_is_missing(build, name):
-    run(build / "tests" / f"{name}_test", cwd=build)
+@pytest.mark.parametrize("program, file", UNIT_TESTS, ids=lambda word: word)
+def test_nothing_is_missing(build, program, file):
+    run(build / "tests" / program, file, cwd=build)
 
 
 def test_the_rule_has_its_text_and_its_cases(build):
