@@ -132,7 +132,7 @@ def test_the_rule_has_its_text_and_its_cases(build):
 
 def test_the_treatment_is_listed(build):
     text = run(build / "loopscope", "treatments", "loader.in_order", cwd=build)
-    assert text.startswith("loader.in_order: ") and "Python" in text
+    assert text.startswith("loader.in_order: ") and re.search(r"applied by +python$", text, re.MULTILINE)
 
 
 def test_the_treatment_acts_in_a_program(tree, build):
