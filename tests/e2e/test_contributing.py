@@ -61,7 +61,8 @@ def run(*command, cwd, **environment):
         text=True,
         timeout=2000,
     )
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-6000:]}"
+    errors = "\n".join([line for line in done.stdout.splitlines() if "error:" in line][:20])
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{errors}\n…\n{done.stdout[-6000:]}"
     return done.stdout
 
 
