@@ -198,7 +198,7 @@ def measured_text(trick, figure):
     if trick.needs:
         return f"needs {'a GPU' if trick.needs == 'GPU' else 'two GPUs'}: `{typed(gpu_command(trick))}`"
     if figure is None:
-        return f"not yet measured: `{typed(command_of(trick))}`"
+        return f"not measured yet: `{typed(command_of(trick))}`"
     if "finding" in figure:
         return f"found: {figure['finding']['title']}"
     if "sweep" in figure:
@@ -239,11 +239,11 @@ def page(figures):
     lines = [
         "# Every trick, measured",
         "",
-        "The tricks of the documents that Loopscope draws on, the rule that finds each missing, the treatment that brings it, and",
-        "what it brought to the reference programs with that one flaw planted"
+        "The tricks from the documents that Loopscope draws on, the rule that notices when a trick is missing, the treatment that",
+        "applies it, and its measured gain in the reference programs with that one flaw planted"
         + (f" ({machines(hosts)})." if hosts else "."),
-        "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. What the documents claim was",
-        "measured on their machines and tasks: a comparison, not a target.",
+        "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. The documents' figures come from",
+        "their own machines and tasks: a comparison, not a target.",
         "",
         "| # | trick | documents | rule | measured here | the documents' figure |",
         "|---|---|---|---|---|---|",

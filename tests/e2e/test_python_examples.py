@@ -225,10 +225,10 @@ def table():
     TABLE.write_text(
         "\n".join(
             [
-                "# What each fix brings on the Python examples",
+                "# Speedups on the Python examples",
                 "",
-                "The scripts of `workloads/python/` run unmodified: `loopscope prove -- python image_classifier.py`. Each "
-                "has flaws as first versions often have them, and beside it a twin with the flaws repaired in its text.",
+                "The scripts in `workloads/python/` run unmodified: `loopscope prove -- python image_classifier.py`. Each "
+                "has flaws that first versions often have, and a twin with the flaws repaired in its source.",
                 "",
                 f"Measured on {host['name']}, by `tests/e2e/test_python_examples.py` (`make long`), which writes this file.",
                 "",

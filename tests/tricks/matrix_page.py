@@ -53,7 +53,7 @@ def misses(figures):
 def _found(plant, figures):
     runs = _runs(figures, plant)
     if not runs:
-        return "not run" + (": it wants a processor with 16-bit units" if plant.rule == "fp32-compute" else "")
+        return "not run" + (": it needs a processor with 16-bit units" if plant.rule == "fp32-compute" else "")
     hits, lines = sum(one["found"] for one in runs), sum(one["right_line"] for one in runs)
     where = "" if not plant.place else ", at its line" if lines == hits else f", {lines} of {hits} at its line"
     return f"{hits} of {len(runs)}{where}"
@@ -72,17 +72,17 @@ def _treated(plant, figures):
 
 def page(figures):
     lines = [
-        "# The matrix: planted flaws, and what was said of them",
+        "# The matrix: planted flaws, and what was found",
         "",
-        "Each flaw is planted alone, in the C++ programs of `workloads/` (`--preset only:RULE`) and in small Python scripts",
-        "(`tests/e2e/scripts/planted*.py RULE`), then none. `tests/e2e/test_matrix_long.py` (`make long`) walks the plants and",
-        "keeps what it saw in `docs/matrix.json`, of which this page is made. Where time decides what a rule says, a plant is",
-        "run with several seeds.",
+        "Each flaw is planted alone, in the C++ programs in `workloads/` (`--preset only:RULE`) and in small Python scripts",
+        "(`tests/e2e/scripts/planted*.py RULE`); each program also runs without a flaw. `tests/e2e/test_matrix_long.py`",
+        "(`make long`) runs them all and keeps the results in `docs/matrix.json`, from which this page is generated. If a",
+        "rule depends on timing, its flaw is run with several seeds.",
         "",
         "| rules | precision | recall |",
         "|---|---|---|",
     ]
-    for name, timing in (("facts", False), ("decided by time", True)):
+    for name, timing in (("facts", False), ("decided by timing", True)):
         precision, recall = precision_and_recall(figures, timing)
         lines.append(f"| {name} | {precision:.2f} | {recall:.2f} |")
     lines += ["", "| program | planted | found | treatment |", "|---|---|---|---|"]
@@ -96,7 +96,7 @@ def page(figures):
             f"{plant.name.replace(' without a flaw', '')}, {len(_runs(figures, plant))} runs, "
             + (
                 ", ".join(sorted({rule for one in _runs(figures, plant) for rule in one["unexpected"]}))
-                or "nothing is said"
+                or "nothing is found"
             )
             for plant in matrix.CLEAN
         )
@@ -108,7 +108,7 @@ def page(figures):
         "",
         "## Not planted here",
         "",
-        "These want a machine whose memory is short, or a GPU; traces written by hand show them (`tests/cases/`):",
+        "These need a machine that is short of memory, or a GPU; traces written by hand cover them (`tests/cases/`):",
         ", ".join(f"`{rule}`" for rule in sorted(matrix.ONLY_CASES)) + ".",
         "",
     ]

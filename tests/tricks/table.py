@@ -73,7 +73,7 @@ TRICKS = [
         needs="GPU",
         said="slower on MNIST (S0), about 2 % (S4)",
     ),
-    Trick(5, "copies that do not block", "S0 S2", "blocking-copy", "copy.non_blocking", needs="GPU"),
+    Trick(5, "non-blocking copies", "S0 S2", "blocking-copy", "copy.non_blocking", needs="GPU"),
     Trick(
         6, "no needless reads of values", "S1 S2 S3", "host-sync", "sync.defer", preset=only("host-sync"), needs="GPU"
     ),
@@ -111,7 +111,7 @@ TRICKS = [
     Trick(17, "dimensions that are multiples of 8", "T", "odd-dimensions", needs="GPU"),
     Trick(
         18,
-        "the biggest batch that fits",
+        "the largest batch that fits",
         "S2 S3 S4",
         "small-batch",
         "batch.size=64",
@@ -150,7 +150,7 @@ TRICKS = [
     ),
     Trick(
         22,
-        "no first device that does more",
+        "an even load on all devices",
         "S1",
         "device-imbalance",
         needs="two GPUs",
@@ -168,7 +168,7 @@ TRICKS = [
     ),
     Trick(
         24,
-        "each rank its own samples",
+        "separate samples for each rank",
         "S1",
         "duplicated-data",
         "sampler.distributed",
@@ -177,11 +177,17 @@ TRICKS = [
         metric="found",
     ),
     Trick(
-        25, "the loss reduced rarely", "S1", "loss-reduction", "sync.defer=on", preset=only("loss-reduction"), ranks=2
+        25,
+        "the loss reduced less often",
+        "S1",
+        "loss-reduction",
+        "sync.defer=on",
+        preset=only("loss-reduction"),
+        ranks=2,
     ),
     Trick(
         26,
-        "communication behind compute, no straggler",
+        "communication overlapped with compute, no straggler",
         "S1 T",
         "straggler",
         "ddp.bucket_mb",
@@ -201,7 +207,7 @@ TRICKS = [
         preset=only("single-tensor-optimizer"),
         said="about 5 % (S2)",
     ),
-    Trick(29, "an optimizer that converges sooner", "S0 S2 S4", "", "optimizer=momentum", metric="target"),
+    Trick(29, "an optimizer that converges faster", "S0 S2 S4", "", "optimizer=momentum", metric="target"),
     Trick(30, "a learning-rate schedule", "S2 S4", "", "schedule=onecycle", metric="target"),
     Trick(31, "no debugging switches", "S2 S4", "debug-left-on", "debug=off", preset=only("debug-left-on")),
     Trick(
@@ -270,7 +276,7 @@ TRICKS = [
     Trick(40, "less padding", "S3", "padding-waste", "batch.by_length", preset=only("padding-waste"), program=TEXT),
     Trick(
         41,
-        "no loop bound by launches",
+        "no launch-bound loop",
         "S3",
         "launch-bound",
         "cuda_graphs=on",
@@ -286,17 +292,23 @@ TRICKS = [
         "threads",
         preset=only("thread-oversubscription"),
     ),
-    Trick(44, "no stalls now and then", "T", "periodic-stall", preset=only("periodic-stall"), metric="found"),
+    Trick(44, "no periodic stalls", "T", "periodic-stall", preset=only("periodic-stall"), metric="found"),
     Trick(45, "no retries of the allocator", "T", "allocator-retries", "alloc.expandable", needs="GPU"),
     Trick(46, "learning rate scaled with the batch", "S1 S2 S3 S4", "", "lr.scale=linear", metric="target"),
     Trick(47, "clipping for convergence", "S2", "", "clip=norm", metric="target"),
     Trick(48, "a smaller model", "S3", "", "model.size=small", metric="target"),
     Trick(
-        49, "no more devices than pay", "S1", "overdistributed", preset=only("overdistributed"), ranks=2, metric="found"
+        49,
+        "no more devices than pay off",
+        "S1",
+        "overdistributed",
+        preset=only("overdistributed"),
+        ranks=2,
+        metric="found",
     ),
     Trick(
         50,
-        "logging on one rank, now and then",
+        "logging on one rank, at intervals",
         "S1",
         "redundant-logging",
         preset=only("redundant-logging"),
