@@ -115,7 +115,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Reads reads = Collect(timeline);
   if (reads.of_device > 0) {
     return {Finding::CannotTell(
-        fmt::format("{} from a device {} seen, but this trace holds no device times to tell their cost from",
+        fmt::format("{} from a device {} seen, but this trace holds no device times, so their cost is unknown",
                     Counted(reads.of_device, "read"), reads.of_device == 1 ? "was" : "were"))};
   }
   reads.sites.DropRarerThan(kMinReadsPerStep * static_cast<double>(timeline.steady().size()));
