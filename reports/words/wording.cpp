@@ -54,7 +54,7 @@ std::string LeftOpen(const Report& report) {
   std::vector<std::string> settings;
   for (const TrialRow& trial : report.trials) {
     std::string setting = trial.treatment + "=" + trial.value;
-    if (trial.verdict != "inconclusive" || trial.treatment == kOtherCommandId || report.target) continue;
+    if (trial.verdict != "inconclusive" || trial.treatment == kCommandB || report.target) continue;
     if (std::ranges::find(settings, setting) != settings.end()) continue;
     settings.push_back(std::move(setting));
   }

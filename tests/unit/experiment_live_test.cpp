@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "profiler/core/launch_text.h"
+#include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/live.h"
 #include "profiler/launch/launch_environment.h"
 #include "profiler/treatments/treatments.h"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profiler/experiments/pairs.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"
 

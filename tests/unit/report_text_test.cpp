@@ -88,7 +88,7 @@ TEST(TextReport, OffersToMeasureLongerWhatIsLeftOpen) {
   EXPECT_THAT(Text(report, false, 200), Not(HasSubstr("--only"))) << "some are judged by the time to a target alone";
   report.target.reset();
   report.trials.resize(1);
-  report.trials[0].treatment = kOtherCommandId;
+  report.trials[0].treatment = kCommandB;
   EXPECT_THAT(Text(report, false, 200), Not(HasSubstr("--only"))) << "another command is no fix";
 }
 

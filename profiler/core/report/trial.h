@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/core/trace/trace.h"
@@ -22,6 +23,9 @@ struct LossFacts {
   std::optional<double> max_difference;
   std::string verdict;  // "bit-identical", "within rounding", "same samples", "different", "cannot tell: …"
 };
+
+// TrialRow::treatment of `ab`, which compares two commands: its value is the second.
+inline constexpr std::string_view kCommandB = "B";
 
 struct TrialRow {
   std::string treatment, value;  // "loader.workers", "2"

@@ -1,3 +1,5 @@
+#include "profiler/experiments/sweep/verdict.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
