@@ -54,7 +54,8 @@ class BlockPhase {
 
  private:
   bool AnythingLeft() const {
-    return std::ranges::any_of(plan_.comparisons, [](const PlannedComparison& one) { return one.verdict.empty(); });
+    return std::ranges::any_of(plan_.comparisons,
+                               [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; });
   }
 
   double BlockSeconds() const {
@@ -138,7 +139,7 @@ class BlockPhase {
     for (Observation& row : rows) {
       const bool was_ok = row.result.ok();
       row.result = HeldTo(*baseline_, std::move(row.result), run_.same_work);
-      if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
+      if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status.Text());
     }
   }
 
@@ -148,7 +149,7 @@ class BlockPhase {
       observed_.ended_early = fmt::format("{} failed {}", plan_.arms[arm].name, when);
       return;
     }
-    plan_.EndComparisons(arm, "failed", when);
+    plan_.EndComparisons(arm, TrialVerdict::kFailed, when);
   }
 
   // Arms share a spread with those of the same reference; all of them are looked at together.
@@ -159,7 +160,7 @@ class BlockPhase {
       std::vector<std::vector<double>> d;
       for (PlannedComparison& one : plan_.comparisons) {
         const bool by_time = one.metric == Metric::kStepTime || one.metric == Metric::kSampleTime;
-        if (!one.verdict.empty() || one.reference != reference || !by_time) continue;
+        if (one.verdict != TrialVerdict::kOpen || one.reference != reference || !by_time) continue;
         open.push_back(&one);
         d.push_back(observed_.Differences(one, run_.same_work.step_metric));
         gains.push_back((one.with_others ? 1 : -1) * Mean(d.back()));
@@ -174,11 +175,11 @@ class BlockPhase {
   }
 
   void Drop(PlannedComparison& one, double speedup) {
-    one.verdict = "dropped";
+    one.verdict = TrialVerdict::kDropped;
     one.reason = fmt::format("clearly slower after {} blocks ({:.2f}x)", kFewestBlocks, speedup);
     const bool needed =
         one.arm == kAllArm || std::ranges::any_of(plan_.comparisons, [&](const PlannedComparison& other) {
-          return other.arm == one.arm && other.verdict.empty();
+          return other.arm == one.arm && other.verdict == TrialVerdict::kOpen;
         });
     if (!needed) plan_.arms[one.arm].repeats = 0;
   }

@@ -9,7 +9,7 @@ namespace {
 
 LaunchResult InterruptedLaunch() {
   LaunchResult result;
-  result.status = kInterruptedStatus;
+  result.status = {LaunchEnd::kInterrupted};
   return result;
 }
 
@@ -73,7 +73,8 @@ std::optional<std::vector<LaunchResult>> LaunchSeries::LaunchTogether(std::span<
     why_no_turns_ = results.error().what;
     return std::nullopt;
   }
-  if (std::ranges::find(*results, kTookNoTurns, &LaunchResult::status) != results->end()) {
+  if (std::ranges::any_of(*results,
+                          [](const LaunchResult& one) { return one.status.end == LaunchEnd::kTookNoTurns; })) {
     why_no_turns_ = "a program went on without waiting for its turn";
     return std::nullopt;
   }
@@ -117,7 +118,7 @@ std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> 
 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
   LaunchResult result = Run(spec);
-  if (result.ok() || result.status == kInterruptedStatus) return result;
+  if (result.ok() || result.status.end == LaunchEnd::kInterrupted) return result;
   LaunchSpec again = spec;
   again.label += ", again";
   return Run(again);
@@ -141,7 +142,8 @@ std::string FailureOf(const LaunchResult& result) {
   while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
   const std::size_t line = tail.rfind('\n');
   if (line != tail.npos) tail.remove_prefix(line + 1);
-  return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
+  const std::string status = result.status.Text();
+  return tail.empty() ? status : fmt::format("{}: {}", status, tail);
 }
 
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label) {
@@ -163,9 +165,9 @@ std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
 }
 
 Error CommandFailed(const std::string& command, const LaunchResult& result) {
-  const bool no_steps = result.status == "no steps";
+  const bool no_steps = result.status.end == LaunchEnd::kNoSteps;
   return {.what = no_steps ? "the training command never finished the steps that were asked for"
-                           : fmt::format("the training command failed ({})", result.status),
+                           : fmt::format("the training command failed ({})", result.status.Text()),
           .where = command,
           .next = result.tail.empty() ? "try `loopscope run` with it first" : result.tail,
           .exit_code = 4};

@@ -15,8 +15,6 @@
 
 namespace loopscope {
 
-inline constexpr char kInterruptedStatus[] = "interrupted";  // the status of a launch that the user stopped
-
 class LaunchSeries {
  public:
   // `journal` may be null.

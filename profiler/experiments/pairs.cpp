@@ -16,7 +16,7 @@ namespace {
 
 Error PilotFailed(const std::string& command, const std::string& clock, const LaunchResult& result) {
   Error error = CommandFailed(command, result);
-  if (result.status == "no steps" && !clock.empty()) {
+  if (result.status.end == LaunchEnd::kNoSteps && !clock.empty()) {
     error.what += fmt::format(" (counted as the other command's are: {})", clock);
   }
   return error;
@@ -54,7 +54,7 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
   plan.wants_fresh = false;
   plan.side_by_side = series.takes_turns();
   plan.arms = {{.name = "A", .settings = {}}, {.name = "B", .settings = {}, .side = 1}};
-  plan.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm, .verdict = {}, .reason = {}}};
+  plan.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm}};
   PilotRun run(input.options, input.clock, PilotWindow(input.options, input.run_ahead, 0), series);
   int run_ahead = input.run_ahead;
   std::optional<LaunchResult> first;

@@ -55,11 +55,11 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
 
 // The least costly fix that still has an arm of its own.
 bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
-  const auto measured = [](const PlannedComparison& one) { return one.verdict.empty(); };
+  const auto measured = [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; };
   if (std::ranges::count_if(plan.comparisons, measured) <= fewest) return false;
   for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
     if (!measured(*one) || one->arm <= kAllArm) continue;
-    one->verdict = "inconclusive";
+    one->verdict = TrialVerdict::kInconclusive;
     one->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
                               one->with_others ? ": it was only applied with the others" : "");
     plan.arms[one->arm].repeats = 0;
@@ -81,8 +81,9 @@ bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double sec
 }
 
 int ReferenceRepeats(const ExperimentPlan& plan) {
-  const auto sharing = std::ranges::count_if(
-      plan.comparisons, [](const PlannedComparison& one) { return one.reference == kAllArm && one.verdict.empty(); });
+  const auto sharing = std::ranges::count_if(plan.comparisons, [](const PlannedComparison& one) {
+    return one.reference == kAllArm && one.verdict == TrialVerdict::kOpen;
+  });
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
 }
 
@@ -118,9 +119,9 @@ int ExperimentPlan::launches_per_block() const {
   return launches;
 }
 
-void ExperimentPlan::EndComparisons(int arm, const std::string& verdict, const std::string& reason) {
+void ExperimentPlan::EndComparisons(int arm, TrialVerdict verdict, const std::string& reason) {
   for (PlannedComparison& one : comparisons) {
-    if (one.arm != arm || !one.verdict.empty()) continue;
+    if (one.arm != arm || one.verdict != TrialVerdict::kOpen) continue;
     one.verdict = verdict;
     one.reason = reason;
   }

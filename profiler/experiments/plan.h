@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/core/report/trial.h"
 #include "profiler/core/treatment.h"
 #include "profiler/experiments/arm.h"
 #include "profiler/experiments/window.h"
@@ -16,8 +17,9 @@ struct PlannedComparison {
   int subject = 0;          // which of the things that are tried it is about
   bool with_others = true;  // T(ALL-i) / T(ALL); else T(baseline) / T(i)
   int arm = 0, reference = 0;
-  Metric metric = Metric::kStepTime;  // that judges the subject
-  std::string verdict, reason;        // set when it ended early: "failed", "dropped"
+  Metric metric = Metric::kStepTime;           // that judges the subject
+  TrialVerdict verdict = TrialVerdict::kOpen;  // set when it ended early: failed, dropped
+  std::string reason = {};
 };
 
 inline constexpr int kBaselineArm = 0, kAllArm = 1;
@@ -38,7 +40,7 @@ struct ExperimentPlan {
   double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
   int launches_per_block() const;
   // Of the arm's comparisons those that still run get the verdict; it is not launched any more.
-  void EndComparisons(int arm, const std::string& verdict, const std::string& reason);
+  void EndComparisons(int arm, TrialVerdict verdict, const std::string& reason);
   std::vector<std::string> Describe(double spent_s) const;
 };
 

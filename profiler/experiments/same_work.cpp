@@ -35,7 +35,7 @@ std::string UnequalWork(const LaunchResult& reference, const LaunchResult& resul
 LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same) {
   if (!result.ok()) return result;
   if (const std::string why = UnequalWork(reference, result, same); !why.empty()) {
-    result.status = "not comparable: " + why;
+    result.status = {LaunchEnd::kNotComparable, why};
     result.tail.clear();
   }
   return result;

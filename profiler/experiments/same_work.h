@@ -18,7 +18,7 @@ struct SameWork {
 // samples per step and as many steps between epochs. Empty when so, else the reason.
 std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same = {});
 
-// As `result`, with status "not comparable: …" when its work is not the reference's.
+// As `result`, kNotComparable when its work is not the reference's.
 LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same = {});
 
 }  // namespace loopscope

@@ -32,7 +32,7 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
   std::map<Family, std::vector<std::size_t>> families;
   for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
     const PlannedComparison& one = plan.comparisons[t];
-    if (!one.verdict.empty()) continue;
+    if (one.verdict != TrialVerdict::kOpen) continue;
     const Metric metric = TimedMetric(one.metric, step_metric);
     judgements[t].d = observed.Differences(one, metric);
     families[{one.reference, metric, judgements[t].d.size()}].push_back(t);
@@ -90,7 +90,7 @@ void FillEffect(const PlannedComparison& one, const Judgement& judgement, TrialR
 
 void SayByTime(const Judgement& judgement, const Observations& observed, TrialRow& row) {
   if (judgement.effect.method == Method::kTooFew) {
-    row.verdict = "inconclusive";
+    row.verdict = TrialVerdict::kInconclusive;
     if (judgement.effect.n < observed.blocks && row.metric == "epoch-boundary") {
       AddReason(row.reason, "no epoch boundary in the window: a longer one is needed (--steps)");
     } else {
@@ -100,9 +100,9 @@ void SayByTime(const Judgement& judgement, const Observations& observed, TrialRo
     return;
   }
   if (judgement.p_holm <= 0.05) {
-    row.verdict = *row.speedup > 1 ? "faster" : "slower";
+    row.verdict = *row.speedup > 1 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
   } else {
-    row.verdict = judgement.p_equivalent_holm <= 0.05 ? "equivalent" : "inconclusive";
+    row.verdict = judgement.p_equivalent_holm <= 0.05 ? TrialVerdict::kEquivalent : TrialVerdict::kInconclusive;
   }
 }
 
@@ -143,15 +143,15 @@ void SayByMemory(const PlannedComparison& one, const Observations& observed, Tri
   if (!row.peak_bytes_treated) return AddReason(row.reason, "peak memory is unknown");
   AddReason(row.reason, fmt::format("peak memory {} by {:.1f} %", fall >= 0 ? "falls" : "rises", 100 * std::abs(fall)));
   if (!falls) return;
-  if (row.verdict == "slower") AddReason(row.reason, "the step is slower");
-  row.verdict = "useful";
+  if (row.verdict == TrialVerdict::kSlower) AddReason(row.reason, "the step is slower");
+  row.verdict = TrialVerdict::kUseful;
 }
 
 void FillLaunches(const PlannedComparison& comparison, const ExperimentPlan& plan, const Observations& observed,
                   TrialRow& row) {
   for (const Observation& one : observed.rows) {
     if (one.arm != comparison.arm && one.arm != comparison.reference) continue;
-    LaunchRow launch{one.block, one.order, plan.arms[one.arm].name, std::nullopt, one.result.status};
+    LaunchRow launch{one.block, one.order, plan.arms[one.arm].name, std::nullopt, one.result.status.Text()};
     if (one.result.ok()) launch.ms_per_step = one.result.ms_per_step;
     row.launches.push_back(std::move(launch));
   }
@@ -172,7 +172,7 @@ std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observa
     row.margin_pct = 100 * margin;
     FillLaunches(one, plan, observed, row);
     FillMemory(one, observed, row);
-    if (one.verdict.empty()) {
+    if (one.verdict == TrialVerdict::kOpen) {
       FillEffect(one, judgements[t], row);
       FillOneTimeCost(one, plan, observed, row);
       SayByTime(judgements[t], observed, row);
@@ -192,7 +192,7 @@ NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Met
   for (const int reference : {kAllArm, kBaselineArm}) {
     if (!arms.empty()) break;
     for (const PlannedComparison& one : plan.comparisons) {
-      if (one.reference != reference || !one.verdict.empty()) continue;
+      if (one.reference != reference || one.verdict != TrialVerdict::kOpen) continue;
       arms.push_back(observed.Differences(one, step_metric));
     }
   }

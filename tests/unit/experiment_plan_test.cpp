@@ -143,7 +143,7 @@ TEST(ShapePlan, TheLeastCostlyFixesAreLeftOutWhereTimeIsTooShortForAll) {
   EXPECT_EQ(plan.launches_per_block(), 2 + 8);
   EXPECT_LE(plan.seconds(), 100);
   for (const PlannedComparison& one : plan.comparisons) {
-    EXPECT_EQ(one.verdict, one.subject < 8 ? "" : "inconclusive");
+    EXPECT_EQ(one.verdict, one.subject < 8 ? TrialVerdict::kOpen : TrialVerdict::kInconclusive);
     EXPECT_EQ(plan.arms[one.arm].repeats, one.subject < 8 ? 1 : 0);
   }
   EXPECT_THAT(plan.arms[kAllArm].settings.size(), 10u) << "it is applied all the same";

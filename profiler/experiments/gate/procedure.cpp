@@ -63,7 +63,7 @@ class Gate {
                            .order = row.order,
                            .arm = pairs_.plan.arms[row.arm].name,
                            .ms_per_step = result.ok() ? std::optional(result.ms_per_step) : std::nullopt,
-                           .status = result.status});
+                           .status = result.status.Text()});
       if (result.ok()) drifts_[row.arm].push_back(result.step_drift);
     }
     pairs_seen_ += observed.blocks;

@@ -14,14 +14,14 @@ int WithoutComparisons(const ExperimentPlan& plan) {
   std::set<int> all, running;
   for (const PlannedComparison& one : plan.comparisons) {
     all.insert(one.subject);
-    if (one.verdict.empty()) running.insert(one.subject);
+    if (one.verdict == TrialVerdict::kOpen) running.insert(one.subject);
   }
   return static_cast<int>(all.size() - running.size());
 }
 
 void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
   const int before = WithoutComparisons(plan);
-  plan.EndComparisons(arm, "inconclusive", why);
+  plan.EndComparisons(arm, TrialVerdict::kInconclusive, why);
   plan.left_out += WithoutComparisons(plan) - before;
 }
 
@@ -29,7 +29,7 @@ void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
 void Fail(ExperimentPlan& plan, int arm, const std::string& why) {
   for (PlannedComparison& one : plan.comparisons) {
     if (one.arm != arm && one.reference != arm) continue;
-    one.verdict = "failed";
+    one.verdict = TrialVerdict::kFailed;
     one.reason = one.with_others && one.arm == arm ? "without it the others fail: " + why : why;
   }
   plan.arms[arm].repeats = 0;

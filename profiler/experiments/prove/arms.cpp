@@ -39,9 +39,7 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
                                   .with_others = with_others,
                                   .arm = arm,
                                   .reference = with_others ? kAllArm : kBaselineArm,
-                                  .metric = candidates[i].treatment->metric,
-                                  .verdict = {},
-                                  .reason = {}});
+                                  .metric = candidates[i].treatment->metric});
     };
     if (in_all[i] && all.size() > 1) compare(true, ArmOf(plan, "ALL-" + own.first, Without(all, own)));
     // One fix that is all there is, or that fails with the others, is measured alone.

@@ -12,9 +12,10 @@ namespace loopscope {
 
 // With a verdict it is out, and the reason says why.
 struct CandidateState {
-  std::string verdict, reason;  // "not-applicable", "failed", "different-training", "dropped"
-  bool in_all = true;           // false: works, but not together with the others
-  std::string note;             // what a reader of its trial should know
+  TrialVerdict verdict = TrialVerdict::kOpen;  // not applicable, failed, different training or dropped
+  std::string reason;
+  bool in_all = true;  // false: works, but not together with the others
+  std::string note;    // what a reader of its trial should know
   std::vector<Applied> applied;
   LossFacts loss;
 };
@@ -23,7 +24,7 @@ struct Contender {
   Candidate candidate;
   CandidateState state = {};
 
-  bool alive() const { return state.verdict.empty(); }
+  bool alive() const { return state.verdict == TrialVerdict::kOpen; }
   bool together() const { return alive() && state.in_all; }  // runs with the others
 };
 

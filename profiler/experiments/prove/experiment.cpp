@@ -68,7 +68,8 @@ class Experiment {
     for (const Contender& one : contenders_) {
       if (one.alive()) continue;
       aside_.push_back(RowWithoutBlocks(one));
-      const bool was_in = one.state.verdict == "different-training" || one.state.verdict == "dropped";
+      const bool was_in =
+          one.state.verdict == TrialVerdict::kDifferentTraining || one.state.verdict == TrialVerdict::kDropped;
       all_changed_ = all_changed_ || (was_in && one.state.in_all);
     }
     std::erase_if(contenders_, [](const Contender& one) { return !one.alive(); });

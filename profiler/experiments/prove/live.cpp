@@ -85,11 +85,11 @@ void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedC
   row.p_holm.reset();
   if (on.acted == 0) {
     const std::string why = WhyNotApplied(row.treatment, result.applied);
-    row.verdict = "not-applicable";
+    row.verdict = TrialVerdict::kNotApplicable;
     row.reason = why.empty() ? fmt::format("it changed nothing in the {} blocks that it was on", on.blocks) : why;
     return;
   }
-  row.verdict = "inconclusive";
+  row.verdict = TrialVerdict::kInconclusive;
   row.reason = off.acted > 0 ? fmt::format("it still acted in {} of {} blocks that it was off", off.acted, off.blocks)
                              : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
 }
@@ -129,7 +129,7 @@ bool ClearlyLoses(const TrialRow& row) {
 
 CandidateState NotLive() {
   CandidateState state;
-  state.verdict = "not-applicable";
+  state.verdict = TrialVerdict::kNotApplicable;
   state.reason = "it cannot be switched between steps: `prove` without --quick launches with it";
   return state;
 }
@@ -179,7 +179,7 @@ Observations ObserveLive(const LaunchResult& result, const LivePlan& live) {
     if (arm < 0) continue;
     Observation row{static_cast<int>(b / arms), static_cast<int>(b % arms), arm, {}};
     row.result.ms_per_step = MeanOfPlain(result.live[b], live.settle);
-    if (row.result.ms_per_step <= 0) row.result.status = "no steps";
+    if (row.result.ms_per_step <= 0) row.result.status = {LaunchEnd::kNoSteps};
     observed.rows.push_back(std::move(row));
   }
   if (observed.blocks < live.rounds) {
@@ -228,7 +228,7 @@ void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders
     const std::string text = fmt::format("{:.2f}x in live pairs of one launch", *rows[t].speedup);
     CandidateState& state = contenders[i].state;
     if (ClearlyLoses(rows[t])) {
-      state.verdict = "dropped";
+      state.verdict = TrialVerdict::kDropped;
       state.reason = "clearly slower: " + text;
     } else {
       AddReason(state.note, text);
@@ -247,12 +247,16 @@ Result<void> LaunchLive(const ExperimentInput& input, const LivePlan& live, cons
   const LaunchResult result = series.Run(LiveSpec(input, live));
   if (series.stopped()) return Interrupted();
   if (!result.ok()) {
-    return Error{fmt::format("the program failed while treatments were switched between its steps ({})", result.status),
-                 fmt::format("{}", fmt::join(input.command, " ")),
-                 "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
+    return Error{
+        fmt::format("the program failed while treatments were switched between its steps ({})", result.status.Text()),
+        fmt::format("{}", fmt::join(input.command, " ")),
+        "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
   }
   std::vector<TrialRow> rows = JudgeLive(result, live, ones, input.options.margin);
-  for (TrialRow& row : rows) row.loss.verdict = "cannot tell: one launch trained with and without it in turn";
+  for (TrialRow& row : rows) {
+    row.loss.verdict = LossVerdict::kCannotTell;
+    row.loss.detail = "one launch trained with and without it in turn";
+  }
   report.noise = NoiseOf(live.plan, ObserveLive(result, live));
   report.trials.insert(report.trials.begin(), rows.begin(), rows.end());
   return {};

@@ -109,7 +109,7 @@ class PilotPhase {
     const LaunchResult alone = Launch({i}, candidate.Setting());
     if (series_.stopped()) return;
     if (!alone.ok()) {
-      state.verdict = "failed";
+      state.verdict = TrialVerdict::kFailed;
       state.reason = FailureOf(alone);
       return;
     }
@@ -126,7 +126,7 @@ class PilotPhase {
     const std::string why = WhyNotApplied(key, result.applied);
     // With other values to try it is too early to say.
     if (why.empty() || candidate.values.size() > 1) return;
-    state.verdict = FailedToApply(key, result.applied) ? "failed" : "not-applicable";
+    state.verdict = FailedToApply(key, result.applied) ? TrialVerdict::kFailed : TrialVerdict::kNotApplicable;
     state.reason = why;
   }
 
@@ -151,7 +151,7 @@ class PilotPhase {
     }
     candidate.values = {best.empty() ? values.front() : best};
     if (best.empty()) {
-      state.verdict = "not-applicable";
+      state.verdict = TrialVerdict::kNotApplicable;
       state.reason = why_not;
     } else if (tried.size() > 1) {
       state.note = fmt::format("the fastest of one launch each ({})", fmt::join(tried, ", "));
@@ -175,7 +175,7 @@ class PilotPhase {
       const LaunchResult without =
           Launch(others, fmt::format("ALL without {}", contenders_[i].candidate.treatment->id));
       if (!without.ok() || Ms(all) < kHopeless * Ms(without)) continue;
-      contenders_[i].state.verdict = "dropped";
+      contenders_[i].state.verdict = TrialVerdict::kDropped;
       contenders_[i].state.reason =
           fmt::format("the other fixes take {:.3g} times as long with it, in one launch each", Ms(all) / Ms(without));
       all = without;

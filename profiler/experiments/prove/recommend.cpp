@@ -18,9 +18,9 @@ constexpr double kBudgetToFinish = 1.05;
 constexpr double kLaunchesVary = 1.02;
 
 bool Helps(const TrialRow& row) {
-  if (row.verdict == "faster") return true;
+  if (row.verdict == TrialVerdict::kFaster) return true;
   const bool surely_slower = row.ci95 && (*row.ci95)[1] < 1;
-  return row.verdict == "useful" && !surely_slower;
+  return row.verdict == TrialVerdict::kUseful && !surely_slower;
 }
 
 bool Has(const ExperimentPlan& plan, const Settings& settings) {
@@ -38,7 +38,7 @@ ExperimentPlan FreshPlan(const ExperimentPlan& plan, const Settings& settings) {
   recommended.ms_per_step = alike.ms_per_step;
   fresh.arms = {plan.arms[kBaselineArm], recommended};
   fresh.arms[kBaselineArm].repeats = 1;
-  fresh.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm, .verdict = {}, .reason = {}}};
+  fresh.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm}};
   return fresh;
 }
 

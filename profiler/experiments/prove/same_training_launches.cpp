@@ -26,12 +26,11 @@ class CheckPhase {
     baselines_.push_back(Launch({}, "baseline"));
     if (!baselines_[0].ok() || baselines_[0].losses.empty()) {
       const std::string why = baselines_[0].ok() ? "no losses were seen" : FailureOf(baselines_[0]);
-      return ForEach([](const Candidate&) { return true; },
-                     [&](int i) { contenders_[i].state.loss.verdict = "cannot tell: " + why; });
+      return ForEach([](const Candidate&) { return true; }, [&](int i) { CannotTellOf(i, why); });
     }
     CheckBits();
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; },
-            [&](int i) { contenders_[i].state.loss.verdict = "cannot tell: it changes training on purpose"; });
+            [&](int i) { CannotTellOf(i, "it changes training on purpose"); });
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
             [&](int i) { CheckResampled(i); });
     if (repeats_) {
@@ -70,13 +69,18 @@ class CheckPhase {
     return members;
   }
 
+  void CannotTellOf(int i, const std::string& why) {
+    contenders_[i].state.loss.verdict = LossVerdict::kCannotTell;
+    contenders_[i].state.loss.detail = why;
+  }
+
   void Set(int i, LossFacts facts) {
     if (series_.stopped()) return;
     auto& [candidate, state] = contenders_[i];
     state.loss = std::move(facts);
     if (!IsDifferent(state.loss)) return;
-    state.verdict = "different-training";
-    state.reason = state.loss.verdict;
+    state.verdict = TrialVerdict::kDifferentTraining;
+    state.reason = LossText(state.loss);
     if (candidate.treatment->exactness == Exactness::kExactIf) {
       state.reason += fmt::format("; it is exact only if {}", candidate.treatment->condition);
     }
@@ -122,7 +126,7 @@ class CheckPhase {
     std::vector<int> open;
     ForEach([](const Candidate&) { return true; },
             [&](int i) {
-              if (OnlyDrawsDiffer(contenders_[i].state.loss)) open.push_back(i);
+              if (contenders_[i].state.loss.only_draws_differ) open.push_back(i);
             });
     if (open.empty() || !input_.options.seed_programs) return;
     const double alpha = kFalseAlarm / static_cast<double>(open.size());
@@ -130,7 +134,7 @@ class CheckPhase {
     const int launches = kSpreadBaselines - 1 + curves * static_cast<int>(open.size());
     if (!Affords(launches)) {
       for (const int i : open) {
-        contenders_[i].state.loss.verdict += fmt::format(", and the budget does not hold {} check launches", launches);
+        contenders_[i].state.loss.detail += fmt::format(", and the budget does not hold {} check launches", launches);
       }
       return;
     }
@@ -139,7 +143,7 @@ class CheckPhase {
     for (int n = 2; n <= kSpreadBaselines; ++n) {
       untreated.push_back(Launch(identical_, fmt::format("baseline, seed {}", n), false, ++seed));
       if (BitIdentical(untreated[0].losses, untreated.back().losses)) {
-        for (const int i : open) contenders_[i].state.loss.verdict += ", and takes no other seed";
+        for (const int i : open) contenders_[i].state.loss.detail += ", and takes no other seed";
         return;
       }
     }
@@ -158,7 +162,7 @@ class CheckPhase {
     std::vector<int> open;
     ForEach([](const Candidate&) { return true; },
             [&](int i) {
-              if (contenders_[i].state.loss.verdict.empty()) open.push_back(i);
+              if (contenders_[i].state.loss.verdict == LossVerdict::kUnjudged) open.push_back(i);
             });
     if (open.empty()) return;
     const double alpha = kFalseAlarm / static_cast<double>(open.size());
@@ -166,9 +170,9 @@ class CheckPhase {
     const int launches = kSpreadBaselines - 2 + curves * static_cast<int>(open.size());
     if (!Affords(launches)) {
       for (const int i : open) {
-        contenders_[i].state.loss.verdict = fmt::format(
-            "cannot tell: untreated losses differ from run to run, and the budget does not hold {} check launches",
-            launches);
+        CannotTellOf(i, fmt::format("untreated losses differ from run to run, and the budget does not hold {} check "
+                                    "launches",
+                                    launches));
       }
       return;
     }

@@ -82,7 +82,7 @@ class SweepPilots {
     std::string why;
     const bool alone = !input_.loader_only || TakenUp(kLoaderOnly, "on", as_it_is_.applied, why) == Taken::kChanged;
     // A loop that was not replaced may still have ended in order; one that could not be is said to be so.
-    if (!alone && (as_it_is_.ok() || as_it_is_.status == "no steps")) {
+    if (!alone && (as_it_is_.ok() || as_it_is_.status.end == LaunchEnd::kNoSteps)) {
       return Error{"the loader of this program cannot be measured alone: " + why, command,
                    "sweep it without --loader-only; a C++ program offers the knob loader.only (probes/loopscope.h)", 3};
     }
@@ -146,7 +146,7 @@ class SweepPilots {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       if (!plan_.live[cell]) continue;
       const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.same_work);
-      if (!why.empty()) Out(cell, "failed", "not comparable: " + why);
+      if (!why.empty()) Out(cell, "failed", LaunchStatus{LaunchEnd::kNotComparable, why}.Text());
     }
   }
 

@@ -38,7 +38,7 @@ ExperimentPlan SweepPlan::Over(const std::vector<int>& cells) const {
     over.arms.push_back(arms[cells[i]]);
     // Held to the first; of the first itself there is nothing to compare.
     const int arm = static_cast<int>(i);
-    over.comparisons.push_back({.with_others = false, .arm = arm, .reference = 0, .verdict = {}, .reason = {}});
+    over.comparisons.push_back({.with_others = false, .arm = arm, .reference = 0});
   }
   return over;
 }

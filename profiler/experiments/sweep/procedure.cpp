@@ -83,8 +83,8 @@ class Sweep {
                                              .same_work = plan_.same_work},
                                             over, series_);
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
-      if (!over.comparisons[arm].verdict.empty()) {
-        sweep_.cells[cells[arm]].verdict = over.comparisons[arm].verdict;
+      if (over.comparisons[arm].verdict != TrialVerdict::kOpen) {
+        sweep_.cells[cells[arm]].verdict = TrialVerdictName(over.comparisons[arm].verdict);
         sweep_.cells[cells[arm]].reason = over.comparisons[arm].reason;
         plan_.live[cells[arm]] = false;
         continue;
@@ -135,7 +135,7 @@ class Sweep {
       one.reference = best;
       const std::vector<double> differences = observed.Differences(one, plan_.same_work.step_metric);
       if (static_cast<int>(arm) == best) sweep_.cells[cells[arm]].ratio = 1;
-      if (static_cast<int>(arm) == best || !one.verdict.empty() || differences.empty()) continue;
+      if (static_cast<int>(arm) == best || one.verdict != TrialVerdict::kOpen || differences.empty()) continue;
       if (!d.empty() && differences.size() != d.front().size()) continue;
       d.push_back(differences);
       compared.push_back(cells[arm]);
@@ -193,10 +193,11 @@ class Sweep {
     for (std::size_t t = 0; t < over.comparisons.size(); ++t) {
       SweepComparison one;
       one.cell = cells[t + 1];
-      one.verdict = over.comparisons[t].verdict.empty() ? "inconclusive" : over.comparisons[t].verdict;
+      one.verdict = over.comparisons[t].verdict;
+      if (one.verdict == TrialVerdict::kOpen) one.verdict = TrialVerdict::kInconclusive;
       one.reason = over.comparisons[t].reason;
       sweep_.comparisons.push_back(one);
-      if (!over.comparisons[t].verdict.empty()) continue;
+      if (over.comparisons[t].verdict != TrialVerdict::kOpen) continue;
       d.push_back(observed.Differences(over.comparisons[t], plan_.same_work.step_metric));
       judged.push_back(t);
     }
@@ -227,9 +228,9 @@ class Sweep {
     one.p = effect.p;
     one.p_holm = p_holm;
     if (p_holm <= 0.05) {
-      one.verdict = effect.estimate > 0 ? "faster" : "slower";
+      one.verdict = effect.estimate > 0 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
     } else if (p_equivalent_holm <= 0.05) {
-      one.verdict = "equivalent";
+      one.verdict = TrialVerdict::kEquivalent;
     }
   }
 

@@ -77,10 +77,10 @@ class ToTarget {
       const std::string& key = arm.settings.front().first;
       arm.applied = AppliedUnder(key, result.applied);
       if (!result.ok()) {
-        arm.verdict = "failed";
+        arm.verdict = TrialVerdict::kFailed;
         arm.reason = FailureOf(result);
       } else if (const std::string why = WhyNotApplied(key, result.applied); !why.empty()) {
-        arm.verdict = "not-applicable";
+        arm.verdict = TrialVerdict::kNotApplicable;
         arm.reason = why;
       }
     }
@@ -127,7 +127,7 @@ class ToTarget {
         ended_ = "the baseline failed " + why;
         return false;
       }
-      arms_[arm].verdict = "failed";
+      arms_[arm].verdict = TrialVerdict::kFailed;
       arms_[arm].reason = why;
     }
     for (auto& [arm, result] : runs) {

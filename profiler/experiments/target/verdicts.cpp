@@ -79,11 +79,11 @@ void Fill(const ReachEffect& effect, double p_holm, TrialRow& row) {
   row.p_holm = p_holm;
   row.speedup = effect.ratio.estimate;
   if (effect.ratio.low && effect.ratio.high) row.ci95 = {*effect.ratio.low, *effect.ratio.high};
-  row.verdict = "inconclusive";
+  row.verdict = TrialVerdict::kInconclusive;
   if (effect.n < kFewestSeeds) {
     AddReason(row.reason, fmt::format("under {} seeds nothing is called", kFewestSeeds));
   } else if (p_holm <= 0.05 && effect.sign != 0) {
-    row.verdict = effect.sign > 0 ? "faster" : "slower";
+    row.verdict = effect.sign > 0 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
   }
   if (effect.ratio.low && !effect.ratio.high) AddReason(row.reason, fmt::format("at least {:.2f}x", *effect.ratio.low));
   if (effect.ratio.high && !effect.ratio.low) AddReason(row.reason, fmt::format("at most {:.2f}x", *effect.ratio.high));

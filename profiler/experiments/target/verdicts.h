@@ -14,11 +14,12 @@ namespace loopscope {
 struct ReachArm {
   std::string name;
   Settings settings = {};
-  std::string verdict = "", reason = "";  // set when it is out: "not-applicable", "failed"
+  TrialVerdict verdict = TrialVerdict::kOpen;  // set when it is out: not applicable, failed
+  std::string reason = {};
   std::vector<Applied> applied = {};
   std::vector<TargetRun> runs = {};  // by block
 
-  bool alive() const { return verdict.empty(); }
+  bool alive() const { return verdict == TrialVerdict::kOpen; }
 };
 
 // Fills report.target (arms and comparisons) and report.trials, one per candidate. arms[0] is the baseline, arms[i + 1]
