@@ -87,8 +87,8 @@ void AddTrial(const TrialRow& trial, const Report& report, Suite& suite) {
   const std::string verdict = VerdictText(trial, report.noise), checks = ChecksText(trial);
   std::string text = XmlText(SpeedupText(trial) + ": " + verdict);
   if (!checks.empty()) text += "\n  " + XmlText(checks);
-  const bool judged = Known(trial.speedup) && trial.verdict != "inconclusive";
-  const std::string_view element = trial.verdict == "failed" ? "error" : judged ? "" : "skipped";
+  const bool judged = Known(trial.speedup) && trial.verdict != TrialVerdict::kInconclusive;
+  const std::string_view element = trial.verdict == TrialVerdict::kFailed ? "error" : judged ? "" : "skipped";
   suite.Add("loopscope.trials", TreatmentText(trial.treatment, trial.value) + " " + trial.context, element,
             element == "error" ? "failed" : "", verdict, text);
 }

@@ -31,8 +31,8 @@ void WriteGain(const Report& report, Page& page) {
     page.Entry(kLabel, kMeasured, {"no combined speedup: " + Printable(report.combined->reason)});
   } else if (report.trials.size() == 1 && Known(report.trials.front().speedup)) {
     const TrialRow& only = report.trials.front();
-    const std::string text =
-        HumanSpeedup(*only.speedup, only.ci95) + (only.ci95 ? ", 95% CI: " : ": ") + Printable(only.verdict, 60);
+    const std::string text = HumanSpeedup(*only.speedup, only.ci95) + (only.ci95 ? ", 95% CI: " : ": ") +
+                             std::string(TrialVerdictName(only.verdict));
     page.Entry(kLabel, kMeasured, {text, StyleOf(only.ci95)});
   }
 }

@@ -9,9 +9,8 @@
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/pairs.h"
-#include "profiler/experiments/pilots.h"
-#include "profiler/experiments/verdicts.h"
 #include "profiler/system/terminal.h"
 #include "reports/text/page.h"
 #include "reports/words/units.h"
@@ -86,7 +85,7 @@ Result<int> AaCheckCommand(const Options& options) {
   const Observations observed =
       plan->Run(series, "pair", std::max(plan->plan.blocks, kFewestPairs), options.seed, options.budget_s);
   session.bar().Clear();
-  const std::vector<double> d = observed.Differences(plan->plan.trials.front(), Metric::kStepTime);
+  const std::vector<double> d = observed.Differences(plan->plan.comparisons.front(), Metric::kStepTime);
   if (static_cast<int>(d.size()) < kFewestPairs) {
     return Error{
         fmt::format("{} pairs were measured; at least {} are needed to estimate noise", d.size(), kFewestPairs),

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/events.h"
 
 namespace loopscope {
 

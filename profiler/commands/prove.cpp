@@ -94,7 +94,6 @@ Result<int> ProveCommand(const Options& options) {
   input.step_ms = report->steps.mean_ms.value_or(0);
   input.steps_per_epoch = static_cast<int>(report->timeline->steps_per_epoch());
   input.loader = LoaderDepthOf(report->timeline->trace());
-  input.run_ahead = input.loader.run_ahead();
   input.options.resume = *resumes;
   input.journal = journal;
   const auto experiment = options.quick ? RunQuick : RunExperiment;

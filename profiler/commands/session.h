@@ -11,7 +11,8 @@
 #include "profiler/commands/progress_bar.h"
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/report/report.h"
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/events.h"
+#include "profiler/experiments/window.h"
 #include "profiler/launch/launcher.h"
 #include "profiler/launch/outcome.h"
 

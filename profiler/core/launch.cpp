@@ -234,7 +234,7 @@ LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs) {
     result.startup_s = static_cast<double>(window->begin_ns - trace.marks.front().time_ns) / 1e9;
   }
   if (result.steps == 0) {
-    result.status = "no steps";
+    result.status = {LaunchEnd::kNoSteps};
     result.tail = WhyNoSteps(leading);
   }
   return result;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/launch_status.h"
 #include "profiler/core/report/target.h"
 #include "profiler/core/result.h"
 #include "profiler/core/trace/trace.h"
@@ -18,10 +19,6 @@
 namespace loopscope {
 
 enum class LaunchMode { kTrace, kClock, kCheck };
-
-// LaunchResult::status of one of several side by side that came to its end without waiting for a turn: the times of all
-// of them are worth nothing.
-inline constexpr char kTookNoTurns[] = "took no turns";
 
 // Treatments that are switched at the ends of steps within one launch: in every round each arm once, in random order,
 // for `block_steps` steps.
@@ -54,17 +51,17 @@ struct LaunchSpec {
   int turn_steps = 0;                 // of launches side by side: steps after which another one's turn begins
   std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
   std::optional<TargetWatch> target;  // the launch ends when it is reached; a timeout is no failure then
-  double timeout_s = 600;             // then ended, status "timeout"
+  double timeout_s = 600;             // then ended: LaunchEnd::kTimeout
 };
 
 struct LaunchResult {
-  std::string status = "ok";  // "ok", "exit 1", "signal 9", "no steps", "timeout", or what kept it from starting
-  std::string tail;           // last lines of output when it failed
-  int exit_status = 0;        // as a shell reports it (128 + signal)
-  std::string clock;          // the clock its steps were counted by
-  double ms_per_step = 0;     // wall time of the window / steps, epoch boundaries taken out (but: whole_epochs)
-  double ms_per_sample = 0;   // 0 when the samples per step are unknown
-  int steps = 0;              // in the window, boundaries taken out
+  LaunchStatus status = {};
+  std::string tail;          // last lines of output when it failed
+  int exit_status = 0;       // as a shell reports it (128 + signal)
+  std::string clock;         // the clock its steps were counted by
+  double ms_per_step = 0;    // wall time of the window / steps, epoch boundaries taken out (but: whole_epochs)
+  double ms_per_sample = 0;  // 0 when the samples per step are unknown
+  int steps = 0;             // in the window, boundaries taken out
   std::optional<double>
       epoch_ms;             // mean length of the boundary steps in the window less a plain step; none in it: empty
   int steps_per_epoch = 0;  // of the last whole one that was seen, warm-up included; 0 unknown
@@ -84,7 +81,7 @@ struct LaunchResult {
   double steps_seen = 0, samples_seen = 0;  // until then, or until its end; samples 0: unknown
   std::optional<double> best_metric;        // empty: the metric was never given
   std::string directory;                    // where its capture lies
-  bool ok() const { return status == "ok"; }
+  bool ok() const { return status.end == LaunchEnd::kOk; }
 };
 
 class Launcher {
@@ -107,8 +104,8 @@ class Launcher {
   SideBySide side_by_side_;
 };
 
-// Reads what experiments need from the capture of a clock or check launch; status "no steps" when the window never
-// opened or never closed. `whole_epochs`: as LaunchSpec.
+// Reads what experiments need from the capture of a clock or check launch; kNoSteps when the window never opened
+// or never closed. `whole_epochs`: as LaunchSpec.
 LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs = false);
 
 }  // namespace loopscope

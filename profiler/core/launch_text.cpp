@@ -32,7 +32,7 @@ Json ToJson(const LaunchResult& result) {
   Json live = Json::array();
   for (const LiveBlock& block : result.live) live.push_back({block.on, block.acted, block.step_ms});
   for (const auto& [name, value] : result.metrics) metrics.push_back({name, std::bit_cast<std::uint64_t>(value)});
-  return {{"status", result.status},
+  return {{"status", result.status.Text()},
           {"tail", result.tail},
           {"exit_status", result.exit_status},
           {"clock", result.clock},
@@ -61,7 +61,7 @@ Json ToJson(const LaunchResult& result) {
 
 LaunchResult FromJson(const Json& json) {
   LaunchResult result;
-  result.status = json.at("status");
+  result.status = LaunchStatus::Of(json.at("status").get<std::string>());
   result.tail = json.at("tail");
   result.exit_status = json.at("exit_status");
   result.clock = json.at("clock");

@@ -21,9 +21,6 @@ std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "r
 enum class Metric { kStepTime, kEpochBoundary, kPeakMemory, kSampleTime, kTimeToTarget };
 std::string_view MetricName(Metric metric);  // "step-time", "epoch-boundary", "peak-memory", "sample-time", …
 
-// Stands for the second command of `ab`: no fix, and nothing that --only takes.
-inline constexpr std::string_view kOtherCommandId = "B";
-
 // A variable of the environment by which the launcher applies a treatment.
 struct EnvironmentVariable {
   std::string_view name;

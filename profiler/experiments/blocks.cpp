@@ -37,9 +37,8 @@ std::vector<int> RandomOrder(const std::vector<Arm>& arms, std::mt19937_64& rand
 
 class BlockPhase {
  public:
-  BlockPhase(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
-             ExperimentPlan& plan, LaunchSeries& series)
-      : input_(input), run_(run), candidates_(candidates), plan_(plan), series_(series), random_(run.seed) {}
+  BlockPhase(const ExperimentOptions& options, const BlockRun& run, ExperimentPlan& plan, LaunchSeries& series)
+      : options_(options), run_(run), plan_(plan), series_(series), random_(run.seed) {}
 
   Observations Run() {
     while (observed_.blocks < run_.blocks && observed_.ended_early.empty() && AnythingLeft()) {
@@ -55,7 +54,8 @@ class BlockPhase {
 
  private:
   bool AnythingLeft() const {
-    return std::ranges::any_of(plan_.trials, [](const PlannedTrial& trial) { return trial.verdict.empty(); });
+    return std::ranges::any_of(plan_.comparisons,
+                               [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; });
   }
 
   double BlockSeconds() const {
@@ -117,12 +117,9 @@ class BlockPhase {
 
   LaunchSpec SpecFor(int index, int place) const {
     const Arm& arm = plan_.arms[index];
-    LaunchSpec spec =
-        SpecOf(input_.options, input_.clock, plan_.window,
-               fmt::format("{} {} of {}, {}, {}", run_.name, observed_.blocks + 1, run_.blocks, place + 1, arm.name));
-    spec.side = arm.side;
-    spec.treatment = SettingsOf(arm, candidates_);
-    return spec;
+    const std::string label =
+        fmt::format("{} {} of {}, {}, {}", run_.name, observed_.blocks + 1, run_.blocks, place + 1, arm.name);
+    return WithArm(SpecOf(options_, plan_.clock, plan_.window, label), arm);
   }
 
   void Take(int arm, int place, LaunchResult result, std::vector<Observation>& rows) {
@@ -142,7 +139,7 @@ class BlockPhase {
     for (Observation& row : rows) {
       const bool was_ok = row.result.ok();
       row.result = HeldTo(*baseline_, std::move(row.result), run_.same_work);
-      if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status);
+      if (was_ok && !row.result.ok()) Leave(row.arm, row.result.status.Text());
     }
   }
 
@@ -152,44 +149,43 @@ class BlockPhase {
       observed_.ended_early = fmt::format("{} failed {}", plan_.arms[arm].name, when);
       return;
     }
-    plan_.EndTrials(arm, "failed", when);
+    plan_.EndComparisons(arm, TrialVerdict::kFailed, when);
   }
 
   // Arms share a spread with those of the same reference; all of them are looked at together.
   void DropLosers() {
-    std::vector<PlannedTrial*> trials;
+    std::vector<PlannedComparison*> open;
     std::vector<double> p, gains;
     for (const int reference : {kBaselineArm, kAllArm}) {
       std::vector<std::vector<double>> d;
-      for (PlannedTrial& trial : plan_.trials) {
-        const Metric own = candidates_[trial.candidate].treatment->metric;
-        const bool by_time = own == Metric::kStepTime || own == Metric::kSampleTime;
-        if (!trial.verdict.empty() || trial.reference != reference || !by_time) continue;
-        trials.push_back(&trial);
-        d.push_back(observed_.Differences(trial, run_.same_work.step_metric));
-        gains.push_back((trial.with_others ? 1 : -1) * Mean(d.back()));
+      for (PlannedComparison& one : plan_.comparisons) {
+        const bool by_time = one.metric == Metric::kStepTime || one.metric == Metric::kSampleTime;
+        if (one.verdict != TrialVerdict::kOpen || one.reference != reference || !by_time) continue;
+        open.push_back(&one);
+        d.push_back(observed_.Differences(one, run_.same_work.step_metric));
+        gains.push_back((one.with_others ? 1 : -1) * Mean(d.back()));
       }
       for (const Effect& effect : CompareWithReference(d, 0)) p.push_back(effect.p);
     }
     const std::vector<double> adjusted = Holm(p);
-    for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
       const bool loses = adjusted[i] <= kSurelySlower && gains[i] < -std::log1p(kMuchSlower);
-      if (loses) Drop(*trials[i], std::exp(gains[i]));
+      if (loses) Drop(*open[i], std::exp(gains[i]));
     }
   }
 
-  void Drop(PlannedTrial& trial, double speedup) {
-    trial.verdict = "dropped";
-    trial.reason = fmt::format("clearly slower after {} blocks ({:.2f}x)", kFewestBlocks, speedup);
-    const bool needed = trial.arm == kAllArm || std::ranges::any_of(plan_.trials, [&](const PlannedTrial& other) {
-                          return other.arm == trial.arm && other.verdict.empty();
-                        });
-    if (!needed) plan_.arms[trial.arm].repeats = 0;
+  void Drop(PlannedComparison& one, double speedup) {
+    one.verdict = TrialVerdict::kDropped;
+    one.reason = fmt::format("clearly slower after {} blocks ({:.2f}x)", kFewestBlocks, speedup);
+    const bool needed =
+        one.arm == kAllArm || std::ranges::any_of(plan_.comparisons, [&](const PlannedComparison& other) {
+          return other.arm == one.arm && other.verdict == TrialVerdict::kOpen;
+        });
+    if (!needed) plan_.arms[one.arm].repeats = 0;
   }
 
-  const ExperimentInput& input_;
+  const ExperimentOptions& options_;
   const BlockRun& run_;
-  std::span<const Candidate> candidates_;
   ExperimentPlan& plan_;
   LaunchSeries& series_;
   std::mt19937_64 random_;
@@ -213,11 +209,11 @@ std::optional<double> Observations::LogMean(int block, int arm, Metric metric) c
   return sum / count;
 }
 
-std::vector<double> Observations::Differences(const PlannedTrial& trial, Metric metric) const {
+std::vector<double> Observations::Differences(const PlannedComparison& one, Metric metric) const {
   std::vector<double> d;
   for (int block = 0; block < blocks; ++block) {
-    const std::optional<double> arm = LogMean(block, trial.arm, metric);
-    const std::optional<double> reference = LogMean(block, trial.reference, metric);
+    const std::optional<double> arm = LogMean(block, one.arm, metric);
+    const std::optional<double> reference = LogMean(block, one.reference, metric);
     if (arm && reference) d.push_back(*arm - *reference);
   }
   return d;
@@ -231,9 +227,9 @@ std::vector<double> Observations::Values(int arm, double LaunchResult::*member) 
   return values;
 }
 
-Observations RunBlocks(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
-                       ExperimentPlan& plan, LaunchSeries& series) {
-  return BlockPhase(input, run, candidates, plan, series).Run();
+Observations RunBlocks(const ExperimentOptions& options, const BlockRun& run, ExperimentPlan& plan,
+                       LaunchSeries& series) {
+  return BlockPhase(options, run, plan, series).Run();
 }
 
 }  // namespace loopscope

@@ -8,6 +8,7 @@
 
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/plan.h"
+#include "profiler/experiments/same_work.h"
 
 namespace loopscope {
 
@@ -25,14 +26,16 @@ struct Observations {
   int blocks = 0;
   std::string ended_early;  // why there are fewer blocks than planned; empty when there are not
 
-  // ln(metric of the trial's arm / of its reference), one per block; repeats enter by the mean of their logarithms. A
+  // ln(metric of the arm / of its reference), one per block; repeats enter by the mean of their logarithms. A
   // block where either is unknown is left out.
-  std::vector<double> Differences(const PlannedTrial& trial, Metric metric) const;
+  std::vector<double> Differences(const PlannedComparison& one, Metric metric) const;
   std::vector<double> Values(int arm, double LaunchResult::*member) const;
 
  private:
   std::optional<double> LogMean(int block, int arm, Metric metric) const;
 };
+
+inline constexpr std::uint64_t kFreshSeed = 0x9e3779b97f4a7c15;  // xor the seed: other orders than the first blocks'
 
 struct BlockRun {
   std::string name = "block";  // of the launches' labels
@@ -45,9 +48,10 @@ struct BlockRun {
   SameWork same_work = {};  // as the baseline's
 };
 
-// Runs plan.arms. An arm that fails twice in a row leaves with its trials ("failed"); when the baseline or ALL does,
-// the blocks end. Trials of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <= 1 %.
-Observations RunBlocks(const ExperimentInput& input, const BlockRun& run, std::span<const Candidate> candidates,
-                       ExperimentPlan& plan, LaunchSeries& series);
+// Runs plan.arms. An arm that fails twice in a row leaves with its comparisons ("failed"); when an essential one does,
+// the blocks end. Comparisons of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <=
+// 1 %.
+Observations RunBlocks(const ExperimentOptions& options, const BlockRun& run, ExperimentPlan& plan,
+                       LaunchSeries& series);
 
 }  // namespace loopscope

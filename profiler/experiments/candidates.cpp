@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "profiler/treatments/treatments.h"
@@ -88,6 +89,20 @@ Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::ve
   return named;
 }
 
+// The largest value that is tried of a treatment, if it is over `untreated`.
+int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untreated) {
+  int most = untreated;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.treatment->run_ahead != factor) continue;
+    for (const std::string& value : candidate.values) {
+      int number = 0;
+      std::from_chars(value.data(), value.data() + value.size(), number);
+      most = std::max(most, number);
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
@@ -121,6 +136,18 @@ SameWork SameWorkOf(std::span<const Candidate> candidates) {
   const bool other_training = std::ranges::any_of(
       candidates, [](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; });
   return {.step_metric = StepMetric(candidates), .epochs = !other_training};
+}
+
+int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated) {
+  return Most(candidates, RunAheadFactor::kWorkers, untreated.workers) *
+         Most(candidates, RunAheadFactor::kPrefetch, untreated.prefetch);
+}
+
+bool ChangesRunAhead(std::span<const Candidate> candidates) {
+  const SameWork same = SameWorkOf(candidates);
+  return same.epochs && same.step_metric == Metric::kStepTime &&
+         std::ranges::any_of(candidates,
+                             [](const Candidate& one) { return one.treatment->run_ahead != RunAheadFactor::kNeither; });
 }
 
 }  // namespace loopscope

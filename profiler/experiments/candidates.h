@@ -8,7 +8,10 @@
 #include "profiler/core/host.h"
 #include "profiler/core/report/finding.h"
 #include "profiler/core/result.h"
+#include "profiler/core/trace/loader_depth.h"
 #include "profiler/core/treatment.h"
+#include "profiler/experiments/arm.h"
+#include "profiler/experiments/same_work.h"
 
 namespace loopscope {
 
@@ -19,6 +22,7 @@ struct Candidate {
   double cost_ms = 0;                    // per step, the upper bound that the findings give
 
   std::string Setting() const { return std::string(treatment->id) + "=" + values.front(); }
+  Settings::value_type KeyAndValue() const { return {std::string(treatment->id), values.front()}; }
 };
 
 // --only and --skip: items "key" or "key=value".
@@ -35,15 +39,15 @@ Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, c
 // every arm is compared with arms that hold it; else kStepTime.
 Metric StepMetric(std::span<const Candidate> candidates);
 
-// What launches must have in common for their times to compare.
-struct SameWork {
-  Metric step_metric = Metric::kStepTime;  // kSampleTime: steps may hold other samples
-  bool epochs = true;                      // as many steps in each epoch
-};
-
 bool JudgedByBoundary(const Candidate& candidate);  // by what happens once per epoch
 
 // Epochs may differ as soon as one of the candidates changes training: ranks that share the samples see fewer each.
 SameWork SameWorkOf(std::span<const Candidate> candidates);
+
+// The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
+int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
+
+// One of the candidates changes how far the loader runs ahead, and none the length of an epoch or of a step.
+bool ChangesRunAhead(std::span<const Candidate> candidates);
 
 }  // namespace loopscope

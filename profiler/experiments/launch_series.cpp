@@ -3,24 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-
-#include "profiler/core/text.h"
 
 namespace loopscope {
-
 namespace {
-
-// "optimizer#1" of "optimizer:SGD#1": a treatment, and the other command, may have an optimizer of another class.
-std::string ClockWithoutClass(const std::string& clock) {
-  const std::size_t colon = clock.find(':'), number = clock.rfind('#');
-  if (!clock.starts_with("optimizer:") || number == clock.npos) return clock;
-  return clock.substr(0, colon) + clock.substr(number);
-}
 
 LaunchResult InterruptedLaunch() {
   LaunchResult result;
-  result.status = kInterruptedStatus;
+  result.status = {LaunchEnd::kInterrupted};
   return result;
 }
 
@@ -84,7 +73,8 @@ std::optional<std::vector<LaunchResult>> LaunchSeries::LaunchTogether(std::span<
     why_no_turns_ = results.error().what;
     return std::nullopt;
   }
-  if (std::ranges::find(*results, kTookNoTurns, &LaunchResult::status) != results->end()) {
+  if (std::ranges::any_of(*results,
+                          [](const LaunchResult& one) { return one.status.end == LaunchEnd::kTookNoTurns; })) {
     why_no_turns_ = "a program went on without waiting for its turn";
     return std::nullopt;
   }
@@ -128,7 +118,7 @@ std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> 
 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
   LaunchResult result = Run(spec);
-  if (result.ok() || result.status == kInterruptedStatus) return result;
+  if (result.ok() || result.status.end == LaunchEnd::kInterrupted) return result;
   LaunchSpec again = spec;
   again.label += ", again";
   return Run(again);
@@ -152,32 +142,8 @@ std::string FailureOf(const LaunchResult& result) {
   while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
   const std::size_t line = tail.rfind('\n');
   if (line != tail.npos) tail.remove_prefix(line + 1);
-  return tail.empty() ? result.status : fmt::format("{}: {}", result.status, tail);
-}
-
-std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same) {
-  if (ClockWithoutClass(result.clock) != ClockWithoutClass(reference.clock)) {
-    return fmt::format("its steps end with {} instead of {}", result.clock, reference.clock);
-  }
-  if (same.step_metric == Metric::kSampleTime)
-    return result.ms_per_sample > 0 ? "" : "its samples per step are unknown";
-  if (same.epochs && result.steps != reference.steps) {
-    return fmt::format("{} plain steps in the window instead of {}", result.steps, reference.steps);
-  }
-  if (result.ms_per_sample <= 0 || reference.ms_per_sample <= 0) return "";
-  const double samples = result.ms_per_step / result.ms_per_sample;
-  const double usual = reference.ms_per_step / reference.ms_per_sample;
-  if (std::abs(samples / usual - 1) < 1e-3) return "";
-  return fmt::format("{:.1f} samples per step instead of {:.1f}", samples, usual);
-}
-
-LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same) {
-  if (!result.ok()) return result;
-  if (const std::string why = UnequalWork(reference, result, same); !why.empty()) {
-    result.status = "not comparable: " + why;
-    result.tail.clear();
-  }
-  return result;
+  const std::string status = result.status.Text();
+  return tail.empty() ? status : fmt::format("{}: {}", status, tail);
 }
 
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label) {
@@ -198,19 +164,17 @@ std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
                      o.check_training, o.check_steps, o.live, o.turns, clock);
 }
 
-Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
-                                             const ExperimentOptions& options) {
-  if (path.empty()) return std::unique_ptr<Journal>();
-  return Journal::Open(path, TextHash(identity), options.resume);
+Error CommandFailed(const std::string& command, const LaunchResult& result) {
+  const bool no_steps = result.status.end == LaunchEnd::kNoSteps;
+  return {.what = no_steps ? "the training command never finished the steps that were asked for"
+                           : fmt::format("the training command failed ({})", result.status.Text()),
+          .where = command,
+          .next = result.tail.empty() ? "try `loopscope run` with it first" : result.tail,
+          .exit_code = 4};
 }
 
-void FinishSeries(const LaunchSeries& series, Report& report) {
-  if (!series.warning().empty()) report.quality.warnings.push_back(series.warning());
-  if (!series.why_no_turns().empty()) {
-    report.quality.warnings.push_back("launches were made one after another, not side by side: " +
-                                      series.why_no_turns());
-  }
-  series.ShowEnd();
+Error Interrupted() {
+  return {"interrupted before anything was measured", "", "--resume goes on with the launches that are finished", 3};
 }
 
 }  // namespace loopscope

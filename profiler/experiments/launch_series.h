@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "profiler/core/launch.h"
-#include "profiler/core/report/report.h"
-#include "profiler/experiments/input.h"
+#include "profiler/core/result.h"
+#include "profiler/experiments/events.h"
 #include "profiler/experiments/journal.h"
+#include "profiler/experiments/window.h"
 
 namespace loopscope {
-
-inline constexpr char kInterruptedStatus[] = "interrupted";  // the status of a launch that the user stopped
 
 class LaunchSeries {
  public:
@@ -60,25 +59,13 @@ class LaunchSeries {
 // What a failed launch is told as: its status and the last line it printed.
 std::string FailureOf(const LaunchResult& result);
 
-// Times compare only where the work does: the same clock (of an optimizer, whatever its class), and, unless they are
-// taken per sample (kSampleTime), the same samples per step and as many steps between epochs. Empty when so, else the
-// reason.
-std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same = {});
-
-// As Run, with status "not comparable: …" when its work is not the reference's.
-LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same = {});
-
 // What is the same in every launch of an experiment.
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);
 
 // Everything of the options that must be the same for an interrupted plan to go on.
 std::string OptionsText(const ExperimentOptions& options, const std::string& clock);
 
-// Null where `path` is empty. Errors as of Journal::Open.
-Result<std::unique_ptr<Journal>> OpenJournal(const std::filesystem::path& path, const std::string& identity,
-                                             const ExperimentOptions& options);
-
-// Shows the end, and puts what went wrong with the journal into the report.
-void FinishSeries(const LaunchSeries& series, Report& report);
+Error CommandFailed(const std::string& command, const LaunchResult& result);  // exit 4
+Error Interrupted();                                                          // exit 3
 
 }  // namespace loopscope

@@ -1,19 +1,31 @@
 // Pairs of launches of two commands: what `ab` and `gate` are made of.
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "profiler/core/launch.h"
 #include "profiler/core/report/report.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/events.h"
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/plan.h"
 
 namespace loopscope {
 
-// Two commands as an experiment of one fix: the other command.
+// Two commands in pairs: side 0 of the launcher against side 1.
+struct PairsInput {
+  std::vector<std::string> command_a, command_b;
+  ExperimentOptions options;
+  std::string clock;
+  int run_ahead = 0;
+  std::filesystem::path journal;  // empty: none, and no --resume
+};
+
 struct PairPlan {
-  ExperimentInput input;
-  ExperimentPlan plan;  // one trial, A the reference
+  ExperimentOptions options;
+  ExperimentPlan plan;  // one comparison, A the reference
 
   // `pairs` pairs in random order; a pair that would end after `end_s` is not begun.
   Observations Run(LaunchSeries& series, const std::string& name, int pairs, std::uint64_t seed, double end_s);

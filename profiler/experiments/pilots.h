@@ -1,55 +1,49 @@
-// The launches before the blocks: one discarded launch per arm, which warms caches, gives the timings that the plan is
-// made from, and shows which fixes apply, which fail, and which fail only together.
+// The launches before the blocks: one discarded launch per arm, which warms caches and gives the timings that windows
+// and plan are made from.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "profiler/core/report/report.h"
+#include "profiler/experiments/arm.h"
 #include "profiler/experiments/launch_series.h"
-#include "profiler/experiments/plan.h"
+#include "profiler/experiments/window.h"
 
 namespace loopscope {
 
-// What became of a candidate. With a verdict it is out, and the reason says why.
-struct CandidateState {
-  std::string verdict, reason;  // "not-applicable", "failed", "different-training"
-  bool in_all = true;           // false: works, but not together with the others
-  std::string note;             // what a reader of its trial should know
-  std::vector<Applied> applied;
-  LossFacts loss;
+class PilotRun {
+ public:
+  // `window`: of the pilots. The options and the series must outlive it.
+  PilotRun(const ExperimentOptions& options, std::string clock, Window window, LaunchSeries& series)
+      : options_(&options), clock_(std::move(clock)), window_(window), series_(&series) {}
 
-  bool alive() const { return verdict.empty(); }
+  const std::string& clock() const { return clock_; }
+  void CountBy(const std::string& clock) { clock_ = clock; }
+  const Window& window() const { return window_; }
+
+  LaunchSpec Spec(const Arm& arm, std::string_view phase) const;  // labelled "<phase>, <name of the arm>"
+  LaunchResult Launch(const Arm& arm, std::string_view phase = "pilot");
+
+  // Where the arms' loaders run ahead by other numbers of batches, the blocks' window holds whole epochs (WholeEpochs).
+  void set_epoch(int steps) { epoch_ = steps; }
+  // As set_epoch, for the pilots that are still to come too. Returns whether their window holds whole epochs now.
+  bool HoldEpochs(int steps);
+
+  // What the blocks' window has to hold besides the time that was asked for.
+  struct Needs {
+    int run_ahead = 0;        // batches
+    int steps_per_epoch = 0;  // as of FinalWindow
+  };
+  // The window of the blocks. Puts into the arms, which carry their pilots' timings, how long a launch with it takes.
+  Window FinalWindowOf(std::span<Arm> arms, const Needs& needs) const;
+
+ private:
+  const ExperimentOptions* options_;
+  std::string clock_;
+  Window window_;
+  LaunchSeries* series_;
+  int epoch_ = 0;  // steps, where windows hold whole epochs; else 0
 };
-
-struct Pilots {
-  LaunchResult baseline, all;  // `all` has the members that work together
-  Window window;
-  int steps_per_epoch = 0;  // where the blocks' window is to hold whole epochs; else 0
-};
-
-// The batches that any arm's loader prepares ahead, at most. Where only the number of an untreated loader's batches is
-// known, its prefetch is taken for the usual one.
-int Ahead(const ExperimentInput& input, std::span<const Candidate> candidates);
-
-// Why a treatment that was asked for changed nothing, from what the launch reports under its key; empty: it did.
-std::string WhyNotApplied(std::string_view key, const std::vector<Applied>& applied);
-
-// Baseline, ALL, and the values of treatments that offer several: the fastest in one launch each is kept. A failing ALL
-// is bisected. Error (exit 4): the untreated program fails; (exit 3) interrupted.
-Result<Pilots> RunPilots(const ExperimentInput& input, std::vector<Candidate>& candidates,
-                         std::vector<CandidateState>& states, LaunchSeries& series);
-
-// What is known of the plan's arms before their own pilots: an arm takes about as long as what it is compared with.
-// `all_changed`: ALL has other members than its pilot had.
-void GuessArms(const Pilots& pilots, bool all_changed, ExperimentPlan& plan);
-
-// The pilots that are still to be made, and every arm's estimate for launches with the final window, which it chooses.
-// A trial whose arm fails gets the verdict "failed".
-Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Candidate> candidates, const Pilots& pilots,
-                          ExperimentPlan& plan, LaunchSeries& series);
-
-Error CommandFailed(const std::string& command, const LaunchResult& result);
-Error Interrupted();
 
 }  // namespace loopscope

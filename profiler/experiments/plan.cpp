@@ -11,23 +11,10 @@
 namespace loopscope {
 namespace {
 
-constexpr int kAloneArms = 3;     // measured alone unless asked otherwise
 constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves; a shorter one leaves one
 constexpr int kWantedBlocks = 6;  // fewer blocks see little: alone arms and repeats are given up first
 constexpr double kTurnMs = 40;
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
-
-int ArmOf(ExperimentPlan& plan, std::string name, std::vector<int> members) {
-  const auto same = std::ranges::find(plan.arms, members, &Arm::members);
-  if (same != plan.arms.end()) return static_cast<int>(same - plan.arms.begin());
-  plan.arms.push_back({.name = std::move(name), .members = std::move(members)});
-  return static_cast<int>(plan.arms.size()) - 1;
-}
-
-std::vector<int> Without(std::vector<int> members, int one) {
-  std::erase(members, one);
-  return members;
-}
 
 bool Costs(const ExperimentPlan& plan, double& block_s, double& fresh_s) {
   block_s = 0;
@@ -51,16 +38,16 @@ int BlocksThatFit(const ExperimentPlan& plan, const ExperimentOptions& options, 
   return std::clamp(static_cast<int>(std::floor(fitting)), 0, options.blocks);
 }
 
-// The cheapest fix alone goes first; a trial that has no other context stays.
+// The cheapest fix alone goes first; one that has no other context stays.
 bool GiveUpOneAlone(ExperimentPlan& plan) {
-  for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
-    const bool twice = std::ranges::count(plan.trials, trial->candidate, &PlannedTrial::candidate) > 1;
-    const auto users = std::ranges::count(plan.trials, trial->arm, &PlannedTrial::arm);
-    if (trial->with_others || !twice || users > 1 || trial->arm <= kAllArm) continue;
-    const int arm = trial->arm;
-    plan.trials.erase(std::next(trial).base());
+  for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
+    const bool twice = std::ranges::count(plan.comparisons, one->subject, &PlannedComparison::subject) > 1;
+    const auto users = std::ranges::count(plan.comparisons, one->arm, &PlannedComparison::arm);
+    if (one->with_others || !twice || users > 1 || one->arm <= kAllArm) continue;
+    const int arm = one->arm;
+    plan.comparisons.erase(std::next(one).base());
     plan.arms.erase(plan.arms.begin() + arm);
-    for (PlannedTrial& other : plan.trials) other.arm -= other.arm > arm;
+    for (PlannedComparison& other : plan.comparisons) other.arm -= other.arm > arm;
     return true;
   }
   return false;
@@ -68,14 +55,14 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
 
 // The least costly fix that still has an arm of its own.
 bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
-  const auto measured = [](const PlannedTrial& trial) { return trial.verdict.empty(); };
-  if (std::ranges::count_if(plan.trials, measured) <= fewest) return false;
-  for (auto trial = plan.trials.rbegin(); trial != plan.trials.rend(); ++trial) {
-    if (!measured(*trial) || trial->arm <= kAllArm) continue;
-    trial->verdict = "inconclusive";
-    trial->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
-                                trial->with_others ? ": it was only applied with the others" : "");
-    plan.arms[trial->arm].repeats = 0;
+  const auto measured = [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; };
+  if (std::ranges::count_if(plan.comparisons, measured) <= fewest) return false;
+  for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
+    if (!measured(*one) || one->arm <= kAllArm) continue;
+    one->verdict = TrialVerdict::kInconclusive;
+    one->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
+                              one->with_others ? ": it was only applied with the others" : "");
+    plan.arms[one->arm].repeats = 0;
     ++plan.left_out;
     return true;
   }
@@ -94,8 +81,9 @@ bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double sec
 }
 
 int ReferenceRepeats(const ExperimentPlan& plan) {
-  const auto sharing = std::ranges::count_if(
-      plan.trials, [](const PlannedTrial& trial) { return trial.reference == kAllArm && trial.verdict.empty(); });
+  const auto sharing = std::ranges::count_if(plan.comparisons, [](const PlannedComparison& one) {
+    return one.reference == kAllArm && one.verdict == TrialVerdict::kOpen;
+  });
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
 }
 
@@ -131,18 +119,18 @@ int ExperimentPlan::launches_per_block() const {
   return launches;
 }
 
-void ExperimentPlan::EndTrials(int arm, const std::string& verdict, const std::string& reason) {
-  for (PlannedTrial& trial : trials) {
-    if (trial.arm != arm || !trial.verdict.empty()) continue;
-    trial.verdict = verdict;
-    trial.reason = reason;
+void ExperimentPlan::EndComparisons(int arm, TrialVerdict verdict, const std::string& reason) {
+  for (PlannedComparison& one : comparisons) {
+    if (one.arm != arm || one.verdict != TrialVerdict::kOpen) continue;
+    one.verdict = verdict;
+    one.reason = reason;
   }
   arms[arm].repeats = 0;
 }
 
-std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> candidates, double spent_s) const {
+std::vector<std::string> ExperimentPlan::Describe(double spent_s) const {
   std::vector<std::string> settings, names;
-  for (const int member : arms[kAllArm].members) settings.push_back(candidates[member].Setting());
+  for (const auto& [key, value] : arms[kAllArm].settings) settings.push_back(key + "=" + value);
   for (const Arm& arm : arms) {
     names.push_back(arm.repeats > 1 ? fmt::format("{} x{}", arm.name, arm.repeats) : arm.name);
   }
@@ -169,30 +157,6 @@ std::vector<std::string> ExperimentPlan::Describe(std::span<const Candidate> can
   return lines;
 }
 
-ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector<bool>& in_all, int alone) {
-  ExperimentPlan plan;
-  std::vector<int> all;
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
-    if (in_all[i]) all.push_back(i);
-  }
-  plan.arms.push_back({.name = "baseline", .members = {}});
-  plan.arms.push_back({.name = "ALL", .members = all, .repeats = all.empty() ? 0 : 1});
-  const int wanted = alone < 0 ? kAloneArms : alone;
-  int costliest = 0;
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
-    const std::string id(candidates[i].treatment->id);
-    if (in_all[i] && all.size() > 1) {
-      plan.trials.push_back({i, true, ArmOf(plan, "ALL-" + id, Without(all, i)), kAllArm, "", ""});
-    }
-    // One fix that is all there is, or that fails with the others, is measured alone.
-    const bool only_alone = !in_all[i] || all.size() == 1;
-    if (only_alone || costliest++ < wanted) {
-      plan.trials.push_back({i, false, ArmOf(plan, id, {i}), kBaselineArm, "", ""});
-    }
-  }
-  return plan;
-}
-
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms) {
   if (!options.auto_warmup) return options;
   options.auto_warmup = false;
@@ -201,10 +165,7 @@ ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arm
 }
 
 int TurnSteps(const ExperimentPlan& plan) {
-  double fastest_ms = 0;
-  for (const Arm& arm : plan.arms) {
-    if (arm.ms_per_step > 0 && (fastest_ms == 0 || arm.ms_per_step < fastest_ms)) fastest_ms = arm.ms_per_step;
-  }
+  const double fastest_ms = FastestMs(plan.arms);
   if (fastest_ms == 0) return plan.window.steps;
   return std::clamp(static_cast<int>(std::ceil(kTurnMs / fastest_ms)), 1, std::max(plan.window.steps, 1));
 }
@@ -245,14 +206,6 @@ void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double se
   Costs(plan, plan.block_s, plan.fresh_block_s);
   plan.fresh_blocks = plan.wants_fresh ? std::min(kFewestBlocks, plan.blocks) : 0;
   if (plan.blocks < kFewestBlocks) MakeDo(plan, options, seconds_left);
-}
-
-std::vector<std::pair<std::string, std::string>> SettingsOf(const Arm& arm, std::span<const Candidate> candidates) {
-  std::vector<std::pair<std::string, std::string>> settings;
-  for (const int member : arm.members) {
-    settings.emplace_back(candidates[member].treatment->id, candidates[member].values.front());
-  }
-  return settings;
 }
 
 }  // namespace loopscope

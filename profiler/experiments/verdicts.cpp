@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-// A trial as it is judged: the differences of its own metric.
+// A comparison as it is judged: the differences of its own metric.
 struct Judgement {
   std::vector<double> d;
   Effect effect;
@@ -19,23 +19,23 @@ struct Judgement {
 };
 
 // Memory's treatments are timed too: their peak is judged apart.
-Metric TimedMetric(const Candidate& candidate, Metric step_metric) {
-  return candidate.treatment->metric == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
+Metric TimedMetric(Metric own, Metric step_metric) {
+  return own == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
 }
 
 // Arms share their spread where they share reference, metric and number of blocks.
 using Family = std::tuple<int, Metric, std::size_t>;
 
-std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations& observed,
-                                  std::span<const Candidate> candidates, Metric step_metric, double margin) {
-  std::vector<Judgement> judgements(plan.trials.size());
+std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations& observed, Metric step_metric,
+                                  double margin) {
+  std::vector<Judgement> judgements(plan.comparisons.size());
   std::map<Family, std::vector<std::size_t>> families;
-  for (std::size_t t = 0; t < plan.trials.size(); ++t) {
-    const PlannedTrial& trial = plan.trials[t];
-    if (!trial.verdict.empty()) continue;
-    const Metric metric = TimedMetric(candidates[trial.candidate], step_metric);
-    judgements[t].d = observed.Differences(trial, metric);
-    families[{trial.reference, metric, judgements[t].d.size()}].push_back(t);
+  for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
+    const PlannedComparison& one = plan.comparisons[t];
+    if (one.verdict != TrialVerdict::kOpen) continue;
+    const Metric metric = TimedMetric(one.metric, step_metric);
+    judgements[t].d = observed.Differences(one, metric);
+    families[{one.reference, metric, judgements[t].d.size()}].push_back(t);
   }
   for (const auto& [family, members] : families) {
     std::vector<std::vector<double>> arms;
@@ -47,7 +47,7 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
       one.effect = effects[i];
       const bool exact = effects[i].method == Method::kExact;
       // At Holm's first step: what is seen there is called whatever the others show.
-      const double alpha = 0.05 / static_cast<double>(plan.trials.size());
+      const double alpha = 0.05 / static_cast<double>(plan.comparisons.size());
       one.detectable = DetectableEffect(std::sqrt(exact ? Variance(one.d) : spread.variance), effects[i].n,
                                         exact ? effects[i].n - 1 : spread.df, alpha);
     }
@@ -69,24 +69,19 @@ void AdjustAll(std::vector<Judgement>& judgements) {
   }
 }
 
-void AddReason(TrialRow& row, const std::string& reason) {
-  if (reason.empty()) return;
-  row.reason += (row.reason.empty() ? "" : "; ") + reason;
-}
-
 // exp(±d) so that more than 1 is better, in either context.
-double Gain(const PlannedTrial& trial, double d) {
-  return std::exp(trial.with_others ? d : -d);
+double Gain(const PlannedComparison& one, double d) {
+  return std::exp(one.with_others ? d : -d);
 }
 
-void FillEffect(const PlannedTrial& trial, const Judgement& judgement, TrialRow& row) {
+void FillEffect(const PlannedComparison& one, const Judgement& judgement, TrialRow& row) {
   const Effect& effect = judgement.effect;
   row.n = effect.n;
   if (effect.n == 0) return;
-  row.speedup = Gain(trial, effect.estimate);
+  row.speedup = Gain(one, effect.estimate);
   row.method = MethodName(effect.method);
   if (!effect.ci95) return;
-  const double a = Gain(trial, effect.ci95->low), b = Gain(trial, effect.ci95->high);
+  const double a = Gain(one, effect.ci95->low), b = Gain(one, effect.ci95->high);
   row.ci95 = std::array{std::min(a, b), std::max(a, b)};
   row.p = effect.p;
   row.p_holm = judgement.p_holm;
@@ -95,79 +90,68 @@ void FillEffect(const PlannedTrial& trial, const Judgement& judgement, TrialRow&
 
 void SayByTime(const Judgement& judgement, const Observations& observed, TrialRow& row) {
   if (judgement.effect.method == Method::kTooFew) {
-    row.verdict = "inconclusive";
+    row.verdict = TrialVerdict::kInconclusive;
     if (judgement.effect.n < observed.blocks && row.metric == "epoch-boundary") {
-      AddReason(row, "no epoch boundary in the window: a longer one is needed (--steps)");
+      AddReason(row.reason, "no epoch boundary in the window: a longer one is needed (--steps)");
     } else {
-      AddReason(row, fmt::format("under {} blocks nothing is called ({} were run)", kFewestBlocks, judgement.effect.n));
+      AddReason(row.reason,
+                fmt::format("under {} blocks nothing is called ({} were run)", kFewestBlocks, judgement.effect.n));
     }
     return;
   }
   if (judgement.p_holm <= 0.05) {
-    row.verdict = *row.speedup > 1 ? "faster" : "slower";
+    row.verdict = *row.speedup > 1 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
   } else {
-    row.verdict = judgement.p_equivalent_holm <= 0.05 ? "equivalent" : "inconclusive";
+    row.verdict = judgement.p_equivalent_holm <= 0.05 ? TrialVerdict::kEquivalent : TrialVerdict::kInconclusive;
   }
 }
 
-void FillMemory(const PlannedTrial& trial, const Observations& observed, TrialRow& row) {
-  const double arm = Median(observed.Values(trial.arm, &LaunchResult::peak_bytes));
-  const double reference = Median(observed.Values(trial.reference, &LaunchResult::peak_bytes));
+void FillMemory(const PlannedComparison& one, const Observations& observed, TrialRow& row) {
+  const double arm = Median(observed.Values(one.arm, &LaunchResult::peak_bytes));
+  const double reference = Median(observed.Values(one.reference, &LaunchResult::peak_bytes));
   if (arm <= 0 || reference <= 0) return;
-  row.peak_bytes_baseline = trial.with_others ? arm : reference;
-  row.peak_bytes_treated = trial.with_others ? reference : arm;
+  row.peak_bytes_baseline = one.with_others ? arm : reference;
+  row.peak_bytes_treated = one.with_others ? reference : arm;
 }
 
 // Loader start, compilation and the like: start-up without the warm-up's steps, treated less untreated.
-void FillOneTimeCost(const PlannedTrial& trial, const ExperimentPlan& plan, const Observations& observed,
+void FillOneTimeCost(const PlannedComparison& one, const ExperimentPlan& plan, const Observations& observed,
                      TrialRow& row) {
   const auto start_s = [&](int arm) {
     const double startup = Median(observed.Values(arm, &LaunchResult::startup_s));
     return startup - plan.window.warmup * Median(observed.Values(arm, &LaunchResult::ms_per_step)) / 1e3;
   };
-  if (observed.Values(trial.arm, &LaunchResult::startup_s).empty()) return;
-  if (observed.Values(trial.reference, &LaunchResult::startup_s).empty()) return;
-  const double difference = start_s(trial.arm) - start_s(trial.reference);
-  row.one_time_cost_s = trial.with_others ? -difference : difference;
+  if (observed.Values(one.arm, &LaunchResult::startup_s).empty()) return;
+  if (observed.Values(one.reference, &LaunchResult::startup_s).empty()) return;
+  const double difference = start_s(one.arm) - start_s(one.reference);
+  row.one_time_cost_s = one.with_others ? -difference : difference;
 }
 
-bool PeakFalls(const PlannedTrial& trial, const Observations& observed, double* fall) {
-  const std::vector<std::vector<double>> d{observed.Differences(trial, Metric::kPeakMemory)};
+bool PeakFalls(const PlannedComparison& one, const Observations& observed, double* fall) {
+  const std::vector<std::vector<double>> d{observed.Differences(one, Metric::kPeakMemory)};
   const Effect effect = CompareWithReference(d, 0)[0];
-  const double gain = trial.with_others ? effect.estimate : -effect.estimate;
+  const double gain = one.with_others ? effect.estimate : -effect.estimate;
   *fall = 1 - std::exp(-gain);
   if (effect.method == Method::kTooFew || !effect.ci95) return false;
-  const double surely = trial.with_others ? effect.ci95->low : -effect.ci95->high;
+  const double surely = one.with_others ? effect.ci95->low : -effect.ci95->high;
   return *fall >= kUsefulFall && surely > 0;
 }
 
-void SayByMemory(const PlannedTrial& trial, const Observations& observed, TrialRow& row) {
+void SayByMemory(const PlannedComparison& one, const Observations& observed, TrialRow& row) {
   double fall = 0;
-  const bool falls = PeakFalls(trial, observed, &fall);
-  if (!row.peak_bytes_treated) return AddReason(row, "peak memory is unknown");
-  AddReason(row, fmt::format("peak memory {} by {:.1f} %", fall >= 0 ? "falls" : "rises", 100 * std::abs(fall)));
+  const bool falls = PeakFalls(one, observed, &fall);
+  if (!row.peak_bytes_treated) return AddReason(row.reason, "peak memory is unknown");
+  AddReason(row.reason, fmt::format("peak memory {} by {:.1f} %", fall >= 0 ? "falls" : "rises", 100 * std::abs(fall)));
   if (!falls) return;
-  if (row.verdict == "slower") AddReason(row, "the step is slower");
-  row.verdict = "useful";
+  if (row.verdict == TrialVerdict::kSlower) AddReason(row.reason, "the step is slower");
+  row.verdict = TrialVerdict::kUseful;
 }
 
-TrialRow Describe(const Candidate& candidate, const CandidateState& state) {
-  TrialRow row;
-  row.treatment = candidate.treatment->id;
-  row.value = candidate.values.front();
-  row.rules = candidate.rules;
-  row.metric = MetricName(candidate.treatment->metric);
-  row.exactness = ExactnessName(candidate.treatment->exactness);
-  row.applied = state.applied;
-  row.loss = state.loss;
-  AddReason(row, state.note);
-  return row;
-}
-
-void FillLaunches(const PlannedTrial& trial, const ExperimentPlan& plan, const Observations& observed, TrialRow& row) {
+void FillLaunches(const PlannedComparison& comparison, const ExperimentPlan& plan, const Observations& observed,
+                  TrialRow& row) {
   for (const Observation& one : observed.rows) {
-    if (one.arm != trial.arm && one.arm != trial.reference) continue;
-    LaunchRow launch{one.block, one.order, plan.arms[one.arm].name, std::nullopt, one.result.status};
+    if (one.arm != comparison.arm && one.arm != comparison.reference) continue;
+    LaunchRow launch{one.block, one.order, plan.arms[one.arm].name, std::nullopt, one.result.status.Text()};
     if (one.result.ok()) launch.ms_per_step = one.result.ms_per_step;
     row.launches.push_back(std::move(launch));
   }
@@ -175,52 +159,41 @@ void FillLaunches(const PlannedTrial& trial, const ExperimentPlan& plan, const O
 
 }  // namespace
 
-std::vector<TrialRow> JudgeTrials(const ExperimentPlan& plan, const Observations& observed,
-                                  std::span<const Candidate> candidates, std::span<const CandidateState> states,
-                                  double margin) {
-  const Metric step_metric = StepMetric(candidates);
-  std::vector<Judgement> judgements = CompareAll(plan, observed, candidates, step_metric, margin);
+std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observations& observed,
+                                       std::span<const TrialRow> subjects, Metric step_metric, double margin) {
+  std::vector<Judgement> judgements = CompareAll(plan, observed, step_metric, margin);
   AdjustAll(judgements);
   std::vector<TrialRow> rows;
-  for (std::size_t t = 0; t < plan.trials.size(); ++t) {
-    const PlannedTrial& trial = plan.trials[t];
-    const Candidate& candidate = candidates[trial.candidate];
-    TrialRow row = Describe(candidate, states[trial.candidate]);
-    row.context = trial.with_others ? "with-others" : "alone";
-    if (candidate.treatment->metric == Metric::kStepTime) row.metric = MetricName(step_metric);
+  for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
+    const PlannedComparison& one = plan.comparisons[t];
+    TrialRow row = subjects[one.subject];
+    row.context = one.with_others ? "with-others" : "alone";
+    if (one.metric == Metric::kStepTime) row.metric = MetricName(step_metric);
     row.margin_pct = 100 * margin;
-    FillLaunches(trial, plan, observed, row);
-    FillMemory(trial, observed, row);
-    if (trial.verdict.empty()) {
-      FillEffect(trial, judgements[t], row);
-      FillOneTimeCost(trial, plan, observed, row);
+    FillLaunches(one, plan, observed, row);
+    FillMemory(one, observed, row);
+    if (one.verdict == TrialVerdict::kOpen) {
+      FillEffect(one, judgements[t], row);
+      FillOneTimeCost(one, plan, observed, row);
       SayByTime(judgements[t], observed, row);
-      if (candidate.treatment->metric == Metric::kPeakMemory) SayByMemory(trial, observed, row);
-      AddReason(row, observed.ended_early);
+      if (one.metric == Metric::kPeakMemory) SayByMemory(one, observed, row);
+      AddReason(row.reason, observed.ended_early);
     } else {
-      row.verdict = trial.verdict;
-      AddReason(row, trial.reason);
+      row.verdict = one.verdict;
+      AddReason(row.reason, one.reason);
     }
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-TrialRow RowWithoutBlocks(const Candidate& candidate, const CandidateState& state) {
-  TrialRow row = Describe(candidate, state);
-  row.context = state.in_all ? "with-others" : "alone";
-  row.verdict = state.verdict;
-  AddReason(row, state.reason);
-  return row;
-}
-
 NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Metric step_metric) {
   std::vector<std::vector<double>> arms;
   for (const int reference : {kAllArm, kBaselineArm}) {
     if (!arms.empty()) break;
-    for (const PlannedTrial& trial : plan.trials) {
-      if (trial.reference != reference || !trial.verdict.empty()) continue;
-      arms.push_back(observed.Differences(trial, step_metric));
+    for (const PlannedComparison& one : plan.comparisons) {
+      if (one.reference != reference || one.verdict != TrialVerdict::kOpen) continue;
+      arms.push_back(observed.Differences(one, step_metric));
     }
   }
   NoiseFacts noise;
@@ -242,6 +215,10 @@ std::string_view MethodName(Method method) {
       break;
   }
   return "";
+}
+
+void AddReason(std::string& reason, const std::string& more) {
+  if (!more.empty()) reason += (reason.empty() ? "" : "; ") + more;
 }
 
 double Percent(double log_ratio) {

@@ -2,34 +2,34 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "profiler/core/report/report.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/pilots.h"
 #include "profiler/experiments/plan.h"
 
 namespace loopscope {
 
 inline constexpr double kUsefulFall = 0.05;  // of peak memory
 
-// One row per planned trial, in the plan's order. faster/slower: Holm p <= 5 % over all planned trials, those that
-// ended early entering as p = 1. equivalent: two one-sided tests within ±margin, under Holm as well. useful: for
-// memory's treatments, a peak that falls by 5 % or more and an interval that excludes none; else their step time
-// decides.
-std::vector<TrialRow> JudgeTrials(const ExperimentPlan& plan, const Observations& observed,
-                                  std::span<const Candidate> candidates, std::span<const CandidateState> states,
-                                  double margin);
+// One row per planned comparison, in the plan's order: what `subjects` says of its subject, and what the blocks say.
+// faster/slower: Holm p <= 5 % over all planned comparisons, those that ended early entering as p = 1. equivalent: two
+// one-sided tests within ±margin, under Holm as well. useful: for memory's treatments, a peak that falls by 5 % or more
+// and an interval that excludes none; else their step time decides.
+std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observations& observed,
+                                       std::span<const TrialRow> subjects, Metric step_metric, double margin);
 
-// The row of a candidate that never came to the blocks.
-TrialRow RowWithoutBlocks(const Candidate& candidate, const CandidateState& state);
-
-// Of step times: the pair spread of the trials that share ALL (the baseline when there are none), and what it can show.
+// Of step times: the pair spread of the comparisons that share ALL (the baseline when there are none), and what it can
+// show.
 NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Metric step_metric = Metric::kStepTime);
 
 // As the report says it: "exact", "pooled", or "" under four blocks.
 std::string_view MethodName(Method method);
+
+// Reasons are joined by semicolons; nothing is added where there is none.
+void AddReason(std::string& reason, const std::string& more);
 
 // The percentage that a difference of logarithms is.
 double Percent(double log_ratio);

@@ -3,39 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <string_view>
 
 namespace loopscope {
 namespace {
 
 constexpr int kStepsToSettle = 60;  // in a pilot: half of them may turn out to be warm-up
 
-// The largest value that is tried of a treatment, if it is over `untreated`.
-int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untreated) {
-  int most = untreated;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.treatment->run_ahead != factor) continue;
-    for (const std::string& value : candidate.values) {
-      int number = 0;
-      std::from_chars(value.data(), value.data() + value.size(), number);
-      most = std::max(most, number);
-    }
-  }
-  return most;
-}
-
 }  // namespace
 
 std::string DescribeWindow(const Window& window) {
   return fmt::format("{} steps of warm-up, {} measured{}", window.warmup, window.steps,
                      window.whole_epochs ? ", in whole epochs" : "");
-}
-
-int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated) {
-  return Most(candidates, RunAheadFactor::kWorkers, untreated.workers) *
-         Most(candidates, RunAheadFactor::kPrefetch, untreated.prefetch);
 }
 
 Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch) {
@@ -63,13 +42,6 @@ Window WholeEpochs(Window window, int wanted, const ExperimentOptions& options, 
   if (options.steps == 0) window.steps = epochs * steps_per_epoch;
   window.whole_epochs = window.steps % steps_per_epoch == 0;
   return window;
-}
-
-bool ChangesRunAhead(std::span<const Candidate> candidates) {
-  const SameWork same = SameWorkOf(candidates);
-  return same.epochs && same.step_metric == Metric::kStepTime &&
-         std::ranges::any_of(candidates,
-                             [](const Candidate& one) { return one.treatment->run_ahead != RunAheadFactor::kNeither; });
 }
 
 }  // namespace loopscope

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-
-#include "profiler/core/trace/loader_depth.h"
-#include "profiler/experiments/candidates.h"
 
 namespace loopscope {
 
@@ -45,12 +41,6 @@ std::string DescribeWindow(const Window& window);
 // pilot's, which tells what a treatment changes.
 Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
-
-// The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
-int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
-
-// One of the candidates changes how far the loader runs ahead, and none the length of an epoch or of a step.
-bool ChangesRunAhead(std::span<const Candidate> candidates);
 
 // Of arms whose loaders run ahead by other numbers of batches: a window that an epoch begins in becomes one of whole
 // epochs, of about `wanted` steps. Taken out, each beginning would hide what one loader works ahead there and another

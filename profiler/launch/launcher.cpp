@@ -29,7 +29,7 @@ double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
 // Followed to a target, a run that is ended at its limit, or ends before it, is as good as one that gets there.
 void ReadTarget(const Launched& launched, const Trace& trace, const LaunchSpec& spec, LaunchResult& result) {
   AddTargetFacts(trace, spec.target->target, launched.end.start_ns, launched.by_output, result);
-  if (result.steps_seen > 0 && result.status == "no steps") result.status = "ok";
+  if (result.steps_seen > 0 && result.status.end == LaunchEnd::kNoSteps) result.status = {};
   if (result.ok()) result.tail.clear();
 }
 
@@ -38,14 +38,14 @@ LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>
   LaunchResult result = trace ? LaunchFacts(*trace, spec.whole_epochs) : LaunchResult{};
   if (trace && spec.target) ReadTarget(launched, *trace, spec, result);
   if (!trace) {
-    result.status = "no steps";
+    result.status = {LaunchEnd::kNoSteps};
     result.tail = WhyNoLibTorch(InspectProgram(command.front()));
   } else {
     result.startup_s = StartupSeconds(*trace, launched.end.start_ns);
   }
-  const std::string status = StatusText(launched.end, command);
+  const LaunchStatus status = StatusOf(launched.end, command);
   const bool at_limit = spec.target && launched.end.how == ProcessEnd::How::kTimeout && result.ok();
-  if (status != "ok" && !at_limit) result.status = status;
+  if (status.end != LaunchEnd::kOk && !at_limit) result.status = status;
   if (!launched.end.ok() && !at_limit) result.tail = launched.end.tail;
   result.exit_status = launched.end.status;
   result.wall_s = launched.end.wall_s;
@@ -73,20 +73,21 @@ bool HadRanks(const fs::path& directory) {
 
 }  // namespace
 
-std::string StatusText(const ProcessEnd& end, const std::vector<std::string>& command) {
+LaunchStatus StatusOf(const ProcessEnd& end, const std::vector<std::string>& command) {
   switch (end.how) {
     case ProcessEnd::How::kTimeout:
-      return "timeout";
+      return {LaunchEnd::kTimeout};
     case ProcessEnd::How::kInterrupted:
-      return "interrupted";
+      return {LaunchEnd::kInterrupted};
     case ProcessEnd::How::kSignaled:
-      return fmt::format("signal {}", end.status - 128);
+      return {LaunchEnd::kSignal, std::to_string(end.status - 128)};
     case ProcessEnd::How::kNotStarted:
-      return DescribeStart(end, command).what;
+      return {LaunchEnd::kOther, DescribeStart(end, command).what};
     case ProcessEnd::How::kExited:
       break;
   }
-  return end.status == 0 ? "ok" : fmt::format("exit {}", end.status);
+  if (end.status == 0) return {};
+  return {LaunchEnd::kExit, std::to_string(end.status)};
 }
 
 std::string FileLabel(std::string_view label) {
@@ -183,7 +184,7 @@ LaunchResult ProgramLauncher::LaunchIn(const Result<fs::path>& folder, const Lau
   const auto launched = folder ? StartIn(*folder, spec) : Result<Launched>(folder.error());
   if (!launched) {
     LaunchResult result;
-    result.status = launched.error().Message();
+    result.status = {LaunchEnd::kOther, launched.error().Message()};
     return result;
   }
   LaunchResult result = ReadResult(*launched, setup_.sides[static_cast<std::size_t>(spec.side)].Resolved(), spec);

@@ -88,9 +88,8 @@ class ProgramLauncher {
   bool several_ranks_ = false;
 };
 
-// "ok", "exit 1", "signal 9", "timeout", "interrupted", or what kept it from starting: LaunchResult::status before the
-// capture is looked at.
-std::string StatusText(const ProcessEnd& end, const std::vector<std::string>& command);
+// LaunchResult::status before the capture is looked at.
+LaunchStatus StatusOf(const ProcessEnd& end, const std::vector<std::string>& command);
 
 // "block 3, ALL-amp" as part of a file name: "block-3-ALL-amp".
 std::string FileLabel(std::string_view label);

@@ -68,9 +68,9 @@ LaunchResult ResultFrom(const TurnTaker& taker, int turns) {
   if (std::optional<LaunchResult> told = ResultOf(taker.written)) {
     result = std::move(*told);
   } else {
-    result.status = "the process that followed it ended";
+    result.status = {LaunchEnd::kOther, "the process that followed it ended"};
   }
-  if (result.ok() && taker.turns < turns) result.status = kTookNoTurns;
+  if (result.ok() && taker.turns < turns) result.status = {LaunchEnd::kTookNoTurns};
   return result;
 }
 

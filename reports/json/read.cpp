@@ -109,8 +109,11 @@ Applied ReadApplied(const json& object) {
 }
 
 LossFacts ReadLoss(const json& object) {
-  return {Numbers(object, "baseline"), Numbers(object, "treated"), Number(object, "max_difference"),
-          Text(object, "verdict")};
+  LossFacts loss{.baseline = Numbers(object, "baseline"),
+                 .treated = Numbers(object, "treated"),
+                 .max_difference = Number(object, "max_difference")};
+  SetLossText(Text(object, "verdict"), loss);
+  return loss;
 }
 
 TrialRow ReadTrial(const json& object) {
@@ -126,7 +129,7 @@ TrialRow ReadTrial(const json& object) {
   trial.p = Number(object, "p");
   trial.p_holm = Number(object, "p_holm");
   trial.method = Text(object, "method");
-  trial.verdict = Text(object, "verdict");
+  trial.verdict = Named(object, "verdict", TrialVerdictName, TrialVerdict::kUseful);
   trial.reason = Text(object, "reason");
   trial.margin_pct = Number(object, "margin_pct");
   trial.detectable_pct = Number(object, "detectable_pct");

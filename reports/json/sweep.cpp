@@ -12,6 +12,7 @@ using json_members::Flag;
 using json_members::Interval95;
 using json_members::Items;
 using json_members::Member;
+using json_members::Named;
 using json_members::Text;
 using json_members::Texts;
 using json_members::Whole;
@@ -43,7 +44,7 @@ Json ComparisonJson(const SweepComparison& one) {
           {"p", Number(one.p)},
           {"p_holm", Number(one.p_holm)},
           {"method", TextOrNull(one.method)},
-          {"verdict", one.verdict},
+          {"verdict", TrialVerdictName(one.verdict)},
           {"reason", one.reason}};
 }
 
@@ -73,7 +74,7 @@ SweepComparison ReadComparison(const json& object) {
   one.p = json_members::Number(object, "p");
   one.p_holm = json_members::Number(object, "p_holm");
   one.method = Text(object, "method");
-  one.verdict = Text(object, "verdict");
+  one.verdict = Named(object, "verdict", TrialVerdictName, TrialVerdict::kUseful);
   one.reason = Text(object, "reason");
   return one;
 }

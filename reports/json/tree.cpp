@@ -155,7 +155,7 @@ Json AppliedJson(const std::vector<Applied>& applied) {
 }
 
 Json LossJson(const LossFacts& loss) {
-  return {{"verdict", loss.verdict},
+  return {{"verdict", LossText(loss)},
           {"max_difference", Number(loss.max_difference)},
           {"baseline", Numbers(loss.baseline)},
           {"treated", Numbers(loss.treated)}};
@@ -174,7 +174,7 @@ Json TrialJson(const TrialRow& trial) {
       {"p", Number(trial.p)},
       {"p_holm", Number(trial.p_holm)},
       {"method", TextOrNull(trial.method)},
-      {"verdict", trial.verdict},
+      {"verdict", TrialVerdictName(trial.verdict)},
       {"reason", trial.reason},
       {"margin_pct", Number(trial.margin_pct)},
       {"detectable_pct", Number(trial.detectable_pct)},

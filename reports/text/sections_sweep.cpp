@@ -43,7 +43,7 @@ void WriteSweep(const Report& report, Page& page) {
   WriteGrid(sweep, page);
   if (!sweep.comparisons.empty()) page.Heading("The quickest cell on fresh launches");
   for (const SweepComparison& one : sweep.comparisons) {
-    const Style style = one.verdict == "faster" ? Style::kGreen : Style::kPlain;
+    const Style style = one.verdict == TrialVerdict::kFaster ? Style::kGreen : Style::kPlain;
     page.Entry(4, {"  -"}, {SweepComparisonText(sweep, one), style});
   }
   for (const std::string& note : sweep.notes) page.Entry(2, {""}, {Printable(note, 500), Style::kDim});

@@ -17,11 +17,17 @@ namespace {
 constexpr std::size_t kTextColumn = 27;
 
 Style StyleOf(const TrialRow& trial) {
-  if (trial.verdict == "faster" || trial.verdict == "useful") return Style::kGreen;
-  if (trial.verdict == "slower" || trial.verdict == "different-training" || trial.verdict == "failed") {
-    return Style::kRed;
+  switch (trial.verdict) {
+    case TrialVerdict::kFaster:
+    case TrialVerdict::kUseful:
+      return Style::kGreen;
+    case TrialVerdict::kSlower:
+    case TrialVerdict::kDifferentTraining:
+    case TrialVerdict::kFailed:
+      return Style::kRed;
+    default:
+      return Style::kDim;
   }
-  return Style::kDim;
 }
 
 void WriteTrial(const TrialRow& trial, const NoiseFacts& noise, Page& page) {

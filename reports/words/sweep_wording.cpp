@@ -58,7 +58,7 @@ std::string CellNoteText(const SweepCell& cell) {
 }
 
 std::string SweepComparisonText(const SweepFacts& sweep, const SweepComparison& one) {
-  std::string text = Printable(one.verdict, 40);
+  std::string text(TrialVerdictName(one.verdict));
   if (Known(one.speedup)) {
     text = fmt::format("{}, 95% CI, n={}: ", HumanSpeedup(*one.speedup, one.ci95), one.n) + text;
   }

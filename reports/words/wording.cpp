@@ -28,8 +28,9 @@ std::string LargestPart(const Report& report) {
 }
 
 std::string SamenessText(const TrialRow& trial) {
-  if (trial.loss.verdict.empty()) return "";
-  std::string text = "training: " + Printable(trial.loss.verdict, 200);
+  const std::string loss = LossText(trial.loss);
+  if (loss.empty()) return "";
+  std::string text = "training: " + Printable(loss, 200);
   return trial.exactness.empty() ? text : text + " (" + Printable(trial.exactness, 40) + ")";
 }
 
@@ -53,7 +54,7 @@ std::string LeftOpen(const Report& report) {
   std::vector<std::string> settings;
   for (const TrialRow& trial : report.trials) {
     std::string setting = trial.treatment + "=" + trial.value;
-    if (trial.verdict != "inconclusive" || trial.treatment == kOtherCommandId || report.target) continue;
+    if (trial.verdict != TrialVerdict::kInconclusive || trial.treatment == kCommandB || report.target) continue;
     if (std::ranges::find(settings, setting) != settings.end()) continue;
     settings.push_back(std::move(setting));
   }
@@ -64,7 +65,7 @@ std::string LeftOpen(const Report& report) {
 const TrialRow* BestTrial(const Report& report) {
   const TrialRow* best = nullptr;
   for (const TrialRow& trial : report.trials) {
-    if (trial.verdict != "faster" || trial.rules.empty() || !trial.speedup) continue;
+    if (trial.verdict != TrialVerdict::kFaster || trial.rules.empty() || !trial.speedup) continue;
     if (best == nullptr || *trial.speedup > *best->speedup) best = &trial;
   }
   return best;
@@ -85,7 +86,7 @@ NextStep NextAfterTrials(const Report& report) {
   if (const TrialRow* best = BestTrial(report)) {
     return Loopscope("shows how to make the change that brought most", {"rules", best->rules.front()});
   }
-  const auto open = [](const TrialRow& trial) { return trial.verdict == "inconclusive"; };
+  const auto open = [](const TrialRow& trial) { return trial.verdict == TrialVerdict::kInconclusive; };
   if (report.run.command.empty() || !std::ranges::any_of(report.trials, open)) return {};
   std::vector<std::string> arguments = {"prove", "--blocks", "24", "--budget", "1h"};
   if (const std::string only = LeftOpen(report); !only.empty()) arguments.insert(arguments.end(), {"--only", only});
@@ -190,10 +191,10 @@ std::string SpeedupText(const TrialRow& trial) {
 }
 
 std::string VerdictText(const TrialRow& trial, const NoiseFacts& noise) {
-  std::string text = trial.verdict;
-  if (text == "equivalent" && Known(trial.margin_pct)) {
+  std::string text(TrialVerdictName(trial.verdict));
+  if (trial.verdict == TrialVerdict::kEquivalent && Known(trial.margin_pct)) {
     text += fmt::format(" within ±{:.3g} %", *trial.margin_pct);
-  } else if (text == "inconclusive") {
+  } else if (trial.verdict == TrialVerdict::kInconclusive) {
     const std::optional<double>& detectable = Known(trial.detectable_pct) ? trial.detectable_pct : noise.detectable_pct;
     if (Known(detectable)) text += fmt::format(" (could detect {})", HumanPct(*detectable));
   } else {
@@ -262,7 +263,9 @@ std::string TriedText(const Report& report, const Finding& finding) {
   if (!tried) return "";
   const std::string speedup =
       tried->speedup && std::isfinite(*tried->speedup) ? fmt::format(" ({:.2f}x)", *tried->speedup) : "";
-  return Printable(fmt::format("{}: {}{}", TreatmentText(tried->treatment, tried->value), tried->verdict, speedup), 80);
+  return Printable(
+      fmt::format("{}: {}{}", TreatmentText(tried->treatment, tried->value), TrialVerdictName(tried->verdict), speedup),
+      80);
 }
 
 std::string TreatmentText(std::string_view key, std::string_view value) {

@@ -26,7 +26,7 @@ std::string BehindComma(const Finding& finding, const Report& report) {
 std::vector<const TrialRow*> Gains(const Report& report) {
   std::vector<const TrialRow*> gains;
   for (const TrialRow& trial : report.trials) {
-    if (trial.verdict != "faster" || !Known(trial.speedup)) continue;
+    if (trial.verdict != TrialVerdict::kFaster || !Known(trial.speedup)) continue;
     const auto same =
         std::ranges::find_if(gains, [&](const TrialRow* one) { return one->treatment == trial.treatment; });
     if (same == gains.end()) {

@@ -51,10 +51,10 @@ inline std::vector<TrialRow> SampleTrials() {
   debug.p = 0.0005;
   debug.p_holm = 0.002;
   debug.method = "exact";
-  debug.verdict = "faster";
+  debug.verdict = TrialVerdict::kFaster;
   debug.applied = {{"debug", "anomaly mode", "on", "off", 0}};
   debug.exactness = "exact";
-  debug.loss = {{2.5, 2.25}, {2.5, 2.25}, 0, "bit-identical"};
+  debug.loss = {{2.5, 2.25}, {2.5, 2.25}, 0, LossVerdict::kBitIdentical};
   debug.peak_bytes_baseline = 1.5e9;
   debug.peak_bytes_treated = 1.42e9;
   debug.launches = {{0, 1, "ALL", 70.5, "ok"}, {0, 2, "ALL-debug", std::nullopt, "exit 1"}};
@@ -62,7 +62,7 @@ inline std::vector<TrialRow> SampleTrials() {
   same.treatment = "threads";
   same.value = "2";
   same.context = "alone";
-  same.verdict = "equivalent";
+  same.verdict = TrialVerdict::kEquivalent;
   same.margin_pct = 2;
   same.speedup = 1.001;
   same.ci95 = {0.993, 1.008};
@@ -71,13 +71,13 @@ inline std::vector<TrialRow> SampleTrials() {
   TrialRow open = same;
   open.treatment = "grad.set_to_none";
   open.value = "on";
-  open.verdict = "inconclusive";
+  open.verdict = TrialVerdict::kInconclusive;
   open.detectable_pct = 3.1;
   TrialRow none;
   none.treatment = "amp";
   none.value = "bf16";
   none.context = "with-others";
-  none.verdict = "not-applicable";
+  none.verdict = TrialVerdict::kNotApplicable;
   none.reason = "this CPU has no 16-bit units";
   return {debug, same, open, none};
 }
@@ -200,7 +200,7 @@ inline SweepFacts SampleSweep() {
   sweep.cells[3].reason = "in block 2: exit 1: out of memory";
   sweep.best = 2, sweep.stands_out = true;
   sweep.verdict = "loader.workers=2, loader.pin_memory=off is faster than each of its 1 neighbours";
-  sweep.comparisons = {{0, 4.0, {{3.8, 4.2}}, 8, 0.0001, 0.0002, "pooled", "faster", ""}};
+  sweep.comparisons = {{0, 4.0, {{3.8, 4.2}}, 8, 0.0001, 0.0002, "pooled", TrialVerdict::kFaster, ""}};
   sweep.notes = {"4 workers per GPU is a usual start"};
   sweep.published = "four epochs of MNIST in batches of 64";
   return sweep;
@@ -245,13 +245,13 @@ inline Report HostileReport(const std::string& text) {
     finding.cost_pct = 1e300;
   }
   for (TrialRow& trial : report.trials) {
-    trial.treatment = trial.value = trial.reason = trial.exactness = trial.loss.verdict = text;
+    trial.treatment = trial.value = trial.reason = trial.exactness = trial.loss.detail = text;
+    trial.loss.verdict = LossVerdict::kUnjudged;
     trial.applied = {{text, text, text, text + "2", 0}};
     trial.rules = {text};
     trial.one_time_cost_s = 1e300;
     trial.peak_bytes_treated = 1e300;
   }
-  report.trials.back().verdict = text;
   report.combined->treatments.assign(30, text);
   report.combined->reason = report.combined->method = text;
   return report;

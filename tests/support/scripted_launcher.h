@@ -57,7 +57,7 @@ class ScriptedProgram {
     for (const auto& [key, value] : spec.treatment) {
       keys.insert(key);
       const ScriptedTreatment& one = treatments[key];
-      if (one.fails) result.status = "exit 1";
+      if (one.fails) result.status = {LaunchEnd::kExit, "1"};
       if (!one.not_applicable.empty()) {
         result.applied.push_back({key, "", "", one.not_applicable, wire::kAppliedNotApplicable});
         continue;
@@ -70,9 +70,9 @@ class ScriptedProgram {
       result.settled_after = std::max(result.settled_after, one.settled_after);
     }
     for (const auto& conflict : conflicts) {
-      if (std::ranges::includes(keys, conflict)) result.status = "exit 1";
+      if (std::ranges::includes(keys, conflict)) result.status = {LaunchEnd::kExit, "1"};
     }
-    if (dies && dies(spec, launch)) result.status = "signal 9";
+    if (dies && dies(spec, launch)) result.status = {LaunchEnd::kSignal, "9"};
     result.ms_per_step = ms_per_step * factor * std::exp(spread * Draw() + drift * launch);
     result.ms_per_sample = result.ms_per_step / samples;
     result.wall_s = startup_s + (spec.warmup + spec.steps) * result.ms_per_step / 1e3;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "profiler/core/launch_text.h"
+#include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/live.h"
 #include "profiler/launch/launch_environment.h"
 #include "profiler/treatments/treatments.h"
@@ -79,11 +81,11 @@ TEST(LivePairs, SayWhatEachBringsInOneLaunch) {
   const TrialRow* debug = Find(report, "debug");
   ASSERT_TRUE(debug && debug->speedup);
   EXPECT_EQ(debug->method, "live");
-  EXPECT_EQ(debug->verdict, "faster");
+  EXPECT_EQ(debug->verdict, TrialVerdict::kFaster);
   EXPECT_NEAR(*debug->speedup, 2, 0.1) << "the steps right after a switch are left out";
-  EXPECT_EQ(Find(report, "optimizer.impl")->verdict, "faster");
-  EXPECT_EQ(Find(report, "amp")->verdict, "slower");
-  EXPECT_THAT(debug->loss.verdict, HasSubstr("cannot tell"));
+  EXPECT_EQ(Find(report, "optimizer.impl")->verdict, TrialVerdict::kFaster);
+  EXPECT_EQ(Find(report, "amp")->verdict, TrialVerdict::kSlower);
+  EXPECT_THAT(LossText(debug->loss), HasSubstr("cannot tell"));
   EXPECT_THAT(Find(report, "loader.workers")->reason, HasSubstr("cannot be switched between steps"));
   EXPECT_FALSE(report.combined) << "one launch recommends nothing";
 }
@@ -94,8 +96,9 @@ TEST(LivePairs, UnchangedTimesAreSeldomCalled) {
     ScriptedProgram program = Program(seed);
     for (auto& [key, treatment] : program.treatments) treatment.factor = 1;
     const Report report = Quick(program, Input({Fix("debug", "off"), Fix("amp", "bf16")}));
-    called += std::ranges::any_of(
-        report.trials, [](const TrialRow& row) { return row.verdict == "faster" || row.verdict == "slower"; });
+    called += std::ranges::any_of(report.trials, [](const TrialRow& row) {
+      return row.verdict == TrialVerdict::kFaster || row.verdict == TrialVerdict::kSlower;
+    });
   }
   EXPECT_LE(called, 20) << "5 % of 200 and three standard deviations";
 }
@@ -106,12 +109,12 @@ TEST(LivePairs, ATreatmentThatDoesNotActIsNotJudged) {
   program.treatments["optimizer.impl"].acts_live = false;
   const Report report =
       Quick(program, Input({Fix("debug", "off"), Fix("optimizer.impl", "fused"), Fix("amp", "bf16")}));
-  EXPECT_EQ(Find(report, "debug")->verdict, "not-applicable");
+  EXPECT_EQ(Find(report, "debug")->verdict, TrialVerdict::kNotApplicable);
   EXPECT_EQ(Find(report, "debug")->reason, "already off");
-  EXPECT_EQ(Find(report, "optimizer.impl")->verdict, "not-applicable");
+  EXPECT_EQ(Find(report, "optimizer.impl")->verdict, TrialVerdict::kNotApplicable);
   EXPECT_THAT(Find(report, "optimizer.impl")->reason, HasSubstr("changed nothing"));
   EXPECT_FALSE(Find(report, "optimizer.impl")->speedup);
-  EXPECT_EQ(Find(report, "amp")->verdict, "slower");
+  EXPECT_EQ(Find(report, "amp")->verdict, TrialVerdict::kSlower);
 }
 
 TEST(LivePairs, ATreatmentThatActsWhenItIsOffIsNotJudged) {
@@ -123,7 +126,7 @@ TEST(LivePairs, ATreatmentThatActsWhenItIsOffIsNotJudged) {
   };
   Report report;
   ASSERT_TRUE(RunQuick(Input({Fix("debug", "off"), Fix("amp", "bf16")}), leaks, {}, report));
-  EXPECT_EQ(Find(report, "debug")->verdict, "inconclusive");
+  EXPECT_EQ(Find(report, "debug")->verdict, TrialVerdict::kInconclusive);
   EXPECT_THAT(Find(report, "debug")->reason, HasSubstr("it was off"));
 }
 
@@ -144,10 +147,10 @@ TEST(LiveScreening, DropsAClearLoserAndPutsTheBestFirst) {
   ASSERT_TRUE(RunExperiment(input, std::ref(program), {}, report));
   const TrialRow* amp = Find(report, "amp");
   ASSERT_TRUE(amp);
-  EXPECT_EQ(amp->verdict, "dropped");
+  EXPECT_EQ(amp->verdict, TrialVerdict::kDropped);
   EXPECT_THAT(amp->reason, HasSubstr("in live pairs of one launch"));
   EXPECT_EQ(report.trials.front().treatment, "debug");
-  EXPECT_EQ(Find(report, "debug")->verdict, "faster");
+  EXPECT_EQ(Find(report, "debug")->verdict, TrialVerdict::kFaster);
   EXPECT_EQ(Find(report, "debug")->method, "exact") << "launches decide";
   for (const LaunchSpec& spec : program.log) {
     const bool timed = spec.label.starts_with("block");

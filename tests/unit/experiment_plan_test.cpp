@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/experiments/plan.h"
+#include "profiler/experiments/prove/arms.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {
@@ -28,19 +29,29 @@ std::vector<std::string> Names(const ExperimentPlan& plan) {
   return names;
 }
 
+// Which of the candidates the arm switches on.
+std::vector<int> Members(const Arm& arm, const std::vector<Candidate>& candidates) {
+  std::vector<int> members;
+  for (const auto& setting : arm.settings) {
+    const auto of = std::ranges::find(candidates, setting, &Candidate::KeyAndValue);
+    members.push_back(static_cast<int>(of - candidates.begin()));
+  }
+  return members;
+}
+
 TEST(PlanArms, AllWithoutEachAndTheCostliestAlone) {
   const std::vector<Candidate> candidates = FirstTreatments(5);
   const ExperimentPlan plan = PlanArms(candidates, std::vector<bool>(5, true), -1);
   EXPECT_EQ(plan.arms.size(), 2u + 5 + 3);
-  EXPECT_EQ(plan.trials.size(), 5u + 3);
-  EXPECT_THAT(plan.arms[kAllArm].members, ElementsAre(0, 1, 2, 3, 4));
-  for (const PlannedTrial& trial : plan.trials) {
-    const Arm& arm = plan.arms[trial.arm];
-    EXPECT_EQ(trial.reference, trial.with_others ? kAllArm : kBaselineArm);
-    EXPECT_EQ(arm.members.size(), trial.with_others ? 4u : 1u);
-    EXPECT_EQ(std::ranges::count(arm.members, trial.candidate), trial.with_others ? 0 : 1);
-    if (!trial.with_others) {
-      EXPECT_LT(trial.candidate, 3);
+  EXPECT_EQ(plan.comparisons.size(), 5u + 3);
+  EXPECT_THAT(Members(plan.arms[kAllArm], candidates), ElementsAre(0, 1, 2, 3, 4));
+  for (const PlannedComparison& one : plan.comparisons) {
+    const Arm& arm = plan.arms[one.arm];
+    EXPECT_EQ(one.reference, one.with_others ? kAllArm : kBaselineArm);
+    EXPECT_EQ(arm.settings.size(), one.with_others ? 4u : 1u);
+    EXPECT_EQ(std::ranges::count(Members(arm, candidates), one.subject), one.with_others ? 0 : 1);
+    if (!one.with_others) {
+      EXPECT_LT(one.subject, 3);
     }
   }
   EXPECT_EQ(PlanArms(candidates, std::vector<bool>(5, true), 5).arms.size(), 2u + 5 + 5);
@@ -51,25 +62,25 @@ TEST(PlanArms, TwoFixesShareTheirArms) {
   const std::vector<Candidate> candidates = FirstTreatments(2);
   const ExperimentPlan plan = PlanArms(candidates, {true, true}, -1);
   EXPECT_EQ(plan.arms.size(), 4u);
-  ASSERT_EQ(plan.trials.size(), 4u);
-  EXPECT_EQ(plan.trials[0].arm, plan.trials[3].arm);  // ALL without the first is the second alone
+  ASSERT_EQ(plan.comparisons.size(), 4u);
+  EXPECT_EQ(plan.comparisons[0].arm, plan.comparisons[3].arm);  // ALL without the first is the second alone
 }
 
 TEST(PlanArms, OneFixIsAll) {
   const std::vector<Candidate> candidates = FirstTreatments(1);
   const ExperimentPlan plan = PlanArms(candidates, {true}, -1);
   EXPECT_THAT(Names(plan), ElementsAre("baseline", "ALL"));
-  ASSERT_EQ(plan.trials.size(), 1u);
-  EXPECT_FALSE(plan.trials[0].with_others);
+  ASSERT_EQ(plan.comparisons.size(), 1u);
+  EXPECT_FALSE(plan.comparisons[0].with_others);
 }
 
 TEST(PlanArms, WhatFailsTogetherIsMeasuredAlone) {
   const std::vector<Candidate> candidates = FirstTreatments(3);
   const ExperimentPlan plan = PlanArms(candidates, {true, true, false}, 0);
-  EXPECT_THAT(plan.arms[kAllArm].members, ElementsAre(0, 1));
-  ASSERT_EQ(plan.trials.size(), 3u);
-  EXPECT_FALSE(plan.trials[2].with_others);
-  EXPECT_THAT(plan.arms[plan.trials[2].arm].members, ElementsAre(2));
+  EXPECT_THAT(Members(plan.arms[kAllArm], candidates), ElementsAre(0, 1));
+  ASSERT_EQ(plan.comparisons.size(), 3u);
+  EXPECT_FALSE(plan.comparisons[2].with_others);
+  EXPECT_THAT(Members(plan.arms[plan.comparisons[2].arm], candidates), ElementsAre(2));
 }
 
 TEST(PlanArms, NothingTogetherMeansNoAllArm) {
@@ -104,22 +115,22 @@ TEST(ShapePlan, ShortTimeGivesUpAloneArmsThenRepeats) {
   ShapePlan(plan, {}, 200);
   EXPECT_EQ(plan.blocks, 6);
   EXPECT_LE(plan.seconds(), 200);
-  EXPECT_EQ(std::ranges::count(plan.trials, false, &PlannedTrial::with_others), 1);
+  EXPECT_EQ(std::ranges::count(plan.comparisons, false, &PlannedComparison::with_others), 1);
   EXPECT_EQ(plan.arms[kAllArm].repeats, 3);
 
   ExperimentPlan shorter = TimedPlan(10, 2);
   ShapePlan(shorter, {}, 170);
   EXPECT_EQ(shorter.blocks, 6);
-  EXPECT_EQ(std::ranges::count(shorter.trials, false, &PlannedTrial::with_others), 0);
+  EXPECT_EQ(std::ranges::count(shorter.comparisons, false, &PlannedComparison::with_others), 0);
   EXPECT_EQ(shorter.arms[kAllArm].repeats, 1);
-  for (const PlannedTrial& trial : shorter.trials) EXPECT_LT(trial.arm, static_cast<int>(shorter.arms.size()));
+  for (const PlannedComparison& one : shorter.comparisons) EXPECT_LT(one.arm, static_cast<int>(shorter.arms.size()));
 
   // What the user asked for is kept, and there are fewer blocks.
   ExperimentOptions asked;
   asked.alone = 3;
   ExperimentPlan kept = TimedPlan(10, 2, 3);
   ShapePlan(kept, asked, 190);
-  EXPECT_EQ(std::ranges::count(kept.trials, false, &PlannedTrial::with_others), 3);
+  EXPECT_EQ(std::ranges::count(kept.comparisons, false, &PlannedComparison::with_others), 3);
   EXPECT_EQ(kept.blocks, 5);
 }
 
@@ -131,12 +142,12 @@ TEST(ShapePlan, TheLeastCostlyFixesAreLeftOutWhereTimeIsTooShortForAll) {
   EXPECT_EQ(plan.left_out, 2);
   EXPECT_EQ(plan.launches_per_block(), 2 + 8);
   EXPECT_LE(plan.seconds(), 100);
-  for (const PlannedTrial& trial : plan.trials) {
-    EXPECT_EQ(trial.verdict, trial.candidate < 8 ? "" : "inconclusive");
-    EXPECT_EQ(plan.arms[trial.arm].repeats, trial.candidate < 8 ? 1 : 0);
+  for (const PlannedComparison& one : plan.comparisons) {
+    EXPECT_EQ(one.verdict, one.subject < 8 ? TrialVerdict::kOpen : TrialVerdict::kInconclusive);
+    EXPECT_EQ(plan.arms[one.arm].repeats, one.subject < 8 ? 1 : 0);
   }
-  EXPECT_THAT(plan.arms[kAllArm].members.size(), 10u) << "it is applied all the same";
-  EXPECT_THAT(plan.Describe(FirstTreatments(10), 0), testing::Contains(HasSubstr("2 of the fixes, the least costly")));
+  EXPECT_THAT(plan.arms[kAllArm].settings.size(), 10u) << "it is applied all the same";
+  EXPECT_THAT(plan.Describe(0), testing::Contains(HasSubstr("2 of the fixes, the least costly")));
 
   // Three are kept.
   ExperimentPlan fewest = TimedPlan(10, 2);
@@ -150,7 +161,8 @@ TEST(ShapePlan, PilotsThatAreToBeLaunchedTakeTimeToo) {
   for (std::size_t arm = 2; arm < plan.arms.size(); ++arm) plan.arms[arm].to_pilot = true;
   ShapePlan(plan, {}, 170);
   EXPECT_LE(plan.seconds() + 10 * 2, 170);
-  EXPECT_EQ(std::ranges::count(plan.trials, false, &PlannedTrial::with_others), 0) << "given up without a pilot";
+  EXPECT_EQ(std::ranges::count(plan.comparisons, false, &PlannedComparison::with_others), 0)
+      << "given up without a pilot";
   EXPECT_EQ(plan.left_out, 0);
 }
 
@@ -165,7 +177,7 @@ TEST(ShapePlan, VerdictsComeBeforeTheRecommendedSet) {
   ShapePlan(one, {}, 30);  // 4 x 6 s for the blocks of the costliest fix
   EXPECT_EQ(one.blocks, 4);
   EXPECT_EQ(one.left_out, 9);
-  EXPECT_EQ(one.arms[one.trials.front().arm].repeats, 1) << "the costliest is kept";
+  EXPECT_EQ(one.arms[one.comparisons.front().arm].repeats, 1) << "the costliest is kept";
 
   ExperimentPlan none = TimedPlan(10, 2);
   ShapePlan(none, {}, 20);
@@ -236,7 +248,7 @@ TEST(Describe, SaysWhatWillBeLaunched) {
   for (Arm& arm : plan.arms) arm.wall_s = 5;
   plan.window = {10, 40};
   ShapePlan(plan, options, 900);
-  EXPECT_THAT(plan.Describe(candidates, 20),
+  EXPECT_THAT(plan.Describe(20),
               ElementsAre("ALL = loader.workers=on; debug=on",
                           "6 blocks, each in random order: baseline, ALL, ALL-loader.workers, ALL-debug",
                           "each launch: 10 steps of warm-up, 40 measured",

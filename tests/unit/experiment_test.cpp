@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profiler/experiments/pairs.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"
 
@@ -89,7 +90,7 @@ TEST(Experiment, FindsRealEffectsBehindADominantOne) {
     for (const auto& [id, truth] : {std::pair{"debug", 4.0}, {"amp", 1.5}, {"grad.set_to_none", 1.3}}) {
       const TrialRow* row = Find(report, id, "with-others");
       ASSERT_TRUE(row) << id;
-      EXPECT_EQ(row->verdict, "faster") << id << ": " << row->reason;
+      EXPECT_EQ(row->verdict, TrialVerdict::kFaster) << id << ": " << row->reason;
       EXPECT_NEAR(*row->speedup / truth, 1, 0.08) << id;
       EXPECT_LT((*row->ci95)[0], *row->speedup);
       EXPECT_GT((*row->ci95)[0], 1);
@@ -98,7 +99,7 @@ TEST(Experiment, FindsRealEffectsBehindADominantOne) {
       EXPECT_LE(*row->p_holm, 0.05);
       EXPECT_GE(*row->p_holm, *row->p);
     }
-    EXPECT_NE(Find(report, "cudnn.benchmark", "with-others")->verdict, "faster");
+    EXPECT_NE(Find(report, "cudnn.benchmark", "with-others")->verdict, TrialVerdict::kFaster);
     ASSERT_TRUE(report.combined);
     EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off", "amp=bf16", "grad.set_to_none=on"));
     EXPECT_NEAR(*report.combined->speedup / (4 * 1.5 * 1.3), 1, 0.08);
@@ -150,7 +151,8 @@ TEST(Experiment, PlantedNoOpsAreNotCalled) {
       const auto [report, result] = Prove(input, program);
       ASSERT_TRUE(result.ok());
       const bool called = std::ranges::any_of(report.trials, [](const TrialRow& row) {
-        return row.verdict == "faster" || row.verdict == "slower" || row.verdict == "dropped";
+        return row.verdict == TrialVerdict::kFaster || row.verdict == TrialVerdict::kSlower ||
+               row.verdict == TrialVerdict::kDropped;
       });
       false_calls += called;
       rows += static_cast<int>(report.trials.size());
@@ -165,7 +167,7 @@ TEST(Experiment, NoOpIsEquivalentWhenNoiseIsSmall) {
   program.noise = 0.004;
   const auto [report, result] = Prove(Input({Fix("debug", "off"), Fix("cudnn.benchmark", "on")}, 12), program);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(Find(report, "cudnn.benchmark")->verdict, "equivalent");
+  EXPECT_EQ(Find(report, "cudnn.benchmark")->verdict, TrialVerdict::kEquivalent);
   EXPECT_EQ(*Find(report, "cudnn.benchmark")->margin_pct, 2);
   EXPECT_FALSE(report.combined);
 }
@@ -176,7 +178,7 @@ TEST(Experiment, LosersAreDroppedOrSlower) {
   const auto [report, result] = Prove(Input(TypicalFixes(), 12), program);
   ASSERT_TRUE(result.ok());
   const TrialRow* loser = Find(report, "cudnn.benchmark", "with-others");
-  EXPECT_EQ(loser->verdict, "dropped") << loser->reason;
+  EXPECT_EQ(loser->verdict, TrialVerdict::kDropped) << loser->reason;
   EXPECT_THAT(loser->reason, HasSubstr("after 4 blocks"));
   EXPECT_EQ(LaunchesLabelled(program, ", ALL-cudnn.benchmark"), 4 + 1);  // and its pilot
   EXPECT_THAT(report.combined->treatments, testing::Not(testing::Contains("cudnn.benchmark=on")));
@@ -184,7 +186,8 @@ TEST(Experiment, LosersAreDroppedOrSlower) {
   ScriptedProgram mild = TypicalProgram(4);
   mild.treatments["cudnn.benchmark"] = {.factor = 1.08};
   mild.noise = 0.02;
-  EXPECT_EQ(Find(Prove(Input(TypicalFixes(), 12), mild).report, "cudnn.benchmark", "with-others")->verdict, "slower");
+  EXPECT_EQ(Find(Prove(Input(TypicalFixes(), 12), mild).report, "cudnn.benchmark", "with-others")->verdict,
+            TrialVerdict::kSlower);
 }
 
 // Launches of blocks take longer than their pilots: the budget may be exceeded by a tenth, what was planned is
@@ -252,7 +255,7 @@ TEST(Experiment, BudgetIsKept) {
       EXPECT_GT(spent, budget * 0.4) << budget;
     }
     if (debug->n < 4) {
-      EXPECT_EQ(debug->verdict, "inconclusive");
+      EXPECT_EQ(debug->verdict, TrialVerdict::kInconclusive);
       EXPECT_THAT(report.plan, testing::Contains(HasSubstr("the budget holds fewer than 4 blocks")));
     } else {
       ASSERT_TRUE(report.combined) << budget;
@@ -354,7 +357,7 @@ TEST(Experiment, AHopelessFixLeavesBeforeTheBlocks) {
   const Report report = Prove(input, program).report;
   const TrialRow* workers = Find(report, "loader.workers");
   ASSERT_TRUE(workers);
-  EXPECT_EQ(workers->verdict, "dropped");
+  EXPECT_EQ(workers->verdict, TrialVerdict::kDropped);
   EXPECT_THAT(workers->reason, HasSubstr("times as long"));
   ASSERT_TRUE(report.combined && report.combined->speedup);
   EXPECT_GT(*report.combined->speedup, 4);
@@ -393,7 +396,7 @@ TEST(Experiment, OneFixNeedsTwoArms) {
   const auto [report, result] = Prove(Input({Fix("amp", "bf16")}, 6), program);
   ASSERT_EQ(report.trials.size(), 1u);
   EXPECT_EQ(report.trials[0].context, "alone");
-  EXPECT_EQ(report.trials[0].verdict, "faster");
+  EXPECT_EQ(report.trials[0].verdict, TrialVerdict::kFaster);
   EXPECT_EQ(LaunchesLabelled(program, "block "), 12);
 }
 
@@ -402,7 +405,7 @@ TEST(Experiment, FixesThatDoNotApplyLeaveBeforeTheBlocks) {
   program.treatments["cudnn.benchmark"].not_applicable = "the program has no convolution";
   const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
   const TrialRow* row = Find(report, "cudnn.benchmark");
-  EXPECT_EQ(row->verdict, "not-applicable");
+  EXPECT_EQ(row->verdict, TrialVerdict::kNotApplicable);
   EXPECT_THAT(row->reason, HasSubstr("the program has no convolution"));
   EXPECT_FALSE(row->speedup);
   EXPECT_EQ(LaunchesLabelled(program, "ALL-cudnn.benchmark"), 0);
@@ -413,9 +416,9 @@ TEST(Experiment, FailingFixIsFoundByBisection) {
   program.treatments["amp"].fails = true;
   const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(Find(report, "amp")->verdict, "failed");
+  EXPECT_EQ(Find(report, "amp")->verdict, TrialVerdict::kFailed);
   EXPECT_EQ(Find(report, "amp")->reason, "exit 1: it went wrong");
-  EXPECT_EQ(Find(report, "debug", "with-others")->verdict, "faster");
+  EXPECT_EQ(Find(report, "debug", "with-others")->verdict, TrialVerdict::kFaster);
 }
 
 TEST(Experiment, FixesThatFailOnlyTogetherAreMeasuredApart) {
@@ -425,9 +428,9 @@ TEST(Experiment, FixesThatFailOnlyTogetherAreMeasuredApart) {
   ASSERT_TRUE(result.ok());
   const TrialRow* apart = Find(report, "grad.set_to_none");
   EXPECT_EQ(apart->context, "alone");
-  EXPECT_EQ(apart->verdict, "faster");
+  EXPECT_EQ(apart->verdict, TrialVerdict::kFaster);
   EXPECT_THAT(apart->reason, HasSubstr("fails together with the others"));
-  EXPECT_EQ(Find(report, "amp", "with-others")->verdict, "faster");
+  EXPECT_EQ(Find(report, "amp", "with-others")->verdict, TrialVerdict::kFaster);
   EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off", "amp=bf16"));
 }
 
@@ -448,7 +451,7 @@ TEST(Experiment, OneFlakyLaunchBlamesNoFix) {
       EXPECT_EQ(row->n, 6) << id;
       EXPECT_EQ(row->reason, "") << id;
     }
-    EXPECT_EQ(Find(report, "debug")->loss.verdict, "bit-identical");
+    EXPECT_EQ(LossText(Find(report, "debug")->loss), "bit-identical");
   }
 }
 
@@ -492,7 +495,7 @@ TEST(Experiment, OneFailureIsRepeatedAndTwoEndAnArm) {
     return spec.label.starts_with("block 2 ") && spec.label.find("ALL-amp") != std::string::npos;
   };
   const auto [report, result] = Prove(Input(TypicalFixes(), 6), twice);
-  EXPECT_EQ(Find(report, "amp", "with-others")->verdict, "failed");
+  EXPECT_EQ(Find(report, "amp", "with-others")->verdict, TrialVerdict::kFailed);
   EXPECT_THAT(Find(report, "amp", "with-others")->reason, HasSubstr("in block 2: signal 9"));
   EXPECT_EQ(Find(report, "debug", "with-others")->n, 6);
 }
@@ -503,9 +506,9 @@ TEST(Experiment, UnequalWorkIsNotComparable) {
   // Listed last, so that its samples are those of every arm it is part of.
   ExperimentInput input = Input({Fix("debug", "off", 9), Fix("amp", "bf16", 1)}, 4);
   const auto [report, result] = Prove(input, program);
-  EXPECT_EQ(Find(report, "amp")->verdict, "failed");
+  EXPECT_EQ(Find(report, "amp")->verdict, TrialVerdict::kFailed);
   EXPECT_THAT(Find(report, "amp")->reason, HasSubstr("not comparable: 64.0 samples per step instead of 32.0"));
-  EXPECT_EQ(Find(report, "debug")->verdict, "faster");
+  EXPECT_EQ(Find(report, "debug")->verdict, TrialVerdict::kFaster);
 }
 
 TEST(Experiment, EpochsMayDifferOnlyOnPurpose) {
@@ -515,7 +518,7 @@ TEST(Experiment, EpochsMayDifferOnlyOnPurpose) {
   EXPECT_THAT(Find(strict.report, "amp")->reason, HasSubstr("plain steps in the window instead of"));
   program.treatments["sampler.distributed"] = {.factor = 0.5, .boundaries = 1};
   const auto shared = Prove(Input({Fix("sampler.distributed", "on", 1)}, 6), program);
-  EXPECT_EQ(Find(shared.report, "sampler.distributed")->verdict, "faster");
+  EXPECT_EQ(Find(shared.report, "sampler.distributed")->verdict, TrialVerdict::kFaster);
 }
 
 TEST(Experiment, OtherBatchSizesAreJudgedPerSample) {
@@ -527,10 +530,10 @@ TEST(Experiment, OtherBatchSizesAreJudgedPerSample) {
     const TrialRow* row = Find(report, id, "with-others");
     ASSERT_TRUE(row) << id;
     EXPECT_EQ(row->metric, "sample-time") << "arms with other samples per step are compared with this one";
-    EXPECT_EQ(row->verdict, "faster") << row->reason;
+    EXPECT_EQ(row->verdict, TrialVerdict::kFaster) << row->reason;
     EXPECT_NEAR(*row->speedup / truth, 1, 0.08) << id;
   }
-  EXPECT_THAT(Find(report, "batch.size")->loss.verdict, HasSubstr("changes training on purpose"));
+  EXPECT_THAT(LossText(Find(report, "batch.size")->loss), HasSubstr("changes training on purpose"));
 }
 
 TEST(Experiment, FastestValueIsScreened) {
@@ -541,8 +544,8 @@ TEST(Experiment, FastestValueIsScreened) {
   const TrialRow* row = Find(report, "loader.workers", "with-others");
   EXPECT_EQ(row->value, "1");
   EXPECT_THAT(row->reason, HasSubstr("the fastest of one launch each (2: "));
-  EXPECT_EQ(row->verdict, "faster");
-  EXPECT_EQ(row->loss.verdict, "same samples");
+  EXPECT_EQ(row->verdict, TrialVerdict::kFaster);
+  EXPECT_EQ(LossText(row->loss), "same samples");
 }
 
 TEST(Experiment, OtherTrainingIsNeverAWin) {
@@ -550,11 +553,11 @@ TEST(Experiment, OtherTrainingIsNeverAWin) {
   program.treatments["amp"] = {.factor = 0.3, .loss = ScriptedLoss::kFrozen};
   program.treatments["grad.set_to_none"].loss = ScriptedLoss::kRounding;
   const auto [report, result] = Prove(Input(TypicalFixes(), 6), program);
-  EXPECT_EQ(Find(report, "amp")->verdict, "different-training");
+  EXPECT_EQ(Find(report, "amp")->verdict, TrialVerdict::kDifferentTraining);
   EXPECT_THAT(Find(report, "amp")->reason, HasSubstr("falls by"));
-  EXPECT_EQ(Find(report, "grad.set_to_none")->verdict, "different-training");
+  EXPECT_EQ(Find(report, "grad.set_to_none")->verdict, TrialVerdict::kDifferentTraining);
   EXPECT_THAT(Find(report, "grad.set_to_none")->reason, HasSubstr("exact only if every parameter"));
-  EXPECT_EQ(Find(report, "debug")->loss.verdict, "bit-identical");
+  EXPECT_EQ(LossText(Find(report, "debug")->loss), "bit-identical");
   EXPECT_THAT(report.combined->treatments, ElementsAre("debug=off"));
 }
 
@@ -563,15 +566,15 @@ TEST(Experiment, ProgramThatDoesNotRepeatItselfIsJudgedByItsSpread) {
   program.losses_repeat = false;
   program.treatments["amp"].loss = ScriptedLoss::kFrozen;
   const auto [report, result] = Prove(Input(TypicalFixes(), 4), program);
-  EXPECT_EQ(Find(report, "amp")->verdict, "different-training");
-  EXPECT_EQ(Find(report, "debug")->loss.verdict, "within the baseline's own spread");
-  EXPECT_EQ(Find(report, "debug", "with-others")->verdict, "faster");
+  EXPECT_EQ(Find(report, "amp")->verdict, TrialVerdict::kDifferentTraining);
+  EXPECT_EQ(LossText(Find(report, "debug")->loss), "within the baseline's own spread");
+  EXPECT_EQ(Find(report, "debug", "with-others")->verdict, TrialVerdict::kFaster);
 
   ExperimentInput poor = Input(TypicalFixes(), 4);
   poor.options.budget_s = 200;
   ScriptedProgram again = TypicalProgram(8);
   again.losses_repeat = false;
-  EXPECT_THAT(Find(Prove(poor, again).report, "debug")->loss.verdict,
+  EXPECT_THAT(LossText(Find(Prove(poor, again).report, "debug")->loss),
               HasSubstr("cannot tell: untreated losses differ"));
 }
 
@@ -591,9 +594,9 @@ std::vector<Candidate> WorkersAndDebug() {
 TEST(Experiment, OtherDrawsAreJudgedAgainstOtherSeeds) {
   ScriptedProgram program = ProgramOfOtherDraws();
   const auto [report, result] = Prove(Input(WorkersAndDebug(), 4), program);
-  EXPECT_EQ(Find(report, "loader.workers")->loss.verdict, "within the baseline's own spread");
-  EXPECT_EQ(Find(report, "loader.workers")->verdict, "faster");
-  EXPECT_EQ(Find(report, "debug")->loss.verdict, "bit-identical");
+  EXPECT_EQ(LossText(Find(report, "loader.workers")->loss), "within the baseline's own spread");
+  EXPECT_EQ(Find(report, "loader.workers")->verdict, TrialVerdict::kFaster);
+  EXPECT_EQ(LossText(Find(report, "debug")->loss), "bit-identical");
   std::set<std::uint64_t> seeds;
   int untreated = 0;
   for (const LaunchSpec& spec : program.log) {
@@ -608,24 +611,25 @@ TEST(Experiment, OtherDrawsAreJudgedAgainstOtherSeeds) {
 
   ScriptedProgram frozen = ProgramOfOtherDraws();
   frozen.treatments["loader.workers"].loss = ScriptedLoss::kFrozen;
-  EXPECT_EQ(Find(Prove(Input(WorkersAndDebug(), 4), frozen).report, "loader.workers")->verdict, "different-training");
+  EXPECT_EQ(Find(Prove(Input(WorkersAndDebug(), 4), frozen).report, "loader.workers")->verdict,
+            TrialVerdict::kDifferentTraining);
 }
 
 TEST(Experiment, OtherDrawsAreNotJudgedWithoutSeedsOrTime) {
   ScriptedProgram stubborn = ProgramOfOtherDraws();
   stubborn.follows_seed = false;
-  EXPECT_THAT(Find(Prove(Input(WorkersAndDebug(), 4), stubborn).report, "loader.workers")->loss.verdict,
+  EXPECT_THAT(LossText(Find(Prove(Input(WorkersAndDebug(), 4), stubborn).report, "loader.workers")->loss),
               HasSubstr("cannot tell: the same samples are drawn, but the program does not fix each sample's random "
                         "numbers, and takes no other seed"));
   ScriptedProgram slow = ProgramOfOtherDraws();
   ExperimentInput poor = Input(WorkersAndDebug(), 4);
   poor.options.budget_s = 100;
-  EXPECT_THAT(Find(Prove(poor, slow).report, "loader.workers")->loss.verdict,
+  EXPECT_THAT(LossText(Find(Prove(poor, slow).report, "loader.workers")->loss),
               HasSubstr("the budget does not hold 7 check launches"));
   ScriptedProgram unseeded = ProgramOfOtherDraws();
   ExperimentInput own = Input(WorkersAndDebug(), 4);
   own.options.seed_programs = false;
-  EXPECT_THAT(Find(Prove(own, unseeded).report, "loader.workers")->loss.verdict, HasSubstr("cannot tell"));
+  EXPECT_THAT(LossText(Find(Prove(own, unseeded).report, "loader.workers")->loss), HasSubstr("cannot tell"));
   EXPECT_EQ(LaunchesLabelled(unseeded, ", seed "), 0);
 }
 
@@ -637,11 +641,11 @@ TEST(Experiment, MemoryAndEpochTreatmentsAreJudgedByTheirOwnMetric) {
   input.steps_per_epoch = 300;
   const auto [report, result] = Prove(input, program);
   const TrialRow* detach = Find(report, "loss.detach", "with-others");
-  EXPECT_EQ(detach->verdict, "useful");
+  EXPECT_EQ(detach->verdict, TrialVerdict::kUseful);
   EXPECT_EQ(detach->metric, "peak-memory");
   EXPECT_NEAR(*detach->peak_bytes_treated / *detach->peak_bytes_baseline, 0.8, 0.03);
   const TrialRow* evaluation = Find(report, "eval.no_grad", "with-others");
-  EXPECT_EQ(evaluation->verdict, "faster");
+  EXPECT_EQ(evaluation->verdict, TrialVerdict::kFaster);
   EXPECT_EQ(evaluation->metric, "epoch-boundary");
   EXPECT_NEAR(*evaluation->speedup, 1 / 0.6, 0.1);
   EXPECT_EQ(program.log.back().steps, 300);  // an epoch boundary lies in every window
@@ -650,7 +654,7 @@ TEST(Experiment, MemoryAndEpochTreatmentsAreJudgedByTheirOwnMetric) {
   ScriptedProgram without = TypicalProgram(8);
   without.treatments["loss.detach"] = {.peak_factor = 0.97};
   const auto small = Prove(Input({Fix("debug", "off"), Fix("loss.detach", "on")}, 6), without);
-  EXPECT_NE(Find(small.report, "loss.detach", "with-others")->verdict, "useful");
+  EXPECT_NE(Find(small.report, "loss.detach", "with-others")->verdict, TrialVerdict::kUseful);
 }
 
 class ResumedExperiment : public testing::Test {
@@ -684,7 +688,7 @@ TEST_F(ResumedExperiment, CompletesAJournalThatWasCut) {
   ASSERT_TRUE(resumed.result.ok()) << resumed.result.error().Message();
   EXPECT_EQ(rest.log.size() + static_cast<std::size_t>(finished), whole.log.size());
   EXPECT_EQ(Find(resumed.report, "debug", "with-others")->n, 6);
-  EXPECT_EQ(Find(resumed.report, "debug", "with-others")->verdict, "faster");
+  EXPECT_EQ(Find(resumed.report, "debug", "with-others")->verdict, TrialVerdict::kFaster);
 
   // Everything is finished now: nothing is launched, and the report is the same.
   ScriptedProgram none(1);
@@ -705,7 +709,7 @@ TEST_F(ResumedExperiment, AFailureIsTriedAgain) {
   input.options.resume = true;
   const Outcome outcome = Prove(input, mended);
   ASSERT_TRUE(outcome.result);
-  EXPECT_EQ(Find(outcome.report, "debug")->verdict, "faster");
+  EXPECT_EQ(Find(outcome.report, "debug")->verdict, TrialVerdict::kFaster);
 }
 
 TEST_F(ResumedExperiment, AnotherPlanIsRefused) {
@@ -747,7 +751,7 @@ TEST_F(ResumedExperiment, InterruptionKeepsWholeBlocks) {
 }
 
 TEST(Pairs, TwoCommandsAreCompared) {
-  for (const auto& [factor, verdict] : {std::pair{0.8, "faster"}, {1.25, "slower"}}) {
+  for (const auto& [factor, verdict] : {std::pair{0.8, TrialVerdict::kFaster}, {1.25, TrialVerdict::kSlower}}) {
     ScriptedProgram program(4);
     program.other_side_factor = factor;
     PairsInput input;
@@ -796,7 +800,7 @@ TEST(Pairs, AnotherClassOfOptimizerIsTheSameClock) {
   Report report;
   const Result<void> result = RunPairs(input, std::ref(program), {}, report);
   ASSERT_TRUE(result.ok()) << result.error().Message();
-  EXPECT_EQ(report.trials[0].verdict, "faster");
+  EXPECT_EQ(report.trials[0].verdict, TrialVerdict::kFaster);
   EXPECT_EQ(program.log[0].clock, "");
   for (std::size_t i = 1; i < program.log.size(); ++i) EXPECT_EQ(program.log[i].clock, "optimizer:SGD#1");
 }

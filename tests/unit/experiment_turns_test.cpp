@@ -76,7 +76,7 @@ TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
       EXPECT_NEAR(spec.turn_steps, 3, 1);
     }
   }
-  EXPECT_EQ(Row(report, "debug").verdict, "faster");
+  EXPECT_EQ(Row(report, "debug").verdict, TrialVerdict::kFaster);
   EXPECT_EQ(report.combined->n, 6);
   EXPECT_TRUE(report.quality.warnings.empty());
   EXPECT_THAT(report.plan, testing::Contains(HasSubstr("started together")));
@@ -85,9 +85,12 @@ TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
 TEST(SideBySideBlocks, ProgramsThatCannotAreLaunchedOneAfterAnother) {
   const std::vector<std::pair<std::function<void(std::vector<LaunchResult>&)>, std::string>> cases = {
       {nullptr, "the memory may not hold them all"},
-      {[](auto& results) { results.back().status = kTookNoTurns; }, "without waiting"},
-      {[](auto& results) { results.back() = {.status = "exit 1", .tail = "Address already in use\n"}; }, "Address"},
-      {[](auto& results) { results.assign(results.size(), {.status = "timeout"}); }, "timeout"}};
+      {[](auto& results) { results.back().status = {LaunchEnd::kTookNoTurns}; }, "without waiting"},
+      {[](auto& results) {
+         results.back() = {.status = {LaunchEnd::kExit, "1"}, .tail = "Address already in use\n"};
+       },
+       "Address"},
+      {[](auto& results) { results.assign(results.size(), {.status = {LaunchEnd::kTimeout}}); }, "timeout"}};
   for (const auto& [change, why] : cases) {
     ScriptedProgram program = TypicalProgram();
     SideBySide machine(program);
@@ -96,7 +99,7 @@ TEST(SideBySideBlocks, ProgramsThatCannotAreLaunchedOneAfterAnother) {
     Report report;
     ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
     EXPECT_EQ(machine.groups.size(), 1u) << why;
-    EXPECT_EQ(Row(report, "debug").verdict, "faster") << why;
+    EXPECT_EQ(Row(report, "debug").verdict, TrialVerdict::kFaster) << why;
     EXPECT_EQ(Row(report, "debug").n, 6) << why;
     EXPECT_THAT(report.quality.warnings, ElementsAre(AllOf(HasSubstr("one after another"), HasSubstr(why))));
   }
@@ -110,8 +113,8 @@ TEST(SideBySideBlocks, WhatFailsAloneTooLeavesWithItsTrials) {
   SideBySide machine(program);
   Report report;
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
-  EXPECT_EQ(Row(report, "amp").verdict, "failed");
-  EXPECT_EQ(Row(report, "debug").verdict, "faster");
+  EXPECT_EQ(Row(report, "amp").verdict, TrialVerdict::kFailed);
+  EXPECT_EQ(Row(report, "debug").verdict, TrialVerdict::kFaster);
   EXPECT_EQ(machine.groups.size(), 12u) << "the others go on side by side";
   EXPECT_TRUE(report.quality.warnings.empty());
 }

@@ -57,7 +57,7 @@ TEST(LaunchFacts, MeanOfTheWindowWithItsEnd) {
                                  .Step(1320)
                                  .At(1330, MarkKind::kMeasureEnd, 3)
                                  .Facts();
-  EXPECT_EQ(facts.status, "ok");
+  EXPECT_EQ(facts.status.end, LaunchEnd::kOk);
   EXPECT_EQ(facts.steps, 3);
   EXPECT_DOUBLE_EQ(facts.ms_per_step, 110);
   EXPECT_DOUBLE_EQ(facts.ms_per_sample, 110.0 / 32);
@@ -165,12 +165,13 @@ TEST(LaunchFacts, UnknownSamplesGiveNoTimePerSample) {
 }
 
 TEST(LaunchFacts, AWindowThatNeverOpenedOrClosed) {
-  EXPECT_EQ(LaunchFacts(Trace{}).status, "no steps");
+  EXPECT_EQ(LaunchFacts(Trace{}).status.end, LaunchEnd::kNoSteps);
   EXPECT_THAT(LaunchFacts(Trace{}).tail, HasSubstr("without a training step"));
   const LaunchResult open = TraceOfMarks().Step(10).At(10, MarkKind::kMeasureBegin).Step(20).Facts();
-  EXPECT_EQ(open.status, "no steps");
+  EXPECT_EQ(open.status.end, LaunchEnd::kNoSteps);
   EXPECT_THAT(open.tail, HasSubstr("ended after 2 steps"));
-  EXPECT_EQ(TraceOfMarks().At(10, MarkKind::kMeasureBegin).At(20, MarkKind::kMeasureEnd).Facts().status, "no steps");
+  EXPECT_EQ(TraceOfMarks().At(10, MarkKind::kMeasureBegin).At(20, MarkKind::kMeasureEnd).Facts().status.end,
+            LaunchEnd::kNoSteps);
   const LaunchResult off = TraceOfMarks().At(0, MarkKind::kProbeOff, 0, "no torch::optim in this process").Facts();
   EXPECT_EQ(off.tail, "no torch::optim in this process");
 }
@@ -195,6 +196,24 @@ TEST(LaunchFacts, LossesHashesMetricsMemoryAndTreatments) {
   EXPECT_EQ(facts.peak_bytes, 3000);
   ASSERT_EQ(facts.applied.size(), 1u);
   EXPECT_EQ(marks.At(12, MarkKind::kPeakBytes, 500, "cuda:0").Facts().peak_bytes, 500);
+}
+
+TEST(LaunchStatus, IsReadBackAsItWasWritten) {
+  for (const auto& [text, end] : {std::pair{"ok", LaunchEnd::kOk},
+                                  {"exit 1", LaunchEnd::kExit},
+                                  {"exit code of nobody", LaunchEnd::kOther},
+                                  {"signal 9", LaunchEnd::kSignal},
+                                  {"no steps", LaunchEnd::kNoSteps},
+                                  {"no steps at all", LaunchEnd::kOther},
+                                  {"timeout", LaunchEnd::kTimeout},
+                                  {"interrupted", LaunchEnd::kInterrupted},
+                                  {"took no turns", LaunchEnd::kTookNoTurns},
+                                  {"not comparable: its samples per step are unknown", LaunchEnd::kNotComparable},
+                                  {"train: there is no such program", LaunchEnd::kOther}}) {
+    const LaunchStatus status = LaunchStatus::Of(text);
+    EXPECT_EQ(status.end, end) << text;
+    EXPECT_EQ(status.Text(), text);
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "probes/environment.h"
 #include "profiler/containment/output_folder.h"
+#include "profiler/core/launch_text.h"
 #include "profiler/core/text.h"
 #include "profiler/launch/outcome.h"
 

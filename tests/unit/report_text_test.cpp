@@ -71,24 +71,24 @@ TEST(TextReport, BeforeAnExperimentOffersIt) {
 TEST(TextReport, OffersToMeasureLongerWhatIsLeftOpen) {
   Report report;
   report.run.command = {"train"};
-  const auto tried = [&](std::string treatment, std::string value, std::string context, std::string verdict) {
+  const auto tried = [&](std::string treatment, std::string value, std::string context, TrialVerdict verdict) {
     TrialRow& row = report.trials.emplace_back();
     row.treatment = std::move(treatment);
     row.value = std::move(value);
     row.context = std::move(context);
-    row.verdict = std::move(verdict);
+    row.verdict = verdict;
   };
-  tried("batch.size", "64", "with-others", "inconclusive");
-  tried("batch.size", "64", "alone", "inconclusive");
-  tried("debug", "off", "alone", "equivalent");
-  tried("threads", "1", "alone", "inconclusive");
+  tried("batch.size", "64", "with-others", TrialVerdict::kInconclusive);
+  tried("batch.size", "64", "alone", TrialVerdict::kInconclusive);
+  tried("debug", "off", "alone", TrialVerdict::kEquivalent);
+  tried("threads", "1", "alone", TrialVerdict::kInconclusive);
   const std::string_view only = "--only batch.size=64,threads=1 -- train";
   EXPECT_THAT(Text(report, false, 200), HasSubstr(only));
   report.target.emplace();
   EXPECT_THAT(Text(report, false, 200), Not(HasSubstr("--only"))) << "some are judged by the time to a target alone";
   report.target.reset();
   report.trials.resize(1);
-  report.trials[0].treatment = kOtherCommandId;
+  report.trials[0].treatment = kCommandB;
   EXPECT_THAT(Text(report, false, 200), Not(HasSubstr("--only"))) << "another command is no fix";
 }
 

@@ -29,7 +29,7 @@ LaunchResult Curve(double fall, double own_noise = 0, unsigned seed = 1, int ste
 
 TEST(JudgeExact, EveryBitCounts) {
   LaunchResult treated = Curve(1);
-  EXPECT_EQ(JudgeExact(Curve(1), treated).verdict, "bit-identical");
+  EXPECT_EQ(LossText(JudgeExact(Curve(1), treated)), "bit-identical");
   EXPECT_EQ(*JudgeExact(Curve(1), treated).max_difference, 0);
   treated.losses.back() = std::nextafter(treated.losses.back(), 10);
   const LossFacts facts = JudgeExact(Curve(1), treated);
@@ -40,55 +40,56 @@ TEST(JudgeExact, EveryBitCounts) {
 TEST(JudgeExact, NotANumberEqualsItself) {
   LaunchResult a = Curve(1), b = Curve(1);
   a.losses[5] = b.losses[5] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(JudgeExact(a, b).verdict, "bit-identical");
+  EXPECT_EQ(LossText(JudgeExact(a, b)), "bit-identical");
 }
 
 TEST(JudgeExact, FailuresAndMissingLossesCannotTell) {
   LaunchResult failed = Curve(1);
-  failed.status = "signal 9";
-  EXPECT_THAT(JudgeExact(Curve(1), failed).verdict, HasSubstr("cannot tell: a check launch ended with signal 9"));
+  failed.status = {LaunchEnd::kSignal, "9"};
+  EXPECT_THAT(LossText(JudgeExact(Curve(1), failed)), HasSubstr("cannot tell: a check launch ended with signal 9"));
   EXPECT_TRUE(CannotTell(JudgeExact(LaunchResult{}, Curve(1))));
   EXPECT_TRUE(IsDifferent(JudgeExact(Curve(1), Curve(1, 0, 1, 39))));
 }
 
 TEST(JudgeResampled, SamplesThenLosses) {
-  EXPECT_EQ(JudgeResampled(Curve(1), Curve(1)).verdict, "same samples");
+  EXPECT_EQ(LossText(JudgeResampled(Curve(1), Curve(1))), "same samples");
   LaunchResult ahead = Curve(1);
   ahead.sample_hashes.push_back(7);  // prefetched
-  EXPECT_EQ(JudgeResampled(Curve(1), ahead).verdict, "same samples");
-  EXPECT_THAT(JudgeResampled(Curve(1), Curve(1, 0.01)).verdict, StartsWith("cannot tell: the same samples are drawn"));
+  EXPECT_EQ(LossText(JudgeResampled(Curve(1), ahead)), "same samples");
+  EXPECT_THAT(LossText(JudgeResampled(Curve(1), Curve(1, 0.01))),
+              StartsWith("cannot tell: the same samples are drawn"));
   LaunchResult others = Curve(1);
   others.sample_hashes[3] = 1;
-  EXPECT_EQ(JudgeResampled(Curve(1), others).verdict, "different: other samples are drawn");
+  EXPECT_EQ(LossText(JudgeResampled(Curve(1), others)), "different: other samples are drawn");
   others.sample_hashes.clear();
   EXPECT_TRUE(CannotTell(JudgeResampled(Curve(1), others)));
 }
 
 TEST(JudgeNumeric, RoundingIsWithinAQuarterOfTheFall) {
-  EXPECT_EQ(JudgeNumeric(Curve(1), Curve(1, 0.02)).verdict, "within rounding");
-  EXPECT_EQ(JudgeNumeric(Curve(1), Curve(1)).verdict, "bit-identical");
-  EXPECT_EQ(JudgeNumeric(Curve(1), Curve(1.1, 0.01)).verdict, "within rounding");
+  EXPECT_EQ(LossText(JudgeNumeric(Curve(1), Curve(1, 0.02))), "within rounding");
+  EXPECT_EQ(LossText(JudgeNumeric(Curve(1), Curve(1))), "bit-identical");
+  EXPECT_EQ(LossText(JudgeNumeric(Curve(1), Curve(1.1, 0.01))), "within rounding");
 }
 
 TEST(JudgeNumeric, FrozenTrainingIsCaught) {
-  EXPECT_THAT(JudgeNumeric(Curve(1), Curve(0)).verdict, StartsWith("different: the loss falls by"));
-  EXPECT_THAT(JudgeNumeric(Curve(1), Curve(0.3)).verdict, StartsWith("different: the loss falls by"));
+  EXPECT_THAT(LossText(JudgeNumeric(Curve(1), Curve(0))), StartsWith("different: the loss falls by"));
+  EXPECT_THAT(LossText(JudgeNumeric(Curve(1), Curve(0.3))), StartsWith("different: the loss falls by"));
   LaunchResult constant = Curve(1);
   std::ranges::fill(constant.losses, 4.15);
-  EXPECT_EQ(JudgeNumeric(Curve(1), constant).verdict, "different: the loss no longer moves");
+  EXPECT_EQ(LossText(JudgeNumeric(Curve(1), constant)), "different: the loss no longer moves");
   // Even where the untreated loss only wavers.
-  EXPECT_EQ(JudgeNumeric(Curve(0), constant).verdict, "different: the loss no longer moves");
+  EXPECT_EQ(LossText(JudgeNumeric(Curve(0), constant)), "different: the loss no longer moves");
 }
 
 TEST(JudgeNumeric, OtherCurvesAreDifferentAndDoubtfulOnesAreSaidToBe) {
   LaunchResult shifted = Curve(1);
   for (double& loss : shifted.losses) loss += 0.8;
-  EXPECT_THAT(JudgeNumeric(Curve(1), shifted).verdict, StartsWith("different: the curves are"));
+  EXPECT_THAT(LossText(JudgeNumeric(Curve(1), shifted)), StartsWith("different: the curves are"));
   for (double& loss : shifted.losses) loss -= 0.5;
-  EXPECT_THAT(JudgeNumeric(Curve(1), shifted).verdict, StartsWith("cannot tell: the curves are"));
+  EXPECT_THAT(LossText(JudgeNumeric(Curve(1), shifted)), StartsWith("cannot tell: the curves are"));
   shifted.losses[20] = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(JudgeNumeric(Curve(1), shifted).verdict, "different: the loss is no longer finite");
-  EXPECT_THAT(JudgeNumeric(Curve(0), Curve(0, 0.01)).verdict, HasSubstr("does not fall clearly"));
+  EXPECT_EQ(LossText(JudgeNumeric(Curve(1), shifted)), "different: the loss is no longer finite");
+  EXPECT_THAT(LossText(JudgeNumeric(Curve(0), Curve(0, 0.01))), HasSubstr("does not fall clearly"));
   EXPECT_TRUE(CannotTell(JudgeNumeric(Curve(1, 0, 1, 4), Curve(1, 0.01, 1, 4))));
 }
 
@@ -96,8 +97,8 @@ TEST(JudgeAgainstSpread, CallsWhatLiesOutside) {
   std::vector<LaunchResult> baselines, alike, frozen;
   for (unsigned i = 0; i < 6; ++i) baselines.push_back(Curve(1, 0.05, 10 + i));
   for (unsigned i = 0; i < 3; ++i) alike.push_back(Curve(1, 0.05, 50 + i)), frozen.push_back(Curve(0, 0.05, 80 + i));
-  EXPECT_EQ(JudgeAgainstSpread(baselines, alike, 0.05).verdict, "within the baseline's own spread");
-  EXPECT_THAT(JudgeAgainstSpread(baselines, frozen, 0.05).verdict, StartsWith("different: outside the spread"));
+  EXPECT_EQ(LossText(JudgeAgainstSpread(baselines, alike, 0.05)), "within the baseline's own spread");
+  EXPECT_THAT(LossText(JudgeAgainstSpread(baselines, frozen, 0.05)), StartsWith("different: outside the spread"));
   baselines.pop_back();
   EXPECT_TRUE(CannotTell(JudgeAgainstSpread(baselines, frozen, 0.05)));
 }
@@ -122,6 +123,18 @@ TEST(TreatedCurves, AreEnoughToReject) {
   }
   EXPECT_EQ(TreatedCurvesFor(0.05), 2);
   EXPECT_EQ(TreatedCurvesFor(0.005), 4);
+}
+
+TEST(LossText, IsReadBackAsItWasWritten) {
+  for (const char* text : {"", "bit-identical", "same samples", "within rounding", "within the baseline's own spread",
+                           "different: the loss no longer moves", "cannot tell: no losses: none", "cannot tell",
+                           "neither: of these", "differently"}) {
+    LossFacts loss;
+    SetLossText(text, loss);
+    EXPECT_EQ(LossText(loss), text);
+    EXPECT_EQ(CannotTell(loss), std::string_view(text).starts_with("cannot tell"));
+    EXPECT_EQ(IsDifferent(loss), std::string_view(text).starts_with("different:"));
+  }
 }
 
 }  // namespace

@@ -147,8 +147,9 @@ TEST(Sweep, EqualCellsAreRarelyCalled) {
     const auto [report, result] = Swept(Input({"threads=1,2,3,4", "loader.workers=1,2"}, 6, seed), program);
     ASSERT_TRUE(result.ok());
     const SweepFacts& sweep = *report.sweep;
-    called += std::ranges::any_of(sweep.comparisons,
-                                  [](const auto& one) { return one.verdict == "faster" || one.verdict == "slower"; });
+    called += std::ranges::any_of(sweep.comparisons, [](const auto& one) {
+      return one.verdict == TrialVerdict::kFaster || one.verdict == TrialVerdict::kSlower;
+    });
     EXPECT_EQ(sweep.stands_out, sweep.verdict.find("is faster than") != std::string::npos) << sweep.verdict;
   }
   EXPECT_LE(called, 24) << "5 % and three standard deviations";

@@ -78,7 +78,7 @@ TEST(Target, AQuickerWayIsCalledOverSeeds) {
   const auto [report, result] = Compared(Input(), program);
   ASSERT_TRUE(result.ok());
   const TrialRow& row = report.trials.at(0);
-  EXPECT_EQ(row.verdict, "faster") << row.reason;
+  EXPECT_EQ(row.verdict, TrialVerdict::kFaster) << row.reason;
   EXPECT_EQ(row.metric, "time-to-target");
   EXPECT_EQ(row.n, 12);
   ASSERT_EQ(report.target->arms.size(), 2u);
@@ -99,7 +99,7 @@ TEST(Target, CensoredRunsAreShownAsSuch) {
   const auto [report, result] = Compared(Input(), program);
   ASSERT_TRUE(result.ok());
   const TrialRow& row = report.trials.at(0);
-  EXPECT_EQ(row.verdict, "faster");
+  EXPECT_EQ(row.verdict, TrialVerdict::kFaster);
   EXPECT_THAT(row.reason, HasSubstr("runs of baseline never reached it"));
   EXPECT_FALSE(report.target->arms[0].median_s) << "no number stands for runs that never got there";
   EXPECT_FALSE(row.ci95) << "its upper end is open";
@@ -124,7 +124,7 @@ TEST(Target, NoEffectIsRarelyCalled) {
     input.options.seed = static_cast<std::uint64_t>(1000 * i);
     const auto [report, result] = Compared(input, program);
     if (!result.ok()) continue;  // nobody got there with the first seed
-    called += report.trials[0].verdict == "faster" || report.trials[0].verdict == "slower";
+    called += report.trials[0].verdict == TrialVerdict::kFaster || report.trials[0].verdict == TrialVerdict::kSlower;
   }
   EXPECT_LE(called, 33) << "5 % and three standard deviations";
 }
@@ -133,7 +133,7 @@ TEST(Target, FewSeedsCallNothing) {
   Trainings program;
   const auto [report, result] = Compared(Input(5), program);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(report.trials[0].verdict, "inconclusive");
+  EXPECT_EQ(report.trials[0].verdict, TrialVerdict::kInconclusive);
   EXPECT_THAT(report.trials[0].reason, HasSubstr("under 6 seeds"));
 }
 
@@ -161,7 +161,7 @@ TEST(Target, ATreatmentThatChangesNothingIsNotTrained) {
   program.not_applicable = "the program has no such knob";
   const auto [report, result] = Compared(Input(), program);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(report.trials[0].verdict, "not-applicable");
+  EXPECT_EQ(report.trials[0].verdict, TrialVerdict::kNotApplicable);
   EXPECT_EQ(program.log.size(), 2u);
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "profiler/core/report/trial.h"
+
 namespace loopscope {
 
 struct SweepAxis {
@@ -36,8 +38,8 @@ struct SweepComparison {
   std::optional<std::array<double, 2>> ci95;
   int n = 0;
   std::optional<double> p, p_holm;
-  std::string method;   // exact | pooled
-  std::string verdict;  // faster | slower | equivalent | inconclusive | failed
+  std::string method;                          // exact | pooled
+  TrialVerdict verdict = TrialVerdict::kOpen;  // faster, slower, equivalent, inconclusive or failed
   std::string reason;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/core/trace/trace.h"
@@ -17,11 +18,47 @@ struct LaunchRow {
   std::string status;  // "ok", "exit 1", "signal 9", "no steps", "timeout"
 };
 
-struct LossFacts {
-  std::vector<double> baseline, treated;  // check launches, by step
-  std::optional<double> max_difference;
-  std::string verdict;  // "bit-identical", "within rounding", "same samples", "different", "cannot tell: …"
+// Whether a treated loop still trains the same thing.
+enum class LossVerdict {
+  kUnjudged,
+  kBitIdentical,
+  kSameSamples,
+  kWithinRounding,
+  kWithinSpread,  // of untreated launches
+  kDifferent,
+  kCannotTell
 };
+std::string_view LossVerdictName(LossVerdict verdict);  // "bit-identical", "cannot tell", …; "" of kUnjudged
+
+struct LossFacts {
+  std::vector<double> baseline = {}, treated = {};  // check launches, by step
+  std::optional<double> max_difference = {};
+  LossVerdict verdict = LossVerdict::kUnjudged;
+  std::string detail = {};         // in what it is different, or why that cannot be told
+  bool only_draws_differ = false;  // cannot tell, since the samples are the same but not the random numbers for each
+};
+
+// "different: the losses should be the same bit for bit", as reports say it; and back.
+std::string LossText(const LossFacts& loss);
+void SetLossText(std::string_view text, LossFacts& loss);
+
+// What a comparison of an experiment says; kOpen: it has not ended.
+enum class TrialVerdict {
+  kOpen,
+  kFaster,
+  kSlower,
+  kEquivalent,
+  kInconclusive,
+  kDifferentTraining,
+  kNotApplicable,
+  kDropped,
+  kFailed,
+  kUseful
+};
+std::string_view TrialVerdictName(TrialVerdict verdict);  // "faster", "different-training", …; "" of kOpen
+
+// TrialRow::treatment of `ab`, which compares two commands: its value is the second.
+inline constexpr std::string_view kCommandB = "B";
 
 struct TrialRow {
   std::string treatment, value;  // "loader.workers", "2"
@@ -32,8 +69,8 @@ struct TrialRow {
   std::optional<std::array<double, 2>> ci95;
   int n = 0;
   std::optional<double> p, p_holm;
-  std::string method;   // exact | pooled | live
-  std::string verdict;  // faster|slower|equivalent|inconclusive|different-training|not-applicable|dropped|failed|useful
+  std::string method;  // exact | pooled | live
+  TrialVerdict verdict = TrialVerdict::kOpen;
   std::string reason;
   std::optional<double> margin_pct;      // "equivalent within ±margin"
   std::optional<double> detectable_pct;  // the smallest effect that this comparison could have called

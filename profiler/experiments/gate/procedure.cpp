@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "profiler/core/statistics/statistics.h"
-#include "profiler/experiments/pairs.h"
-#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/journaled.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
@@ -54,7 +53,7 @@ class Gate {
       ended_ = !observed.ended_early.empty() ? observed.ended_early : "a longer --budget allows more pairs";
     }
     Note(observed);
-    return observed.Differences(pairs_.plan.trials.front(), Metric::kStepTime);
+    return observed.Differences(pairs_.plan.comparisons.front(), Metric::kStepTime);
   }
 
   void Note(const Observations& observed) {
@@ -64,7 +63,7 @@ class Gate {
                            .order = row.order,
                            .arm = pairs_.plan.arms[row.arm].name,
                            .ms_per_step = result.ok() ? std::optional(result.ms_per_step) : std::nullopt,
-                           .status = result.status});
+                           .status = result.status.Text()});
       if (result.ok()) drifts_[row.arm].push_back(result.step_drift);
     }
     pairs_seen_ += observed.blocks;
@@ -105,19 +104,21 @@ std::string Identity(const PairsInput& input, const GateLimits& limits) {
 
 Result<GatedPairs> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
                            const ExperimentEvents& events, Report& report) {
-  Result<std::unique_ptr<Journal>> journal = OpenJournal(input.journal, Identity(input, limits), input.options);
-  if (!journal) return journal.error();
-  LaunchSeries series(launcher, events, std::move(*journal));
-  PairsInput first = input;
-  first.options.blocks = limits.first_pairs;
-  Result<PairPlan> pairs = PlanPairs(first, series);
-  if (!pairs) return pairs.error();
-  report.plan = pairs->plan.Describe(pairs->input.candidates, series.spent_s());
-  GatedPairs gated = Gate(first, limits, std::move(*pairs), series).Run();
-  report.noise.pair_sd_pct = Percent(gated.decision.pair_sd);
-  report.noise.detectable_pct = 100 * gated.decision.detectable;
-  FinishSeries(series, report);
-  if (series.stopped()) return Interrupted();
+  GatedPairs gated;
+  const auto procedure = [&](LaunchSeries& series) -> Result<void> {
+    PairsInput first = input;
+    first.options.blocks = limits.first_pairs;
+    Result<PairPlan> pairs = PlanPairs(first, series);
+    if (!pairs) return pairs.error();
+    report.plan = pairs->plan.Describe(series.spent_s());
+    gated = Gate(first, limits, std::move(*pairs), series).Run();
+    report.noise.pair_sd_pct = Percent(gated.decision.pair_sd);
+    report.noise.detectable_pct = 100 * gated.decision.detectable;
+    return series.stopped() ? Result<void>(Interrupted()) : Result<void>();
+  };
+  const Result<void> done =
+      RunJournaled(Identity(input, limits), input.journal, input.options, launcher, events, report, procedure);
+  if (!done) return done.error();
   return gated;
 }
 

@@ -5,7 +5,8 @@
 #include "profiler/core/launch.h"
 #include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/events.h"
+#include "profiler/experiments/prove/input.h"
 
 namespace loopscope {
 

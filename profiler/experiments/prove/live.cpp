@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/applied.h"
+#include "profiler/experiments/journaled.h"
+#include "profiler/experiments/prove/arms.h"
+#include "profiler/experiments/prove/rows.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
@@ -18,19 +21,23 @@ constexpr double kBlockMs = 100;  // measured: short against drift, long against
 constexpr int kFewestRounds = kExactBlocks, kMostRounds = 20;
 constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
 
-std::uint32_t Bits(const std::vector<int>& members) {
+// Of the schedule's treatments those that the arm switches on.
+std::uint32_t Bits(const Arm& arm, const Settings& treatments) {
   std::uint32_t bits = 0;
-  for (const int member : members) bits |= 1u << member;
+  for (std::size_t t = 0; t < treatments.size(); ++t) {
+    const bool on = std::ranges::find(arm.settings, treatments[t]) != arm.settings.end();
+    bits |= on ? 1u << t : 0u;
+  }
   return bits;
 }
 
 // Arms that no comparison needs would only take time.
-std::vector<std::uint32_t> ArmsInUse(const ExperimentPlan& plan) {
+std::vector<std::uint32_t> ArmsInUse(const ExperimentPlan& plan, const Settings& treatments) {
   std::vector<std::uint32_t> bits;
   for (int arm = 0; arm < static_cast<int>(plan.arms.size()); ++arm) {
     const bool used = std::ranges::any_of(
-        plan.trials, [&](const PlannedTrial& trial) { return trial.arm == arm || trial.reference == arm; });
-    if (used) bits.push_back(Bits(plan.arms[arm].members));
+        plan.comparisons, [&](const PlannedComparison& one) { return one.arm == arm || one.reference == arm; });
+    if (used) bits.push_back(Bits(plan.arms[arm], treatments));
   }
   return bits;
 }
@@ -45,9 +52,10 @@ double MeanOfPlain(const LiveBlock& block, int settle) {
   return count > 0 ? sum / count : 0;
 }
 
-int ArmWith(const ExperimentPlan& plan, std::uint32_t bits) {
-  const auto found = std::ranges::find(plan.arms, bits, [](const Arm& arm) { return Bits(arm.members); });
-  return found == plan.arms.end() ? -1 : static_cast<int>(found - plan.arms.begin());
+int ArmWith(const LivePlan& live, std::uint32_t bits) {
+  const auto& arms = live.plan.arms;
+  const auto found = std::ranges::find(arms, bits, [&](const Arm& arm) { return Bits(arm, live.schedule.treatments); });
+  return found == arms.end() ? -1 : static_cast<int>(found - arms.begin());
 }
 
 // In how many of the blocks with these treatments on the one acted.
@@ -66,10 +74,10 @@ Acts ActsIn(const LaunchResult& result, std::uint32_t arm, int candidate) {
 }
 
 // Not what was planned: no statement about its time.
-void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedTrial& trial, TrialRow& row) {
-  const auto bits = [&](int arm) { return Bits(live.plan.arms[arm].members); };
-  const Acts on = ActsIn(result, bits(trial.with_others ? trial.reference : trial.arm), trial.candidate);
-  const Acts off = ActsIn(result, bits(trial.with_others ? trial.arm : trial.reference), trial.candidate);
+void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedComparison& one, TrialRow& row) {
+  const auto bits = [&](int arm) { return Bits(live.plan.arms[arm], live.schedule.treatments); };
+  const Acts on = ActsIn(result, bits(one.with_others ? one.reference : one.arm), one.subject);
+  const Acts off = ActsIn(result, bits(one.with_others ? one.arm : one.reference), one.subject);
   if (on.acted >= kActs * on.blocks && on.acted > 0 && off.acted == 0) return;
   row.speedup.reset();
   row.ci95.reset();
@@ -77,30 +85,30 @@ void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedT
   row.p_holm.reset();
   if (on.acted == 0) {
     const std::string why = WhyNotApplied(row.treatment, result.applied);
-    row.verdict = "not-applicable";
+    row.verdict = TrialVerdict::kNotApplicable;
     row.reason = why.empty() ? fmt::format("it changed nothing in the {} blocks that it was on", on.blocks) : why;
     return;
   }
-  row.verdict = "inconclusive";
+  row.verdict = TrialVerdict::kInconclusive;
   row.reason = off.acted > 0 ? fmt::format("it still acted in {} of {} blocks that it was off", off.acted, off.blocks)
                              : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
 }
 
-std::vector<Candidate> LiveOnes(std::span<const Candidate> candidates, std::span<const CandidateState> states,
-                                std::vector<int>& indices) {
-  std::vector<Candidate> live;
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
-    if (!CanGoLive(candidates[i]) || !states[i].alive() || !states[i].in_all) continue;
+// Those that take turns, as nothing is known of them yet; `indices`: their places.
+std::vector<Contender> LiveOnes(std::span<const Contender> contenders, std::vector<int>& indices) {
+  std::vector<Contender> live;
+  for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
+    if (!CanGoLive(contenders[i].candidate) || !contenders[i].together()) continue;
     indices.push_back(i);
-    live.push_back(candidates[i]);
-    live.back().values.resize(1);
+    live.push_back({.candidate = contenders[i].candidate});
+    live.back().candidate.values.resize(1);
   }
   return live;
 }
 
-std::vector<std::string> Describe(const LivePlan& live, std::span<const Candidate> candidates) {
+std::vector<std::string> Describe(const LivePlan& live, std::span<const Contender> contenders) {
   std::vector<std::string> settings;
-  for (const Candidate& one : candidates) settings.push_back(one.Setting());
+  for (const Contender& one : contenders) settings.push_back(one.candidate.Setting());
   return {
       fmt::format("live pairs of {}", fmt::join(settings, "; ")),
       fmt::format("one launch, about {:.0f} s: {} rounds of {} ways of running, {} steps each, the first {} left out",
@@ -108,19 +116,11 @@ std::vector<std::string> Describe(const LivePlan& live, std::span<const Candidat
 }
 
 // Those that were measured by what they brought, the others by the bound that their findings give.
-void PutInOrder(std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
-                const std::vector<double>& gains_ms) {
-  std::vector<int> order(candidates.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{}, [&](int i) { return gains_ms[i]; });
-  std::vector<Candidate> sorted;
-  std::vector<CandidateState> sorted_states;
-  for (const int i : order) {
-    sorted.push_back(candidates[i]);
-    sorted_states.push_back(states[i]);
-  }
-  candidates = std::move(sorted);
-  states = std::move(sorted_states);
+void PutInOrder(std::vector<Contender>& contenders, const std::vector<double>& gains_ms) {
+  std::vector<std::pair<double, Contender>> ranked;
+  for (std::size_t i = 0; i < contenders.size(); ++i) ranked.emplace_back(gains_ms[i], std::move(contenders[i]));
+  std::ranges::stable_sort(ranked, std::greater{}, [](const auto& one) { return one.first; });
+  for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i] = std::move(ranked[i].second);
 }
 
 bool ClearlyLoses(const TrialRow& row) {
@@ -129,7 +129,7 @@ bool ClearlyLoses(const TrialRow& row) {
 
 CandidateState NotLive() {
   CandidateState state;
-  state.verdict = "not-applicable";
+  state.verdict = TrialVerdict::kNotApplicable;
   state.reason = "it cannot be switched between steps: `prove` without --quick launches with it";
   return state;
 }
@@ -145,9 +145,9 @@ LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes)
   if (candidates.empty() || candidates.size() > kMostLiveTreatments || sizes.step_ms <= 0) return live;
   live.plan = PlanArms(candidates, std::vector<bool>(candidates.size(), true), sizes.alone);
   for (const Candidate& one : candidates) {
-    live.schedule.treatments.emplace_back(one.treatment->id, one.values.front());
+    live.schedule.treatments.push_back(one.KeyAndValue());
   }
-  live.schedule.arms = ArmsInUse(live.plan);
+  live.schedule.arms = ArmsInUse(live.plan, live.schedule.treatments);
   live.schedule.seed = sizes.seed;
   live.settle = std::max(kSettle, sizes.run_ahead);
   const int measured = std::clamp(static_cast<int>(std::ceil(kBlockMs / sizes.step_ms)), kFewestSteps, kMostSteps);
@@ -162,7 +162,7 @@ LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes)
 }
 
 LaunchSpec LiveSpec(const ExperimentInput& input, const LivePlan& live) {
-  const Window window{PilotWindow(input.options, input.run_ahead, 0).warmup, live.steps()};
+  const Window window{PilotWindow(input.options, input.loader.run_ahead(), 0).warmup, live.steps()};
   LaunchSpec spec = SpecOf(input.options, input.clock, window, "live pairs");
   spec.live = live.schedule;
   // Its length is known: only a program that hangs takes several times that.
@@ -175,11 +175,11 @@ Observations ObserveLive(const LaunchResult& result, const LivePlan& live) {
   const std::size_t arms = live.schedule.arms.size();
   observed.blocks = static_cast<int>(result.live.size() / arms);
   for (std::size_t b = 0; b < observed.blocks * arms; ++b) {
-    const int arm = ArmWith(live.plan, result.live[b].on);
+    const int arm = ArmWith(live, result.live[b].on);
     if (arm < 0) continue;
     Observation row{static_cast<int>(b / arms), static_cast<int>(b % arms), arm, {}};
     row.result.ms_per_step = MeanOfPlain(result.live[b], live.settle);
-    if (row.result.ms_per_step <= 0) row.result.status = "no steps";
+    if (row.result.ms_per_step <= 0) row.result.status = {LaunchEnd::kNoSteps};
     observed.rows.push_back(std::move(row));
   }
   if (observed.blocks < live.rounds) {
@@ -188,100 +188,103 @@ Observations ObserveLive(const LaunchResult& result, const LivePlan& live) {
   return observed;
 }
 
-std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::span<const Candidate> candidates,
-                                std::span<const CandidateState> states, double margin) {
-  std::vector<CandidateState> with_places(states.begin(), states.end());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    with_places[i].applied.clear();
-    for (const Applied& one : result.applied) {
-      if (one.key == candidates[i].treatment->id) with_places[i].applied.push_back(one);
-    }
-  }
-  const Observations observed = ObserveLive(result, live);
-  std::vector<TrialRow> rows = JudgeTrials(live.plan, observed, candidates, with_places, margin);
+std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::vector<Contender> contenders,
+                                double margin) {
+  for (Contender& one : contenders) one.state.applied = AppliedUnder(one.candidate.treatment->id, result.applied);
+  std::vector<TrialRow> rows = JudgeFixes(live.plan, ObserveLive(result, live), contenders, margin);
   for (std::size_t t = 0; t < rows.size(); ++t) {
     if (!rows[t].method.empty()) rows[t].method = "live";
-    HoldToActs(result, live, live.plan.trials[t], rows[t]);
+    HoldToActs(result, live, live.plan.comparisons[t], rows[t]);
   }
   return rows;
 }
 
-void ScreenLive(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
-                const Pilots& pilots, LaunchSeries& series) {
+void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
+                LaunchSeries& series) {
   std::vector<int> indices;
-  const std::vector<Candidate> ones = LiveOnes(candidates, states, indices);
-  const LivePlan live = PlanLive(ones, {.step_ms = std::max(pilots.baseline.ms_per_step, pilots.all.ms_per_step),
-                                        .startup_s = pilots.all.startup_s,
-                                        .run_ahead = RunAhead(candidates, input.loader),
-                                        .seconds = kLiveShare * (input.options.budget_s - series.spent_s()),
-                                        .seed = input.options.seed});
+  const std::vector<Contender> ones = LiveOnes(contenders, indices);
+  const LivePlan live =
+      PlanLive(CandidatesIn(ones), {.step_ms = std::max(pilots.baseline.ms_per_step, pilots.all.ms_per_step),
+                                    .startup_s = pilots.all.startup_s,
+                                    .run_ahead = RunAhead(CandidatesIn(contenders), input.loader),
+                                    .seconds = kLiveShare * (input.options.budget_s - series.spent_s()),
+                                    .seed = input.options.seed});
   if (ones.size() < 2 || live.rounds == 0 || series.stopped()) return;
   LaunchSpec spec = LiveSpec(input, live);
   // The others are on all the time, so that what is compared is what launches will compare.
-  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) {
-    const bool on = states[i].alive() && states[i].in_all && std::ranges::find(indices, i) == indices.end();
-    if (on) spec.treatment.emplace_back(candidates[i].treatment->id, candidates[i].values.front());
+  for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
+    const bool on = contenders[i].together() && std::ranges::find(indices, i) == indices.end();
+    if (on) spec.treatment.push_back(contenders[i].candidate.KeyAndValue());
   }
   const LaunchResult result = series.Run(spec);
   if (!result.ok() || result.live.empty()) return;
-  const std::vector<TrialRow> rows =
-      JudgeLive(result, live, ones, std::vector<CandidateState>(ones.size()), input.options.margin);
+  const std::vector<TrialRow> rows = JudgeLive(result, live, ones, input.options.margin);
   std::vector<double> gains_ms;
-  for (const Candidate& one : candidates) gains_ms.push_back(one.cost_ms);
+  for (const Contender& one : contenders) gains_ms.push_back(one.candidate.cost_ms);
   for (std::size_t t = 0; t < rows.size(); ++t) {
-    const int i = indices[live.plan.trials[t].candidate];
+    const int i = indices[live.plan.comparisons[t].subject];
     if (!rows[t].speedup) continue;
     gains_ms[i] = (*rows[t].speedup - 1) * pilots.all.ms_per_step;
     const std::string text = fmt::format("{:.2f}x in live pairs of one launch", *rows[t].speedup);
+    CandidateState& state = contenders[i].state;
     if (ClearlyLoses(rows[t])) {
-      states[i].verdict = "dropped";
-      states[i].reason = "clearly slower: " + text;
+      state.verdict = TrialVerdict::kDropped;
+      state.reason = "clearly slower: " + text;
     } else {
-      states[i].note += (states[i].note.empty() ? "" : "; ") + text;
+      AddReason(state.note, text);
     }
   }
-  PutInOrder(candidates, states, gains_ms);
+  PutInOrder(contenders, gains_ms);
 }
 
-Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
-                      Report& report) {
-  std::vector<int> indices;
-  const std::vector<CandidateState> states(input.candidates.size());
-  const std::vector<Candidate> ones = LiveOnes(input.candidates, states, indices);
-  for (const Candidate& one : input.candidates) {
-    if (!CanGoLive(one)) report.trials.push_back(RowWithoutBlocks(one, NotLive()));
-  }
-  if (ones.empty()) return {};
-  const LivePlan live = PlanLive(ones, {.step_ms = input.step_ms,
-                                        .run_ahead = input.run_ahead,
-                                        .seconds = input.options.budget_s,
-                                        .alone = input.options.alone < 0 ? kLiveAlone : input.options.alone,
-                                        .seed = input.options.seed});
-  if (live.rounds == 0) {
-    return Error{fmt::format("the budget holds fewer than {} rounds of live pairs", kFewestRounds), "--budget",
-                 "give it more time, or try fewer treatments with --only", 3};
-  }
-  Result<std::unique_ptr<Journal>> journal =
-      OpenJournal(input.journal, "quick|" + OptionsText(input.options, input.clock), input.options);
-  if (!journal) return journal.error();
-  LaunchSeries series(launcher, events, std::move(*journal));
+namespace {
+
+Result<void> LaunchLive(const ExperimentInput& input, const LivePlan& live, const std::vector<Contender>& ones,
+                        LaunchSeries& series, Report& report) {
   report.plan = Describe(live, ones);
   series.ShowPlan(report.plan);
   series.Expect(1, live.seconds);
   const LaunchResult result = series.Run(LiveSpec(input, live));
-  FinishSeries(series, report);
   if (series.stopped()) return Interrupted();
   if (!result.ok()) {
-    return Error{fmt::format("the program failed while treatments were switched between its steps ({})", result.status),
-                 fmt::format("{}", fmt::join(input.command, " ")),
-                 "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
+    return Error{
+        fmt::format("the program failed while treatments were switched between its steps ({})", result.status.Text()),
+        fmt::format("{}", fmt::join(input.command, " ")),
+        "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
   }
-  std::vector<TrialRow> rows =
-      JudgeLive(result, live, ones, std::vector<CandidateState>(ones.size()), input.options.margin);
-  for (TrialRow& row : rows) row.loss.verdict = "cannot tell: one launch trained with and without it in turn";
+  std::vector<TrialRow> rows = JudgeLive(result, live, ones, input.options.margin);
+  for (TrialRow& row : rows) {
+    row.loss.verdict = LossVerdict::kCannotTell;
+    row.loss.detail = "one launch trained with and without it in turn";
+  }
   report.noise = NoiseOf(live.plan, ObserveLive(result, live));
   report.trials.insert(report.trials.begin(), rows.begin(), rows.end());
   return {};
+}
+
+}  // namespace
+
+Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
+                      Report& report) {
+  std::vector<int> indices;
+  const std::vector<Contender> ones = LiveOnes(ContendersOf(input.candidates), indices);
+  for (const Candidate& one : input.candidates) {
+    if (!CanGoLive(one)) report.trials.push_back(RowWithoutBlocks({one, NotLive()}));
+  }
+  if (ones.empty()) return {};
+  const LivePlan live =
+      PlanLive(CandidatesIn(ones), {.step_ms = input.step_ms,
+                                    .run_ahead = input.loader.run_ahead(),
+                                    .seconds = input.options.budget_s,
+                                    .alone = input.options.alone < 0 ? kLiveAlone : input.options.alone,
+                                    .seed = input.options.seed});
+  if (live.rounds == 0) {
+    return Error{fmt::format("the budget holds fewer than {} rounds of live pairs", kFewestRounds), "--budget",
+                 "give it more time, or try fewer treatments with --only", 3};
+  }
+  return RunJournaled("quick|" + OptionsText(input.options, input.clock), input.journal, input.options, launcher,
+                      events, report,
+                      [&](LaunchSeries& series) { return LaunchLive(input, live, ones, series, report); });
 }
 
 }  // namespace loopscope

@@ -5,14 +5,17 @@
 #include <span>
 #include <vector>
 
+#include "profiler/core/report/report.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/events.h"
 #include "profiler/experiments/launch_series.h"
-#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/prove/contender.h"
+#include "profiler/experiments/prove/input.h"
+#include "profiler/experiments/prove/pilots.h"
 
 namespace loopscope {
 
-// Arms and trials as of launches, and the steps that they take turns in.
+// Arms and comparisons as of launches, and the steps that they take turns in.
 struct LivePlan {
   ExperimentPlan plan;
   LiveSchedule schedule;
@@ -47,13 +50,13 @@ Observations ObserveLive(const LaunchResult& result, const LivePlan& live);
 
 // Rows of method "live". A treatment that did not act in the blocks in which it was on, or that acted in others, is not
 // judged by its time.
-std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::span<const Candidate> candidates,
-                                std::span<const CandidateState> states, double margin);
+std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::vector<Contender> contenders,
+                                double margin);
 
 // Before the blocks of launches: clear losers get the verdict "dropped", the others an order, the best first. Takes a
 // fifth of what is left of the budget at most; does nothing where there is nothing to compare.
-void ScreenLive(const ExperimentInput& input, std::vector<Candidate>& candidates, std::vector<CandidateState>& states,
-                const Pilots& pilots, LaunchSeries& series);
+void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
+                LaunchSeries& series);
 
 // `prove --quick`: one launch of live pairs is all. Errors as RunExperiment.
 Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/experiments/pilots.h"
 #include "profiler/experiments/prove/same_training.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
 namespace {
-
-constexpr std::uint64_t kFreshSeed = 0x9e3779b97f4a7c15;  // other orders than the first blocks'
 
 // Time for the fresh blocks was kept back; launches that took longer than their pilots must not cost the answer to what
 // all fixes bring. docs/commands/prove.md promises a tenth, the rest of it is for launches that take longer still.
@@ -19,41 +18,44 @@ constexpr double kBudgetToFinish = 1.05;
 constexpr double kLaunchesVary = 1.02;
 
 bool Helps(const TrialRow& row) {
-  if (row.verdict == "faster") return true;
+  if (row.verdict == TrialVerdict::kFaster) return true;
   const bool surely_slower = row.ci95 && (*row.ci95)[1] < 1;
-  return row.verdict == "useful" && !surely_slower;
+  return row.verdict == TrialVerdict::kUseful && !surely_slower;
 }
 
-ExperimentPlan FreshPlan(const ExperimentPlan& plan, const std::vector<int>& members) {
+bool Has(const ExperimentPlan& plan, const Settings& settings) {
+  return std::ranges::find(plan.arms, settings, &Arm::settings) != plan.arms.end();
+}
+
+ExperimentPlan FreshPlan(const ExperimentPlan& plan, const Settings& settings) {
   ExperimentPlan fresh;
+  fresh.clock = plan.clock;
   fresh.window = plan.window;
-  Arm recommended{.name = "recommended", .members = members};
-  const auto same = std::ranges::find(plan.arms, members, &Arm::members);
+  Arm recommended{.name = "recommended", .settings = settings};
+  const auto same = std::ranges::find(plan.arms, settings, &Arm::settings);
   const Arm& alike = same == plan.arms.end() ? plan.arms[kAllArm] : *same;
   recommended.wall_s = alike.wall_s;
   recommended.ms_per_step = alike.ms_per_step;
   fresh.arms = {plan.arms[kBaselineArm], recommended};
   fresh.arms[kBaselineArm].repeats = 1;
-  fresh.trials = {{members.front(), false, kAllArm, kBaselineArm, "", ""}};
+  fresh.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm}};
   return fresh;
 }
 
 // An arm that the experiment did not have has cold caches: one launch is discarded. Returns why it cannot be measured.
-std::string Warm(const ExperimentInput& input, std::span<const Candidate> candidates, const ExperimentPlan& plan,
-                 ExperimentPlan& fresh, LaunchSeries& series) {
+std::string Warm(const ExperimentOptions& options, const ExperimentPlan& plan, ExperimentPlan& fresh,
+                 LaunchSeries& series) {
   Arm& recommended = fresh.arms[kAllArm];
-  if (std::ranges::find(plan.arms, recommended.members, &Arm::members) != plan.arms.end()) return "";
-  LaunchSpec spec = SpecOf(input.options, input.clock, plan.window, "fresh pilot, recommended");
-  spec.treatment = SettingsOf(recommended, candidates);
-  const LaunchResult result = series.Insist(spec);
+  if (Has(plan, recommended.settings)) return "";
+  const LaunchResult result = PilotRun(options, plan.clock, plan.window, series).Launch(recommended, "fresh pilot");
   if (!result.ok()) return FailureOf(result);
   recommended.wall_s = result.wall_s;
   return "";
 }
 
-void FillCombined(const Observations& observed, Metric step_metric, const PlannedTrial& trial, double margin,
+void FillCombined(const Observations& observed, Metric step_metric, const PlannedComparison& comparison, double margin,
                   CombinedRow& row) {
-  const std::vector<std::vector<double>> d{observed.Differences(trial, step_metric)};
+  const std::vector<std::vector<double>> d{observed.Differences(comparison, step_metric)};
   const Effect effect = CompareWithReference(d, std::log1p(margin))[0];
   row.n = effect.n;
   if (effect.method == Method::kTooFew) {
@@ -70,17 +72,17 @@ void FillCombined(const Observations& observed, Metric step_metric, const Planne
 
 std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows) {
   std::vector<int> together;
-  const std::vector<int>& all = plan.arms[kAllArm].members;
+  const Settings& all = plan.arms[kAllArm].settings;
   int apart = -1;
   double best = 0;
-  for (std::size_t t = 0; t < plan.trials.size(); ++t) {
-    const PlannedTrial& trial = plan.trials[t];
-    const bool in_all = std::ranges::find(all, trial.candidate) != all.end();
+  for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
+    const PlannedComparison& one = plan.comparisons[t];
+    const bool in_all = std::ranges::find(all, rows[t].treatment, &Settings::value_type::first) != all.end();
     if (!Helps(rows[t])) continue;
-    if (in_all && (trial.with_others || all.size() == 1)) together.push_back(trial.candidate);
+    if (in_all && (one.with_others || all.size() == 1)) together.push_back(one.subject);
     if (!in_all && rows[t].speedup.value_or(0) > best) {
       best = *rows[t].speedup;
-      apart = trial.candidate;
+      apart = one.subject;
     }
   }
   if (together.empty() && apart >= 0) return {apart};
@@ -89,14 +91,14 @@ std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const Tria
 }
 
 std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, const ExperimentPlan& plan,
-                                              std::span<const TrialRow> rows, std::span<const Candidate> candidates,
-                                              std::span<const CandidateState> states, LaunchSeries& series) {
+                                              std::span<const TrialRow> rows, std::span<const Contender> contenders,
+                                              LaunchSeries& series) {
   const std::vector<int> members = RecommendedSet(plan, rows);
   if (members.empty()) return std::nullopt;
   CombinedRow combined;
-  for (const int member : members) combined.treatments.push_back(candidates[member].Setting());
-  ExperimentPlan fresh = FreshPlan(plan, members);
-  if (const std::string why = Warm(input, candidates, plan, fresh, series); !why.empty()) {
+  for (const int member : members) combined.treatments.push_back(contenders[member].candidate.Setting());
+  ExperimentPlan fresh = FreshPlan(plan, SettingsOf(members, contenders));
+  if (const std::string why = Warm(input.options, plan, fresh, series); !why.empty()) {
     combined.reason = "together they fail: " + why;
     return combined;
   }
@@ -111,10 +113,11 @@ std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, cons
                      .seed = input.options.seed ^ kFreshSeed,
                      .end_s = std::max(input.options.budget_s, kLaunchesVary * fewest_end_s),
                      .drop_losers = false,
-                     .same_work = SameWorkOf(candidates)};
-  const Observations observed = RunBlocks(input, run, candidates, fresh, series);
-  FillCombined(observed, run.same_work.step_metric, fresh.trials[0], input.options.margin, combined);
-  const auto untold = std::ranges::count_if(members, [&](int member) { return CannotTell(states[member].loss); });
+                     .same_work = SameWorkOf(CandidatesIn(contenders))};
+  const Observations observed = RunBlocks(input.options, run, fresh, series);
+  FillCombined(observed, run.same_work.step_metric, fresh.comparisons[0], input.options.margin, combined);
+  const auto untold =
+      std::ranges::count_if(members, [&](int member) { return CannotTell(contenders[member].state.loss); });
   if (untold > 0 && combined.speedup) {
     combined.reason = fmt::format("for {} of these it could not be told whether training stays the same", untold);
   }

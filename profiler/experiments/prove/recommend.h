@@ -7,18 +7,19 @@
 
 #include "profiler/core/report/report.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/prove/contender.h"
+#include "profiler/experiments/prove/input.h"
 
 namespace loopscope {
 
-// Indices of candidates whose rows (in the plan's order) are "faster", or "useful" without being slower, in the context
+// Indices of contenders whose rows (in the plan's order) are "faster", or "useful" without being slower, in the context
 // of the others; those that fail with the others are recommended, one, only when nothing else is.
 std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows);
 
 // Fresh blocks of baseline and recommended set: the winners of the first blocks are partly winners by luck. At least
 // four, at most as many as the experiment had, within the budget. None when nothing is recommended.
 std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, const ExperimentPlan& plan,
-                                              std::span<const TrialRow> rows, std::span<const Candidate> candidates,
-                                              std::span<const CandidateState> states, LaunchSeries& series);
+                                              std::span<const TrialRow> rows, std::span<const Contender> contenders,
+                                              LaunchSeries& series);
 
 }  // namespace loopscope

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "profiler/core/statistics/statistics.h"
 
@@ -13,11 +14,9 @@ namespace {
 
 constexpr double kWithinRounding = 0.25, kDifferent = 0.5;  // of the baseline's fall
 constexpr std::size_t kFewestLosses = 8;                    // two in each quarter
-constexpr char kOtherDraws[] =
-    "cannot tell: the same samples are drawn, but the program does not fix each sample's random numbers";
 
 LossFacts FactsOf(const std::vector<double>& baseline, const std::vector<double>& treated) {
-  LossFacts facts{.baseline = baseline, .treated = treated, .max_difference = {}, .verdict = {}};
+  LossFacts facts{.baseline = baseline, .treated = treated};
   double largest = 0;
   for (std::size_t i = 0; i < std::min(baseline.size(), treated.size()); ++i) {
     const double difference = std::abs(baseline[i] - treated[i]);
@@ -28,21 +27,35 @@ LossFacts FactsOf(const std::vector<double>& baseline, const std::vector<double>
   return facts;
 }
 
-LossFacts Say(LossFacts facts, std::string verdict) {
-  facts.verdict = std::move(verdict);
+struct LossCall {
+  LossVerdict verdict = LossVerdict::kUnjudged;
+  std::string detail = {};
+};
+
+LossCall Different(std::string detail) {
+  return {LossVerdict::kDifferent, std::move(detail)};
+}
+
+LossCall Untold(std::string why) {
+  return {LossVerdict::kCannotTell, std::move(why)};
+}
+
+LossFacts Say(LossFacts facts, LossCall call) {
+  facts.verdict = call.verdict;
+  facts.detail = std::move(call.detail);
   return facts;
 }
 
-// What keeps two curves from being compared at all; empty when nothing does.
-std::string NotComparable(const LaunchResult& baseline, const LaunchResult& treated) {
+// What keeps two curves from being compared at all.
+std::optional<LossCall> NotComparable(const LaunchResult& baseline, const LaunchResult& treated) {
   for (const LaunchResult* launch : {&baseline, &treated}) {
-    if (!launch->ok()) return fmt::format("cannot tell: a check launch ended with {}", launch->status);
-    if (launch->losses.empty()) return "cannot tell: no losses were seen";
+    if (!launch->ok()) return Untold(fmt::format("a check launch ended with {}", launch->status.Text()));
+    if (launch->losses.empty()) return Untold("no losses were seen");
   }
   if (baseline.losses.size() != treated.losses.size()) {
-    return fmt::format("different: {} losses against {}", treated.losses.size(), baseline.losses.size());
+    return Different(fmt::format("{} losses against {}", treated.losses.size(), baseline.losses.size()));
   }
-  return "";
+  return std::nullopt;
 }
 
 bool AllEqual(std::span<const double> values) {
@@ -59,15 +72,15 @@ Fall FallOf(std::span<const double> losses) {
   return {Mean(first) - Mean(last), std::sqrt((Variance(first) + Variance(last)) / static_cast<double>(quarter))};
 }
 
-std::string NumericVerdict(std::span<const double> baseline, std::span<const double> treated) {
+LossCall CallNumeric(std::span<const double> baseline, std::span<const double> treated) {
   const auto finite = [](double loss) { return std::isfinite(loss); };
-  if (!std::ranges::all_of(baseline, finite)) return "cannot tell: the untreated loss is not finite";
-  if (!std::ranges::all_of(treated, finite)) return "different: the loss is no longer finite";
-  if (AllEqual(treated) && !AllEqual(baseline)) return "different: the loss no longer moves";
-  if (baseline.size() < kFewestLosses) return fmt::format("cannot tell: only {} losses were seen", baseline.size());
+  if (!std::ranges::all_of(baseline, finite)) return Untold("the untreated loss is not finite");
+  if (!std::ranges::all_of(treated, finite)) return Different("the loss is no longer finite");
+  if (AllEqual(treated) && !AllEqual(baseline)) return Different("the loss no longer moves");
+  if (baseline.size() < kFewestLosses) return Untold(fmt::format("only {} losses were seen", baseline.size()));
   const Fall fall = FallOf(baseline);
   if (fall.size <= 2 * fall.error) {
-    return fmt::format("cannot tell: the untreated loss does not fall clearly in {} steps", baseline.size());
+    return Untold(fmt::format("the untreated loss does not fall clearly in {} steps", baseline.size()));
   }
   double gap = 0;
   for (std::size_t i = 0; i < baseline.size(); ++i) gap += std::abs(treated[i] - baseline[i]);
@@ -76,12 +89,11 @@ std::string NumericVerdict(std::span<const double> baseline, std::span<const dou
   const double end_gap = std::abs(Mean(treated.last(quarter)) - Mean(baseline.last(quarter))) / fall.size;
   const double share = FallOf(treated).size / fall.size;
   if (share < kDifferent)
-    return fmt::format("different: the loss falls by {:.0f} % of the untreated fall", 100 * share);
+    return Different(fmt::format("the loss falls by {:.0f} % of the untreated fall", 100 * share));
   const double worst = std::max(gap, end_gap);
-  if (worst > kDifferent) return fmt::format("different: the curves are {:.0f} % of the fall apart", 100 * worst);
-  if (worst > kWithinRounding)
-    return fmt::format("cannot tell: the curves are {:.0f} % of the fall apart", 100 * worst);
-  return "within rounding";
+  if (worst > kDifferent) return Different(fmt::format("the curves are {:.0f} % of the fall apart", 100 * worst));
+  if (worst > kWithinRounding) return Untold(fmt::format("the curves are {:.0f} % of the fall apart", 100 * worst));
+  return {LossVerdict::kWithinRounding};
 }
 
 double Distance(std::span<const double> a, std::span<const double> b) {
@@ -92,16 +104,6 @@ double Distance(std::span<const double> a, std::span<const double> b) {
 
 }  // namespace
 
-bool IsDifferent(const LossFacts& facts) {
-  return facts.verdict.starts_with("different");
-}
-bool CannotTell(const LossFacts& facts) {
-  return facts.verdict.starts_with("cannot tell");
-}
-bool OnlyDrawsDiffer(const LossFacts& facts) {
-  return facts.verdict.starts_with(kOtherDraws);
-}
-
 bool BitIdentical(std::span<const double> a, std::span<const double> b) {
   return !a.empty() &&
          std::ranges::equal(a, b, {}, std::bit_cast<std::uint64_t, double>, std::bit_cast<std::uint64_t, double>);
@@ -109,33 +111,35 @@ bool BitIdentical(std::span<const double> a, std::span<const double> b) {
 
 LossFacts JudgeExact(const LaunchResult& baseline, const LaunchResult& treated) {
   LossFacts facts = FactsOf(baseline.losses, treated.losses);
-  if (const std::string why = NotComparable(baseline, treated); !why.empty()) return Say(std::move(facts), why);
-  if (BitIdentical(baseline.losses, treated.losses)) return Say(std::move(facts), "bit-identical");
-  return Say(std::move(facts), "different: the losses should be the same bit for bit");
+  if (const auto call = NotComparable(baseline, treated)) return Say(std::move(facts), *call);
+  if (BitIdentical(baseline.losses, treated.losses)) return Say(std::move(facts), {LossVerdict::kBitIdentical});
+  return Say(std::move(facts), Different("the losses should be the same bit for bit"));
 }
 
 LossFacts JudgeResampled(const LaunchResult& baseline, const LaunchResult& treated) {
   LossFacts facts = FactsOf(baseline.losses, treated.losses);
-  if (const std::string why = NotComparable(baseline, treated); !why.empty()) return Say(std::move(facts), why);
+  if (const auto call = NotComparable(baseline, treated)) return Say(std::move(facts), *call);
   // A loader that runs ahead has drawn more batches by the end: what both drew is compared.
   const std::size_t drawn = std::min(baseline.sample_hashes.size(), treated.sample_hashes.size());
-  if (drawn == 0) return Say(std::move(facts), "cannot tell: the samples that were drawn were not seen");
+  if (drawn == 0) return Say(std::move(facts), Untold("the samples that were drawn were not seen"));
   if (!std::equal(baseline.sample_hashes.begin(), baseline.sample_hashes.begin() + static_cast<std::ptrdiff_t>(drawn),
                   treated.sample_hashes.begin())) {
-    return Say(std::move(facts), "different: other samples are drawn");
+    return Say(std::move(facts), Different("other samples are drawn"));
   }
-  if (BitIdentical(baseline.losses, treated.losses)) return Say(std::move(facts), "same samples");
+  if (BitIdentical(baseline.losses, treated.losses)) return Say(std::move(facts), {LossVerdict::kSameSamples});
   if (AllEqual(treated.losses) && !AllEqual(baseline.losses)) {
-    return Say(std::move(facts), "different: the loss no longer moves");
+    return Say(std::move(facts), Different("the loss no longer moves"));
   }
-  return Say(std::move(facts), kOtherDraws);
+  facts.only_draws_differ = true;
+  return Say(std::move(facts),
+             Untold("the same samples are drawn, but the program does not fix each sample's random numbers"));
 }
 
 LossFacts JudgeNumeric(const LaunchResult& baseline, const LaunchResult& treated) {
   LossFacts facts = FactsOf(baseline.losses, treated.losses);
-  if (const std::string why = NotComparable(baseline, treated); !why.empty()) return Say(std::move(facts), why);
-  if (BitIdentical(baseline.losses, treated.losses)) return Say(std::move(facts), "bit-identical");
-  return Say(std::move(facts), NumericVerdict(baseline.losses, treated.losses));
+  if (const auto call = NotComparable(baseline, treated)) return Say(std::move(facts), *call);
+  if (BitIdentical(baseline.losses, treated.losses)) return Say(std::move(facts), {LossVerdict::kBitIdentical});
+  return Say(std::move(facts), CallNumeric(baseline.losses, treated.losses));
 }
 
 int TreatedCurvesFor(double alpha) {
@@ -154,14 +158,12 @@ LossFacts JudgeAgainstSpread(std::span<const LaunchResult> baselines, std::span<
   std::vector<const std::vector<double>*> curves;
   for (const auto& group : {treated, baselines}) {
     for (const LaunchResult& launch : group) {
-      if (const std::string why = NotComparable(baselines.front(), launch); !why.empty()) {
-        return Say(std::move(facts), why);
-      }
+      if (const auto call = NotComparable(baselines.front(), launch)) return Say(std::move(facts), *call);
       curves.push_back(&launch.losses);
     }
   }
   if (baselines.size() < kSpreadBaselines) {
-    return Say(std::move(facts), "cannot tell: the losses of untreated launches differ from one another");
+    return Say(std::move(facts), Untold("the losses of untreated launches differ from one another"));
   }
   std::vector<double> distance;
   for (const auto* a : curves) {
@@ -171,14 +173,14 @@ LossFacts JudgeAgainstSpread(std::span<const LaunchResult> baselines, std::span<
     return std::ranges::all_of(launch.losses, [](double loss) { return std::isfinite(loss); });
   };
   if (!std::ranges::all_of(baselines, finite)) {
-    return Say(std::move(facts), "cannot tell: the untreated loss is not finite");
+    return Say(std::move(facts), Untold("the untreated loss is not finite"));
   }
-  if (!std::ranges::all_of(treated, finite)) return Say(std::move(facts), "different: the loss is no longer finite");
+  if (!std::ranges::all_of(treated, finite)) return Say(std::move(facts), Different("the loss is no longer finite"));
   const double p = PermutationP(distance, static_cast<int>(curves.size()), static_cast<int>(treated.size()));
   if (p <= alpha) {
-    return Say(std::move(facts), fmt::format("different: outside the spread of untreated launches (p={:.2g})", p));
+    return Say(std::move(facts), Different(fmt::format("outside the spread of untreated launches (p={:.2g})", p)));
   }
-  return Say(std::move(facts), "within the baseline's own spread");
+  return Say(std::move(facts), {LossVerdict::kWithinSpread});
 }
 
 }  // namespace loopscope

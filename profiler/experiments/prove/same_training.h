@@ -12,12 +12,12 @@
 
 namespace loopscope {
 
-// LossFacts::verdict of each judgement: "bit-identical", "same samples", "within rounding", "within the baseline's own
-// spread", "different: …" or "cannot tell: …".
-bool IsDifferent(const LossFacts& facts);
-bool CannotTell(const LossFacts& facts);
-// Of JudgeResampled: the samples are the same, and only the random numbers drawn for each may differ.
-bool OnlyDrawsDiffer(const LossFacts& facts);
+inline bool IsDifferent(const LossFacts& facts) {
+  return facts.verdict == LossVerdict::kDifferent;
+}
+inline bool CannotTell(const LossFacts& facts) {
+  return facts.verdict == LossVerdict::kCannotTell;
+}
 
 bool BitIdentical(std::span<const double> a, std::span<const double> b);  // same length, same bits, at least one
 

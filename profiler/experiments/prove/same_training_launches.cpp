@@ -19,26 +19,24 @@ bool KeepsBits(const Candidate& candidate) {
 
 class CheckPhase {
  public:
-  CheckPhase(const ExperimentInput& input, std::span<const Candidate> candidates, std::vector<CandidateState>& states,
-             LaunchSeries& series)
-      : input_(input), candidates_(candidates), states_(states), series_(series) {}
+  CheckPhase(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series)
+      : input_(input), contenders_(contenders), series_(series) {}
 
   void Run() {
     baselines_.push_back(Launch({}, "baseline"));
     if (!baselines_[0].ok() || baselines_[0].losses.empty()) {
       const std::string why = baselines_[0].ok() ? "no losses were seen" : FailureOf(baselines_[0]);
-      return ForEach([](const Candidate&) { return true; },
-                     [&](int i) { states_[i].loss.verdict = "cannot tell: " + why; });
+      return ForEach([](const Candidate&) { return true; }, [&](int i) { CannotTellOf(i, why); });
     }
     CheckBits();
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; },
-            [&](int i) { states_[i].loss.verdict = "cannot tell: it changes training on purpose"; });
+            [&](int i) { CannotTellOf(i, "it changes training on purpose"); });
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
             [&](int i) { CheckResampled(i); });
     if (repeats_) {
       CheckSeeds();
       ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kNumeric; },
-              [&](int i) { Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), candidates_[i].Setting()))); });
+              [&](int i) { Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), contenders_[i].candidate.Setting()))); });
     } else {
       CheckSpread();
     }
@@ -47,8 +45,8 @@ class CheckPhase {
  private:
   template <class Which, class Do>
   void ForEach(Which which, Do act) {
-    for (int i = 0; i < static_cast<int>(candidates_.size()); ++i) {
-      if (states_[i].alive() && which(candidates_[i]) && !series_.stopped()) act(i);
+    for (int i = 0; i < static_cast<int>(contenders_.size()); ++i) {
+      if (contenders_[i].alive() && which(contenders_[i].candidate) && !series_.stopped()) act(i);
     }
   }
 
@@ -60,31 +58,37 @@ class CheckPhase {
     spec.mode = LaunchMode::kCheck;
     spec.hash_samples = hash_samples;
     if (spec.seed) *spec.seed += seed_offset;
-    spec.treatment = SettingsOf({.name = name, .members = std::move(members)}, candidates_);
+    spec.treatment = SettingsOf(members, contenders_);
     return series_.Insist(spec);
   }
 
   // The candidate over what keeps every bit.
   std::vector<int> Over(int i) const {
-    std::vector<int> members = states_[i].in_all ? identical_ : std::vector<int>{};
+    std::vector<int> members = contenders_[i].state.in_all ? identical_ : std::vector<int>{};
     members.push_back(i);
     return members;
   }
 
+  void CannotTellOf(int i, const std::string& why) {
+    contenders_[i].state.loss.verdict = LossVerdict::kCannotTell;
+    contenders_[i].state.loss.detail = why;
+  }
+
   void Set(int i, LossFacts facts) {
     if (series_.stopped()) return;
-    states_[i].loss = std::move(facts);
-    if (!IsDifferent(states_[i].loss)) return;
-    states_[i].verdict = "different-training";
-    states_[i].reason = states_[i].loss.verdict;
-    if (candidates_[i].treatment->exactness == Exactness::kExactIf) {
-      states_[i].reason += fmt::format("; it is exact only if {}", candidates_[i].treatment->condition);
+    auto& [candidate, state] = contenders_[i];
+    state.loss = std::move(facts);
+    if (!IsDifferent(state.loss)) return;
+    state.verdict = TrialVerdict::kDifferentTraining;
+    state.reason = LossText(state.loss);
+    if (candidate.treatment->exactness == Exactness::kExactIf) {
+      state.reason += fmt::format("; it is exact only if {}", candidate.treatment->condition);
     }
   }
 
   void CheckBits() {
     std::vector<int> group, apart;
-    ForEach(KeepsBits, [&](int i) { (states_[i].in_all ? group : apart).push_back(i); });
+    ForEach(KeepsBits, [&](int i) { (contenders_[i].state.in_all ? group : apart).push_back(i); });
     if (!group.empty()) {
       const LaunchResult together = Launch(group, "all exact fixes");
       repeats_ = together.ok() && BitIdentical(baselines_[0].losses, together.losses);
@@ -99,17 +103,17 @@ class CheckPhase {
       apart.insert(apart.end(), group.begin(), group.end());
     }
     if (!repeats_) return;
-    for (const int i : apart) Set(i, JudgeExact(baselines_[0], Launch({i}, candidates_[i].Setting())));
+    for (const int i : apart) Set(i, JudgeExact(baselines_[0], Launch({i}, contenders_[i].candidate.Setting())));
     if (identical_.empty()) {
       std::ranges::copy_if(apart, std::back_inserter(identical_),
-                           [&](int i) { return states_[i].alive() && states_[i].in_all; });
+                           [&](int i) { return contenders_[i].alive() && contenders_[i].state.in_all; });
     }
   }
 
   void CheckResampled(int i) {
     if (!fixed_samples_) fixed_samples_ = Launch(identical_, "baseline, fixed samples", true);
     LossFacts facts =
-        JudgeResampled(*fixed_samples_, Launch(Over(i), candidates_[i].Setting() + ", fixed samples", true));
+        JudgeResampled(*fixed_samples_, Launch(Over(i), contenders_[i].candidate.Setting() + ", fixed samples", true));
     // A program that does not repeat itself even so may still be judged by its spread.
     if (!repeats_ && !BitIdentical(facts.baseline, facts.treated)) return;
     Set(i, std::move(facts));
@@ -122,7 +126,7 @@ class CheckPhase {
     std::vector<int> open;
     ForEach([](const Candidate&) { return true; },
             [&](int i) {
-              if (OnlyDrawsDiffer(states_[i].loss)) open.push_back(i);
+              if (contenders_[i].state.loss.only_draws_differ) open.push_back(i);
             });
     if (open.empty() || !input_.options.seed_programs) return;
     const double alpha = kFalseAlarm / static_cast<double>(open.size());
@@ -130,7 +134,7 @@ class CheckPhase {
     const int launches = kSpreadBaselines - 1 + curves * static_cast<int>(open.size());
     if (!Affords(launches)) {
       for (const int i : open) {
-        states_[i].loss.verdict += fmt::format(", and the budget does not hold {} check launches", launches);
+        contenders_[i].state.loss.detail += fmt::format(", and the budget does not hold {} check launches", launches);
       }
       return;
     }
@@ -139,7 +143,7 @@ class CheckPhase {
     for (int n = 2; n <= kSpreadBaselines; ++n) {
       untreated.push_back(Launch(identical_, fmt::format("baseline, seed {}", n), false, ++seed));
       if (BitIdentical(untreated[0].losses, untreated.back().losses)) {
-        for (const int i : open) states_[i].loss.verdict += ", and takes no other seed";
+        for (const int i : open) contenders_[i].state.loss.detail += ", and takes no other seed";
         return;
       }
     }
@@ -147,7 +151,8 @@ class CheckPhase {
       std::vector<LaunchResult> treated;
       for (int n = 1; n <= curves; ++n) {
         ++seed;
-        treated.push_back(Launch(Over(i), fmt::format("{}, seed {}", candidates_[i].Setting(), seed + 1), false, seed));
+        treated.push_back(
+            Launch(Over(i), fmt::format("{}, seed {}", contenders_[i].candidate.Setting(), seed + 1), false, seed));
       }
       Set(i, JudgeAgainstSpread(untreated, treated, alpha));
     }
@@ -157,7 +162,7 @@ class CheckPhase {
     std::vector<int> open;
     ForEach([](const Candidate&) { return true; },
             [&](int i) {
-              if (states_[i].loss.verdict.empty()) open.push_back(i);
+              if (contenders_[i].state.loss.verdict == LossVerdict::kUnjudged) open.push_back(i);
             });
     if (open.empty()) return;
     const double alpha = kFalseAlarm / static_cast<double>(open.size());
@@ -165,9 +170,9 @@ class CheckPhase {
     const int launches = kSpreadBaselines - 2 + curves * static_cast<int>(open.size());
     if (!Affords(launches)) {
       for (const int i : open) {
-        states_[i].loss.verdict = fmt::format(
-            "cannot tell: untreated losses differ from run to run, and the budget does not hold {} check launches",
-            launches);
+        CannotTellOf(i, fmt::format("untreated losses differ from run to run, and the budget does not hold {} check "
+                                    "launches",
+                                    launches));
       }
       return;
     }
@@ -175,15 +180,14 @@ class CheckPhase {
     for (const int i : open) {
       std::vector<LaunchResult> treated;
       for (int n = 1; n <= curves; ++n) {
-        treated.push_back(Launch({i}, fmt::format("{}, {}", candidates_[i].Setting(), n)));
+        treated.push_back(Launch({i}, fmt::format("{}, {}", contenders_[i].candidate.Setting(), n)));
       }
       Set(i, JudgeAgainstSpread(baselines_, treated, alpha));
     }
   }
 
   const ExperimentInput& input_;
-  std::span<const Candidate> candidates_;
-  std::vector<CandidateState>& states_;
+  std::vector<Contender>& contenders_;
   LaunchSeries& series_;
   std::vector<LaunchResult> baselines_;
   std::optional<LaunchResult> fixed_samples_;
@@ -193,13 +197,13 @@ class CheckPhase {
 
 }  // namespace
 
-void CheckTraining(const ExperimentInput& input, std::span<const Candidate> candidates,
-                   std::vector<CandidateState>& states, const Pilots& pilots, LaunchSeries& series) {
+void CheckTraining(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
+                   LaunchSeries& series) {
   // The pilots' launches tell what these will take.
   const double launch_s = pilots.all.wall_s;
-  const int launches = static_cast<int>(std::ranges::count_if(states, &CandidateState::alive)) + 2;
+  const int launches = static_cast<int>(std::ranges::count_if(contenders, &Contender::alive)) + 2;
   series.Expect(launches, launches * launch_s);
-  CheckPhase(input, candidates, states, series).Run();
+  CheckPhase(input, contenders, series).Run();
 }
 
 }  // namespace loopscope

@@ -1,14 +1,15 @@
 // The check launches of an experiment: as few as tell whether each fix still trains the same thing.
 #pragma once
 
-#include <span>
 #include <vector>
 
-#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/prove/contender.h"
+#include "profiler/experiments/prove/input.h"
+#include "profiler/experiments/prove/pilots.h"
 
 namespace loopscope {
 
-// Sets every living candidate's loss facts; one that trains something else gets the verdict "different-training".
+// Sets every living fix's loss facts; one that trains something else gets the verdict "different-training".
 //
 // Fixes that must keep every bit are checked all at once: when the losses with all of them equal the untreated ones,
 // each of them is proved, and so is that the program repeats itself. Otherwise each is launched over the untreated
@@ -16,7 +17,7 @@ namespace loopscope {
 // untreated launches differ, six of them and several treated ones are compared by permutation, if a quarter of the
 // budget holds that many. So is a resampled fix whose draws the program does not fix: there every launch has a seed of
 // its own.
-void CheckTraining(const ExperimentInput& input, std::span<const Candidate> candidates,
-                   std::vector<CandidateState>& states, const Pilots& pilots, LaunchSeries& series);
+void CheckTraining(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
+                   LaunchSeries& series);
 
 }  // namespace loopscope

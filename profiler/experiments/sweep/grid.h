@@ -27,9 +27,6 @@ std::vector<int> NeighboursOf(std::span<const SweepAxis> axes, int cell, const s
 // "loader.workers=2, loader.pin_memory=off"; "as it is" for a cell without values.
 std::string CellName(std::span<const SweepAxis> axes, const SweepCell& cell);
 
-// Says in one sentence what became of the best cell, and whether it stands out from the `neighbours` (indices).
-void SaySweep(const std::vector<int>& neighbours, SweepFacts& sweep);
-
 // What others have published for a grid of workers and pinned memory is set beside ours; nothing for other grids.
 void AddPublished(SweepFacts& sweep);
 

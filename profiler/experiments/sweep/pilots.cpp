@@ -1,4 +1,4 @@
-#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/sweep/pilots.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,61 +7,36 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "probes/wire.h"
+#include "profiler/experiments/applied.h"
+#include "profiler/experiments/candidates.h"
+#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/same_work.h"
 #include "profiler/experiments/sweep/grid.h"
-#include "profiler/experiments/sweep/plan.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {
 namespace {
 
+// Asked of every launch of --loader-only: the loop iterates over the loader and computes nothing.
 constexpr char kLoaderOnly[] = "loader.only";
 constexpr double kSameSamples = 1e-3;  // relative
 
-std::vector<std::string> NoValues(const Finding&, const Host&) {
-  return {};
-}
-
-// The loop iterates over the loader and computes nothing: asked of every launch of --loader-only.
-const Treatment kLoaderAlone{.id = kLoaderOnly,
-                             .summary = "the loader alone",
-                             .exactness = Exactness::kChangesTraining,
-                             .condition = "",
-                             .metric = Metric::kStepTime,
-                             .cures = {},
-                             .appliers = {},
-                             .values = NoValues};
-
-// What a launch says of one of its settings.
-enum class Taken { kChanged, kHadIt, kNot };
-
-Taken TakenUp(std::string_view key, std::string_view value, const LaunchResult& result, std::string& why) {
-  why = WhyNotApplied(key, result.applied);
-  if (why.empty()) return Taken::kChanged;
-  for (const Applied& one : result.applied) {
-    if (one.key != key) continue;
-    // With the reason of one that does not apply stands the value that was asked for, where the program has it.
-    const bool says_so = (one.flags & wire::kAppliedNotApplicable) != 0 && one.old_value == value;
-    if (says_so || (one.flags == 0 && one.old_value == one.new_value)) return Taken::kHadIt;
-  }
-  return Taken::kNot;
+// Each axis as what is tried: its treatment with all of its values.
+std::vector<Candidate> Tried(const std::vector<SweepAxis>& axes) {
+  std::vector<Candidate> tried;
+  for (const SweepAxis& axis : axes) tried.push_back({FindTreatment(axis.key), axis.values, {}, 0});
+  return tried;
 }
 
 class SweepPilots {
  public:
   SweepPilots(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series)
-      : input_(input), sweep_(sweep), series_(series) {
-    plan_.input.command = input.command;
-    plan_.input.options = input.options;
-    for (const SweepAxis& axis : input.axes) {
-      for (const std::string& value : axis.values) {
-        plan_.input.candidates.push_back({FindTreatment(axis.key), {value}, {}, 0});
-      }
-    }
-    plan_.same_work.epochs = SameWorkOf(plan_.input.candidates).epochs;
-    if (input.loader_only) plan_.input.candidates.push_back({&kLoaderAlone, {"on"}, {}, 0});
-    run_ahead_ = RunAhead(plan_.input.candidates, {});
-    window_ = PilotWindow(input.options, run_ahead_, 0);
+      : input_(input),
+        sweep_(sweep),
+        series_(series),
+        tried_(Tried(input.axes)),
+        run_(input.options, "", PilotWindow(input.options, RunAhead(tried_, {}), 0), series) {
+    plan_.same_work.epochs = SameWorkOf(tried_).epochs;
   }
 
   Result<SweepPlan> Run() {
@@ -86,43 +61,33 @@ class SweepPilots {
 
  private:
   Arm ArmOf(const SweepCell& cell) const {
-    Arm arm{.name = CellName(input_.axes, cell), .members = {}};
-    int first = 0;
-    for (std::size_t axis = 0; axis < input_.axes.size() && !cell.values.empty(); ++axis) {
-      const auto& values = input_.axes[axis].values;
-      arm.members.push_back(first + static_cast<int>(std::ranges::find(values, cell.values[axis]) - values.begin()));
-      first += static_cast<int>(values.size());
+    Arm arm{.name = CellName(input_.axes, cell), .settings = {}};
+    for (std::size_t axis = 0; axis < cell.values.size(); ++axis) {
+      arm.settings.emplace_back(input_.axes[axis].key, cell.values[axis]);
     }
-    if (input_.loader_only) arm.members.push_back(static_cast<int>(plan_.input.candidates.size()) - 1);
+    if (input_.loader_only) arm.settings.emplace_back(kLoaderOnly, "on");
     return arm;
-  }
-
-  LaunchResult Launch(const Arm& arm) {
-    LaunchSpec spec = SpecOf(input_.options, plan_.input.clock, window_, "pilot, " + arm.name);
-    spec.treatment = SettingsOf(arm, plan_.input.candidates);
-    return series_.Insist(spec);
   }
 
   Result<void> RunAsItIs() {
     const std::string command = fmt::format("{}", fmt::join(input_.command, " "));
-    as_it_is_ = Launch(ArmOf(SweepCell{}));
-    if (as_it_is_.ok() && ChangesRunAhead(plan_.input.candidates)) {
-      epoch_ = as_it_is_.steps_per_epoch;
-      window_ = WholeEpochs(window_, PilotWindow(input_.options, 0, 0).steps, input_.options, epoch_);
-      Arm again = ArmOf(SweepCell{});
-      again.name += ", whole epochs";
-      if (window_.whole_epochs) as_it_is_ = Launch(again);
+    Arm arm = ArmOf(SweepCell{});
+    as_it_is_ = run_.Launch(arm);
+    // The loader alone has no epochs of training.
+    if (as_it_is_.ok() && !input_.loader_only && ChangesRunAhead(tried_)) {
+      arm.name += ", whole epochs";
+      if (run_.HoldEpochs(as_it_is_.steps_per_epoch)) as_it_is_ = run_.Launch(arm);
     }
     if (series_.stopped()) return Interrupted();
     std::string why;
-    const bool alone = !input_.loader_only || TakenUp(kLoaderOnly, "on", as_it_is_, why) == Taken::kChanged;
+    const bool alone = !input_.loader_only || TakenUp(kLoaderOnly, "on", as_it_is_.applied, why) == Taken::kChanged;
     // A loop that was not replaced may still have ended in order; one that could not be is said to be so.
-    if (!alone && (as_it_is_.ok() || as_it_is_.status == "no steps")) {
+    if (!alone && (as_it_is_.ok() || as_it_is_.status.end == LaunchEnd::kNoSteps)) {
       return Error{"the loader of this program cannot be measured alone: " + why, command,
                    "sweep it without --loader-only; a C++ program offers the knob loader.only (probes/loopscope.h)", 3};
     }
     if (!as_it_is_.ok()) return CommandFailed(command, as_it_is_);
-    plan_.input.clock = as_it_is_.clock;
+    run_.CountBy(as_it_is_.clock);
     return {};
   }
 
@@ -133,7 +98,7 @@ class SweepPilots {
   }
 
   LaunchResult Pilot(std::size_t index) {
-    LaunchResult result = Launch(plan_.arms[index]);
+    LaunchResult result = run_.Launch(plan_.arms[index]);
     SweepCell& cell = sweep_.cells[index];
     if (!result.ok()) {
       Out(index, "failed", FailureOf(result));
@@ -142,21 +107,16 @@ class SweepPilots {
     cell.own = true;
     for (std::size_t axis = 0; axis < input_.axes.size(); ++axis) {
       std::string why;
-      const Taken taken = TakenUp(input_.axes[axis].key, cell.values[axis], result, why);
+      const Taken taken = TakenUp(input_.axes[axis].key, cell.values[axis], result.applied, why);
       cell.own = cell.own && taken == Taken::kHadIt;
       if (taken == Taken::kNot) {
-        Out(index, Raised(input_.axes[axis].key, result) ? "failed" : "not-applicable",
+        Out(index, FailedToApply(input_.axes[axis].key, result.applied) ? "failed" : "not-applicable",
             fmt::format("{}={}: {}", input_.axes[axis].key, cell.values[axis], why));
         break;
       }
     }
     NoteWorkers(result);
     return result;
-  }
-
-  static bool Raised(std::string_view key, const LaunchResult& result) {
-    return std::ranges::any_of(
-        result.applied, [&](const Applied& one) { return one.key == key && (one.flags & wire::kAppliedFailed) != 0; });
   }
 
   // What the loader had before a cell changed it runs ahead too.
@@ -186,7 +146,7 @@ class SweepPilots {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       if (!plan_.live[cell]) continue;
       const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.same_work);
-      if (!why.empty()) Out(cell, "failed", "not comparable: " + why);
+      if (!why.empty()) Out(cell, "failed", LaunchStatus{LaunchEnd::kNotComparable, why}.Text());
     }
   }
 
@@ -204,31 +164,21 @@ class SweepPilots {
   }
 
   void ChooseWindow() {
-    double fastest_ms = 0;
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
-      Arm& arm = plan_.arms[cell];
-      if (!plan_.live[cell]) continue;
-      arm.ms_per_step = pilots_[cell].ms_per_step;
-      arm.wall_s = pilots_[cell].wall_s;
-      arm.settled_after = pilots_[cell].settled_after;
-      fastest_ms = fastest_ms == 0 ? arm.ms_per_step : std::min(fastest_ms, arm.ms_per_step);
+      if (plan_.live[cell]) Estimate(plan_.arms[cell], pilots_[cell]);
     }
-    run_ahead_ = std::max(run_ahead_, RunAhead(plan_.input.candidates, untreated_));
-    const ExperimentOptions options = WithWarmup(input_.options, plan_.arms);
-    plan_.window = FinalWindow(options, run_ahead_, 0, fastest_ms);
-    plan_.window = WholeEpochs(plan_.window, FinalWindow(options, 0, 0, fastest_ms).steps, options, epoch_);
-    const int more = plan_.window.warmup + plan_.window.steps - window_.warmup - window_.steps;
-    for (Arm& arm : plan_.arms) arm.wall_s += more * arm.ms_per_step / 1e3;
+    const int run_ahead = std::max(RunAhead(tried_, {}), RunAhead(tried_, untreated_));
+    plan_.clock = run_.clock();
+    plan_.window = run_.FinalWindowOf(plan_.arms, {.run_ahead = run_ahead});
   }
 
   const SweepInput& input_;
   SweepFacts& sweep_;
   LaunchSeries& series_;
+  std::vector<Candidate> tried_;
+  PilotRun run_;
   SweepPlan plan_;
   LoaderDepth untreated_;
-  int run_ahead_ = 0;
-  Window window_;
-  int epoch_ = 0;  // steps, where axes change how far the loader runs ahead; else 0
   LaunchResult as_it_is_;
   std::vector<LaunchResult> pilots_;
 };

@@ -16,10 +16,9 @@ constexpr double kGridShare = 0.5;  // of the budget; the rest is for fresh bloc
 // The most that a block of a cell and its neighbours can take: whichever cell turns out to be the best.
 double DearestFreshBlock(const SweepPlan& plan, const SweepFacts& sweep) {
   double dearest = 0;
-  const std::vector<bool> grid(plan.live.begin(), plan.live.begin() + static_cast<std::ptrdiff_t>(plan.live.size()));
   for (int cell = 0; cell < static_cast<int>(CellsOf(sweep.axes).size()); ++cell) {
     if (!plan.live[cell]) continue;
-    std::vector<int> cells = NeighboursOf(sweep.axes, cell, grid);
+    std::vector<int> cells = NeighboursOf(sweep.axes, cell, plan.live);
     cells.push_back(cell);
     cells.push_back(static_cast<int>(plan.live.size()) - 1);
     dearest = std::max(dearest, plan.Seconds(cells));
@@ -27,33 +26,11 @@ double DearestFreshBlock(const SweepPlan& plan, const SweepFacts& sweep) {
   return dearest;
 }
 
-void ShapeSweep(SweepPlan& plan, const SweepFacts& sweep, double left_s) {
-  std::vector<int> cells;
-  for (int cell = 0; cell < static_cast<int>(plan.live.size()); ++cell) {
-    if (plan.live[cell]) cells.push_back(cell);
-  }
-  const double grid_s = plan.Seconds(cells), fresh_s = DearestFreshBlock(plan, sweep);
-  const auto fitting = [](double seconds, double block_s, int most) {
-    if (block_s <= 0) return most;
-    return std::clamp(static_cast<int>(std::floor(seconds / block_s)), 0, most);
-  };
-  const int wanted = (plan.input.options.blocks + 1) / 2;
-  plan.grid_blocks = std::max(1, fitting(kGridShare * left_s, grid_s, wanted));
-  const auto fresh = [&] { return fitting(left_s - plan.grid_blocks * grid_s, fresh_s, plan.input.options.blocks); };
-  // Without fresh blocks nothing can be said: they come first.
-  while (plan.grid_blocks > 1 && fresh() < std::min(kFewestBlocks, plan.input.options.blocks)) --plan.grid_blocks;
-  plan.fresh_blocks = fresh();
-  if (plan.fresh_blocks < kFewestBlocks) {
-    plan.fresh_blocks = 0;
-    plan.shortage = fmt::format(
-        "the budget holds fewer than {} fresh blocks: nothing will be called best (--budget, --blocks)", kFewestBlocks);
-  }
-}
-
 }  // namespace
 
 ExperimentPlan SweepPlan::Over(const std::vector<int>& cells) const {
   ExperimentPlan over;
+  over.clock = clock;
   over.window = window;
   over.wants_fresh = false;
   over.side_by_side = side_by_side;
@@ -61,7 +38,7 @@ ExperimentPlan SweepPlan::Over(const std::vector<int>& cells) const {
     over.arms.push_back(arms[cells[i]]);
     // Held to the first; of the first itself there is nothing to compare.
     const int arm = static_cast<int>(i);
-    over.trials.push_back({0, false, arm, 0, "", ""});
+    over.comparisons.push_back({.with_others = false, .arm = arm, .reference = 0});
   }
   return over;
 }
@@ -72,12 +49,27 @@ double SweepPlan::Seconds(const std::vector<int>& cells) const {
   return seconds;
 }
 
-Result<SweepPlan> PlanSweep(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series) {
-  Result<SweepPlan> plan = RunSweepPilots(input, sweep, series);
-  if (!plan) return plan;
-  ShapeSweep(*plan, sweep, input.options.budget_s - series.spent_s());
-  plan->side_by_side = series.takes_turns();
-  return plan;
+void ShapeSweep(SweepPlan& plan, const SweepFacts& sweep, int blocks, double left_s) {
+  std::vector<int> cells;
+  for (int cell = 0; cell < static_cast<int>(plan.live.size()); ++cell) {
+    if (plan.live[cell]) cells.push_back(cell);
+  }
+  const double grid_s = plan.Seconds(cells), fresh_s = DearestFreshBlock(plan, sweep);
+  const auto fitting = [](double seconds, double block_s, int most) {
+    if (block_s <= 0) return most;
+    return std::clamp(static_cast<int>(std::floor(seconds / block_s)), 0, most);
+  };
+  const int wanted = (blocks + 1) / 2;
+  plan.grid_blocks = std::max(1, fitting(kGridShare * left_s, grid_s, wanted));
+  const auto fresh = [&] { return fitting(left_s - plan.grid_blocks * grid_s, fresh_s, blocks); };
+  // Without fresh blocks nothing can be said: they come first.
+  while (plan.grid_blocks > 1 && fresh() < std::min(kFewestBlocks, blocks)) --plan.grid_blocks;
+  plan.fresh_blocks = fresh();
+  if (plan.fresh_blocks < kFewestBlocks) {
+    plan.fresh_blocks = 0;
+    plan.shortage = fmt::format(
+        "the budget holds fewer than {} fresh blocks: nothing will be called best (--budget, --blocks)", kFewestBlocks);
+  }
 }
 
 std::vector<std::string> DescribeSweep(const SweepPlan& plan, const SweepFacts& sweep, double spent_s) {

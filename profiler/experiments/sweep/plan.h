@@ -1,18 +1,18 @@
-// The launches of a sweep: its cells as arms of an experiment, the pilots that tell which cells can be measured, and
-// the blocks that the budget holds.
+// The launches of a sweep: its cells as arms of an experiment, and the blocks that the budget holds.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "profiler/experiments/launch_series.h"
+#include "profiler/core/report/sweep.h"
 #include "profiler/experiments/plan.h"
-#include "profiler/experiments/sweep/input.h"
+#include "profiler/experiments/same_work.h"
+#include "profiler/experiments/window.h"
 
 namespace loopscope {
 
 struct SweepPlan {
-  ExperimentInput input;   // options, clock, and a candidate per value of an axis
+  std::string clock;       // that ends every launch's steps
   std::vector<Arm> arms;   // one per cell of the sweep
   std::vector<bool> live;  // those that can be measured
   SameWork same_work;
@@ -26,12 +26,8 @@ struct SweepPlan {
   double Seconds(const std::vector<int>& cells) const;  // of one block of them
 };
 
-// A pilot launch of the program as it is and of each cell. Fills the cells: verdicts of those that are out, which one
-// is the program's own; where none is, the program as it is becomes one more cell. The plan has no blocks yet.
-Result<SweepPlan> RunSweepPilots(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series);
-
-// The pilots, and as many blocks as the budget holds.
-Result<SweepPlan> PlanSweep(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series);
+// As many blocks of the grid, and then fresh ones, as `left_s` holds.
+void ShapeSweep(SweepPlan& plan, const SweepFacts& sweep, int blocks, double left_s);
 
 std::vector<std::string> DescribeSweep(const SweepPlan& plan, const SweepFacts& sweep, double spent_s);
 

@@ -8,15 +8,15 @@
 
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/journaled.h"
 #include "profiler/experiments/sweep/grid.h"
+#include "profiler/experiments/sweep/pilots.h"
 #include "profiler/experiments/sweep/plan.h"
+#include "profiler/experiments/sweep/verdict.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
 namespace {
-
-constexpr std::uint64_t kFreshSeed = 0x9e3779b97f4a7c15;  // other orders than the grid's
 
 std::string Identity(const SweepInput& input) {
   std::string text = fmt::format("sweep|{}|{}|{}", fmt::join(input.command, "\x1f"), input.loader_only,
@@ -36,12 +36,14 @@ class Sweep {
   }
 
   Result<void> Run() {
-    Result<SweepPlan> plan = PlanSweep(input_, sweep_, series_);
+    Result<SweepPlan> plan = RunSweepPilots(input_, sweep_, series_);
     if (!plan) {
       report_.sweep.reset();
       return plan.error();
     }
     plan_ = std::move(*plan);
+    ShapeSweep(plan_, sweep_, input_.options.blocks, input_.options.budget_s - series_.spent_s());
+    plan_.side_by_side = series_.takes_turns();
     for (SweepCell& cell : sweep_.cells) {
       if (cell.verdict.empty()) cell.verdict = "measured";
     }
@@ -68,24 +70,22 @@ class Sweep {
     return cells;
   }
 
-  Observations RunOver(ExperimentPlan& over, const BlockRun& run) {
-    return RunBlocks(plan_.input, run, plan_.input.candidates, over, series_);
-  }
-
   void RunGrid() {
     const std::vector<int> cells = Live();
     ExperimentPlan over = plan_.Over(cells);
-    const Observations observed = RunOver(over, {.name = "grid",
-                                                 .blocks = plan_.grid_blocks,
-                                                 .seed = input_.options.seed,
-                                                 .end_s = input_.options.budget_s,
-                                                 .drop_losers = false,
-                                                 .essentials = 0,
-                                                 .same_work = plan_.same_work});
+    const Observations observed = RunBlocks(input_.options,
+                                            {.name = "grid",
+                                             .blocks = plan_.grid_blocks,
+                                             .seed = input_.options.seed,
+                                             .end_s = input_.options.budget_s,
+                                             .drop_losers = false,
+                                             .essentials = 0,
+                                             .same_work = plan_.same_work},
+                                            over, series_);
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
-      if (!over.trials[arm].verdict.empty()) {
-        sweep_.cells[cells[arm]].verdict = over.trials[arm].verdict;
-        sweep_.cells[cells[arm]].reason = over.trials[arm].reason;
+      if (over.comparisons[arm].verdict != TrialVerdict::kOpen) {
+        sweep_.cells[cells[arm]].verdict = TrialVerdictName(over.comparisons[arm].verdict);
+        sweep_.cells[cells[arm]].reason = over.comparisons[arm].reason;
         plan_.live[cells[arm]] = false;
         continue;
       }
@@ -131,13 +131,13 @@ class Sweep {
     std::vector<std::vector<double>> d;
     std::vector<int> compared;
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
-      PlannedTrial trial = over.trials[arm];
-      trial.reference = best;
-      const std::vector<double> one = observed.Differences(trial, plan_.same_work.step_metric);
+      PlannedComparison one = over.comparisons[arm];
+      one.reference = best;
+      const std::vector<double> differences = observed.Differences(one, plan_.same_work.step_metric);
       if (static_cast<int>(arm) == best) sweep_.cells[cells[arm]].ratio = 1;
-      if (static_cast<int>(arm) == best || !trial.verdict.empty() || one.empty()) continue;
-      if (!d.empty() && one.size() != d.front().size()) continue;
-      d.push_back(one);
+      if (static_cast<int>(arm) == best || one.verdict != TrialVerdict::kOpen || differences.empty()) continue;
+      if (!d.empty() && differences.size() != d.front().size()) continue;
+      d.push_back(differences);
       compared.push_back(cells[arm]);
     }
     const std::vector<Effect> effects = CompareWithReference(d, 0);
@@ -173,14 +173,16 @@ class Sweep {
     const std::vector<int> cells = FreshCells();
     if (cells.size() < 2 || plan_.fresh_blocks < kFewestBlocks) return;
     ExperimentPlan over = plan_.Over(cells);
-    over.trials.erase(over.trials.begin());
-    const Observations observed = RunOver(over, {.name = "fresh",
-                                                 .blocks = plan_.fresh_blocks,
-                                                 .seed = input_.options.seed ^ kFreshSeed,
-                                                 .end_s = input_.options.budget_s,
-                                                 .drop_losers = false,
-                                                 .essentials = 1,
-                                                 .same_work = plan_.same_work});
+    over.comparisons.erase(over.comparisons.begin());
+    const Observations observed = RunBlocks(input_.options,
+                                            {.name = "fresh",
+                                             .blocks = plan_.fresh_blocks,
+                                             .seed = input_.options.seed ^ kFreshSeed,
+                                             .end_s = input_.options.budget_s,
+                                             .drop_losers = false,
+                                             .essentials = 1,
+                                             .same_work = plan_.same_work},
+                                            over, series_);
     ended_ = observed.ended_early;
     Compare(cells, over, observed);
   }
@@ -188,14 +190,15 @@ class Sweep {
   void Compare(const std::vector<int>& cells, const ExperimentPlan& over, const Observations& observed) {
     std::vector<std::vector<double>> d;
     std::vector<std::size_t> judged;
-    for (std::size_t t = 0; t < over.trials.size(); ++t) {
+    for (std::size_t t = 0; t < over.comparisons.size(); ++t) {
       SweepComparison one;
       one.cell = cells[t + 1];
-      one.verdict = over.trials[t].verdict.empty() ? "inconclusive" : over.trials[t].verdict;
-      one.reason = over.trials[t].reason;
+      one.verdict = over.comparisons[t].verdict;
+      if (one.verdict == TrialVerdict::kOpen) one.verdict = TrialVerdict::kInconclusive;
+      one.reason = over.comparisons[t].reason;
       sweep_.comparisons.push_back(one);
-      if (!over.trials[t].verdict.empty()) continue;
-      d.push_back(observed.Differences(over.trials[t], plan_.same_work.step_metric));
+      if (over.comparisons[t].verdict != TrialVerdict::kOpen) continue;
+      d.push_back(observed.Differences(over.comparisons[t], plan_.same_work.step_metric));
       judged.push_back(t);
     }
     const std::vector<Effect> effects = CompareWithReference(d, std::log1p(input_.options.margin));
@@ -225,9 +228,9 @@ class Sweep {
     one.p = effect.p;
     one.p_holm = p_holm;
     if (p_holm <= 0.05) {
-      one.verdict = effect.estimate > 0 ? "faster" : "slower";
+      one.verdict = effect.estimate > 0 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
     } else if (p_equivalent_holm <= 0.05) {
-      one.verdict = "equivalent";
+      one.verdict = TrialVerdict::kEquivalent;
     }
   }
 
@@ -251,12 +254,8 @@ class Sweep {
 
 Result<void> RunSweep(const SweepInput& input, const Launcher& launcher, const ExperimentEvents& events,
                       Report& report) {
-  Result<std::unique_ptr<Journal>> journal = OpenJournal(input.journal, Identity(input), input.options);
-  if (!journal) return journal.error();
-  LaunchSeries series(launcher, events, std::move(*journal));
-  Result<void> done = Sweep(input, series, report).Run();
-  FinishSeries(series, report);
-  return done;
+  return RunJournaled(Identity(input), input.journal, input.options, launcher, events, report,
+                      [&](LaunchSeries& series) { return Sweep(input, series, report).Run(); });
 }
 
 }  // namespace loopscope

@@ -10,7 +10,7 @@
 #include "profiler/core/report/report.h"
 #include "profiler/core/report/sweep.h"
 #include "profiler/core/result.h"
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/events.h"
 #include "profiler/experiments/sweep/input.h"
 
 namespace loopscope {

@@ -1,3 +1,5 @@
+#include "profiler/experiments/sweep/verdict.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +11,7 @@ namespace loopscope {
 namespace {
 
 // "slower on fresh launches than threads=2; threads=4": the cells of which a word was said.
-std::string Said(const SweepFacts& sweep, const std::vector<SweepComparison>& beside, std::string_view word,
+std::string Said(const SweepFacts& sweep, const std::vector<SweepComparison>& beside, TrialVerdict word,
                  std::string_view text) {
   std::vector<std::string> names;
   for (const SweepComparison& one : beside) {
@@ -30,7 +32,7 @@ void SaySweep(const std::vector<int>& neighbours, SweepFacts& sweep) {
   for (const SweepComparison& one : sweep.comparisons) {
     if (std::ranges::find(neighbours, one.cell) != neighbours.end()) beside.push_back(one);
   }
-  const auto faster = [](const SweepComparison& one) { return one.verdict == "faster"; };
+  const auto faster = [](const SweepComparison& one) { return one.verdict == TrialVerdict::kFaster; };
   sweep.stands_out = !beside.empty() && std::ranges::all_of(beside, faster);
   if (sweep.stands_out) {
     sweep.verdict =
@@ -39,10 +41,10 @@ void SaySweep(const std::vector<int>& neighbours, SweepFacts& sweep) {
     sweep.verdict = best + " was quickest in the grid, and was not compared with a neighbour on fresh launches";
   } else {
     sweep.verdict = fmt::format("no cell is better than its neighbours: {} was quickest", best) +
-                    Said(sweep, beside, "slower", "slower on fresh launches than") +
-                    Said(sweep, beside, "equivalent", "no better than") +
-                    Said(sweep, beside, "inconclusive", "not to be told from") +
-                    Said(sweep, beside, "failed", "and not compared with");
+                    Said(sweep, beside, TrialVerdict::kSlower, "slower on fresh launches than") +
+                    Said(sweep, beside, TrialVerdict::kEquivalent, "no better than") +
+                    Said(sweep, beside, TrialVerdict::kInconclusive, "not to be told from") +
+                    Said(sweep, beside, TrialVerdict::kFailed, "and not compared with");
   }
 }
 

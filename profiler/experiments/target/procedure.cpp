@@ -8,8 +8,9 @@
 #include <random>
 
 #include "profiler/core/statistics/shuffle.h"
+#include "profiler/experiments/applied.h"
+#include "profiler/experiments/journaled.h"
 #include "profiler/experiments/launch_series.h"
-#include "profiler/experiments/pilots.h"
 #include "profiler/experiments/target/verdicts.h"
 
 namespace loopscope {
@@ -30,8 +31,8 @@ class ToTarget {
   ToTarget(const ToTargetInput& input, LaunchSeries& series, Report& report)
       : input_(input), series_(series), report_(report), random_(input.options.seed) {
     arms_.push_back({.name = "baseline"});
-    for (const Candidate& candidate : input.candidates) arms_.push_back({.name = candidate.Setting()});
-    states_.resize(input.candidates.size());
+    for (const Candidate& candidate : input.candidates)
+      arms_.push_back({.name = candidate.Setting(), .settings = {candidate.KeyAndValue()}});
   }
 
   Result<void> Run() {
@@ -46,7 +47,7 @@ class ToTarget {
     series_.Expect(static_cast<int>(arms_.size()), -1);
     if (const auto piloted = RunPilots(); !piloted) return piloted;
     if (const auto ran = RunSeeds(); !ran) return ran;
-    JudgeTargets(input_.candidates, states_, blocks_, ended_, arms_, report_);
+    JudgeTargets(input_.candidates, blocks_, ended_, arms_, report_);
     report_.target->target = target;
     report_.target->source = input_.watch.regex.empty() ? "marks" : "output";
     report_.target->limit_s = input_.limit_s;
@@ -60,41 +61,34 @@ class ToTarget {
     return names;
   }
 
-  bool Lives(std::size_t arm) const { return arm == 0 || states_[arm - 1].alive(); }
-
-  LaunchSpec Spec(std::size_t arm, std::string label) const {
+  LaunchSpec Spec(const ReachArm& arm, std::string label) const {
     LaunchSpec spec = SpecOf(input_.options, "", kShort, std::move(label));
-    if (arm > 0) {
-      const Candidate& candidate = input_.candidates[arm - 1];
-      spec.treatment = {{std::string(candidate.treatment->id), candidate.values.front()}};
-    }
+    spec.treatment = arm.settings;
     return spec;
   }
 
   Result<void> RunPilots() {
-    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-      const LaunchResult result = series_.Insist(Spec(arm, "pilot, " + arms_[arm].name));
+    for (ReachArm& arm : arms_) {
+      const LaunchResult result = series_.Insist(Spec(arm, "pilot, " + arm.name));
+      const bool baseline = arm.settings.empty();
       if (series_.stopped()) return Interrupted();
-      if (arm == 0 && !result.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), result);
-      if (arm == 0) continue;
-      CandidateState& state = states_[arm - 1];
-      const std::string key(input_.candidates[arm - 1].treatment->id);
-      for (const Applied& one : result.applied) {
-        if (one.key == key) state.applied.push_back(one);
-      }
+      if (baseline && !result.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), result);
+      if (baseline) continue;
+      const std::string& key = arm.settings.front().first;
+      arm.applied = AppliedUnder(key, result.applied);
       if (!result.ok()) {
-        state.verdict = "failed";
-        state.reason = FailureOf(result);
+        arm.verdict = TrialVerdict::kFailed;
+        arm.reason = FailureOf(result);
       } else if (const std::string why = WhyNotApplied(key, result.applied); !why.empty()) {
-        state.verdict = "not-applicable";
-        state.reason = why;
+        arm.verdict = TrialVerdict::kNotApplicable;
+        arm.reason = why;
       }
     }
     return {};
   }
 
   Result<void> RunSeeds() {
-    if (std::ranges::none_of(states_, &CandidateState::alive)) return {};
+    if (std::ranges::none_of(arms_.begin() + 1, arms_.end(), &ReachArm::alive)) return {};
     double block_s = 0;
     while (blocks_ < input_.options.blocks) {
       if (blocks_ > 0 && series_.spent_s() + block_s > input_.options.budget_s) {
@@ -118,7 +112,7 @@ class ToTarget {
   bool RunSeed() {
     std::vector<std::size_t> order;
     for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-      if (Lives(arm)) order.push_back(arm);
+      if (arms_[arm].alive()) order.push_back(arm);
     }
     Shuffle(order, random_);
     const int left = input_.options.blocks - blocks_;
@@ -133,8 +127,8 @@ class ToTarget {
         ended_ = "the baseline failed " + why;
         return false;
       }
-      states_[arm - 1].verdict = "failed";
-      states_[arm - 1].reason = why;
+      arms_[arm].verdict = TrialVerdict::kFailed;
+      arms_[arm].reason = why;
     }
     for (auto& [arm, result] : runs) {
       if (result.ok()) arms_[arm].runs.push_back(RunOf(result));
@@ -143,7 +137,8 @@ class ToTarget {
   }
 
   LaunchResult Train(std::size_t arm) {
-    LaunchSpec spec = Spec(arm, fmt::format("seed {} of {}, {}", blocks_ + 1, input_.options.blocks, arms_[arm].name));
+    LaunchSpec spec =
+        Spec(arms_[arm], fmt::format("seed {} of {}, {}", blocks_ + 1, input_.options.blocks, arms_[arm].name));
     spec.steps = 0;  // to its own end
     if (spec.seed) *spec.seed += static_cast<std::uint64_t>(blocks_);
     spec.target = input_.watch;
@@ -197,7 +192,6 @@ class ToTarget {
   Report& report_;
   std::mt19937_64 random_;
   std::vector<ReachArm> arms_;  // the baseline, then the candidates
-  std::vector<CandidateState> states_;
   int blocks_ = 0;
   std::string ended_;
 };
@@ -206,12 +200,8 @@ class ToTarget {
 
 Result<void> RunToTarget(const ToTargetInput& input, const Launcher& launcher, const ExperimentEvents& events,
                          Report& report) {
-  Result<std::unique_ptr<Journal>> journal = OpenJournal(input.journal, Identity(input), input.options);
-  if (!journal) return journal.error();
-  LaunchSeries series(launcher, events, std::move(*journal));
-  Result<void> done = ToTarget(input, series, report).Run();
-  FinishSeries(series, report);
-  return done;
+  return RunJournaled(Identity(input), input.journal, input.options, launcher, events, report,
+                      [&](LaunchSeries& series) { return ToTarget(input, series, report).Run(); });
 }
 
 }  // namespace loopscope

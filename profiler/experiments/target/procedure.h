@@ -10,7 +10,9 @@
 #include "profiler/core/report/report.h"
 #include "profiler/core/report/target.h"
 #include "profiler/core/result.h"
-#include "profiler/experiments/input.h"
+#include "profiler/experiments/candidates.h"
+#include "profiler/experiments/events.h"
+#include "profiler/experiments/window.h"
 
 namespace loopscope {
 

@@ -6,6 +6,7 @@
 
 #include "profiler/core/report/reach.h"
 #include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
 namespace {
@@ -58,20 +59,16 @@ std::string Censored(const ReachArm& arm) {
   return count == 0 ? "" : fmt::format("{} of {} runs of {} never reached it", count, arm.runs.size(), arm.name);
 }
 
-void Add(std::string& reason, const std::string& more) {
-  if (!more.empty()) reason += (reason.empty() ? "" : "; ") + more;
-}
-
-TrialRow Describe(const Candidate& candidate, const CandidateState& state) {
+TrialRow Describe(const Candidate& candidate, const ReachArm& arm) {
   TrialRow row;
   row.treatment = candidate.treatment->id;
   row.value = candidate.values.front();
   row.context = "alone";
   row.metric = "time-to-target";
   row.exactness = ExactnessName(candidate.treatment->exactness);
-  row.applied = state.applied;
-  row.verdict = state.verdict;
-  row.reason = state.reason;
+  row.applied = arm.applied;
+  row.verdict = arm.verdict;
+  row.reason = arm.reason;
   return row;
 }
 
@@ -82,14 +79,14 @@ void Fill(const ReachEffect& effect, double p_holm, TrialRow& row) {
   row.p_holm = p_holm;
   row.speedup = effect.ratio.estimate;
   if (effect.ratio.low && effect.ratio.high) row.ci95 = {*effect.ratio.low, *effect.ratio.high};
-  row.verdict = "inconclusive";
+  row.verdict = TrialVerdict::kInconclusive;
   if (effect.n < kFewestSeeds) {
-    Add(row.reason, fmt::format("under {} seeds nothing is called", kFewestSeeds));
+    AddReason(row.reason, fmt::format("under {} seeds nothing is called", kFewestSeeds));
   } else if (p_holm <= 0.05 && effect.sign != 0) {
-    row.verdict = effect.sign > 0 ? "faster" : "slower";
+    row.verdict = effect.sign > 0 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
   }
-  if (effect.ratio.low && !effect.ratio.high) Add(row.reason, fmt::format("at least {:.2f}x", *effect.ratio.low));
-  if (effect.ratio.high && !effect.ratio.low) Add(row.reason, fmt::format("at most {:.2f}x", *effect.ratio.high));
+  if (effect.ratio.low && !effect.ratio.high) AddReason(row.reason, fmt::format("at least {:.2f}x", *effect.ratio.low));
+  if (effect.ratio.high && !effect.ratio.low) AddReason(row.reason, fmt::format("at most {:.2f}x", *effect.ratio.high));
 }
 
 void FillLaunches(std::span<const ReachArm> arms, std::size_t arm, TrialRow& row) {
@@ -102,8 +99,8 @@ void FillLaunches(std::span<const ReachArm> arms, std::size_t arm, TrialRow& row
 
 }  // namespace
 
-void JudgeTargets(std::span<const Candidate> candidates, std::span<const CandidateState> states, int blocks,
-                  const std::string& ended, std::span<const ReachArm> arms, Report& report) {
+void JudgeTargets(std::span<const Candidate> candidates, int blocks, const std::string& ended,
+                  std::span<const ReachArm> arms, Report& report) {
   TargetFacts& facts = report.target.emplace();
   for (const ReachArm& arm : arms) {
     if (!arm.runs.empty()) facts.arms.push_back(ArmFacts(arm));
@@ -111,17 +108,17 @@ void JudgeTargets(std::span<const Candidate> candidates, std::span<const Candida
   std::vector<Compared> compared;
   std::vector<double> p;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    compared.push_back(states[i].alive() && blocks > 0 ? Compare(arms[0], arms[i + 1]) : Compared{});
+    compared.push_back(arms[i + 1].alive() && blocks > 0 ? Compare(arms[0], arms[i + 1]) : Compared{});
     p.push_back(compared.back().seconds.p);  // of those that ended early 1
   }
   const std::vector<double> adjusted = Holm(p);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    TrialRow row = Describe(candidates[i], states[i]);
-    if (states[i].alive()) {
+    TrialRow row = Describe(candidates[i], arms[i + 1]);
+    if (arms[i + 1].alive()) {
       Fill(compared[i].seconds, adjusted[i], row);
-      Add(row.reason, Censored(arms[0]));
-      Add(row.reason, Censored(arms[i + 1]));
-      Add(row.reason, ended);
+      AddReason(row.reason, Censored(arms[0]));
+      AddReason(row.reason, Censored(arms[i + 1]));
+      AddReason(row.reason, ended);
       facts.comparisons.push_back(
           {arms[i + 1].name, compared[i].seconds.n, compared[i].seconds.ratio, compared[i].steps.ratio});
     }

@@ -1,0 +1,26 @@
+// What launches tell of the settings that they were asked to apply.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+std::vector<Applied> AppliedUnder(std::string_view key, std::span<const Applied> applied);
+
+// Why a setting that was asked for changed nothing, from what the launch reports under its key; empty: it did.
+std::string WhyNotApplied(std::string_view key, std::span<const Applied> applied);
+
+// What applied it failed, in any of its places.
+bool FailedToApply(std::string_view key, std::span<const Applied> applied);
+
+// Whether the program has the value now: since it was changed, or because it was like that before. `why`: as
+// WhyNotApplied.
+enum class Taken { kChanged, kHadIt, kNot };
+Taken TakenUp(std::string_view key, std::string_view value, std::span<const Applied> applied, std::string& why);
+
+}  // namespace loopscope

@@ -1,0 +1,25 @@
+// What `prove` is given.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "profiler/core/trace/loader_depth.h"
+#include "profiler/experiments/candidates.h"
+#include "profiler/experiments/window.h"
+
+namespace loopscope {
+
+struct ExperimentInput {
+  std::vector<std::string> command;   // for the plan's identity
+  std::vector<Candidate> candidates;  // at least one
+  ExperimentOptions options;
+  std::string clock;              // the step clock that the diagnosis chose
+  int steps_per_epoch = 0;        // 0 unknown
+  double step_ms = 0;             // as diagnosed; 0 unknown
+  LoaderDepth loader;             // the untreated one
+  std::filesystem::path journal;  // file of finished launches; empty: none, and no --resume
+};
+
+}  // namespace loopscope

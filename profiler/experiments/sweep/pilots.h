@@ -1,0 +1,16 @@
+// The pilots of a sweep, which tell which cells can be measured.
+#pragma once
+
+#include "profiler/core/report/sweep.h"
+#include "profiler/core/result.h"
+#include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/sweep/input.h"
+#include "profiler/experiments/sweep/plan.h"
+
+namespace loopscope {
+
+// A pilot launch of the program as it is and of each cell. Fills the cells: verdicts of those that are out, which one
+// is the program's own; where none is, the program as it is becomes one more cell. The plan has no blocks yet.
+Result<SweepPlan> RunSweepPilots(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series);
+
+}  // namespace loopscope
