@@ -15,7 +15,7 @@ std::vector<Applied> AppliedUnder(std::string_view key, std::span<const Applied>
 }
 
 std::string WhyNotApplied(std::string_view key, std::span<const Applied> applied) {
-  std::string why = "nothing in the program took it up";
+  std::string why = "nothing in the program applies it";
   for (const Applied& one : applied) {
     if (one.key != key) continue;
     if (one.flags & (wire::kAppliedNotApplicable | wire::kAppliedFailed)) {

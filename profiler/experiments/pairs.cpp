@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "profiler/core/printable.h"
 #include "profiler/experiments/journaled.h"
 #include "profiler/experiments/pilots.h"
 #include "profiler/experiments/same_work.h"
@@ -23,7 +24,7 @@ Error PilotFailed(const std::string& command, const std::string& clock, const La
 }
 
 std::string Text(const std::vector<std::string>& command) {
-  return fmt::format("{}", fmt::join(command, " "));
+  return ShellQuoted(command);
 }
 
 // What the report says of B, in the terms that it has for treatments.

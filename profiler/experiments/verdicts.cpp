@@ -95,7 +95,7 @@ void SayByTime(const Judgement& judgement, const Observations& observed, TrialRo
       AddReason(row.reason, "no epoch boundary in the window: a longer one is needed (--steps)");
     } else {
       AddReason(row.reason,
-                fmt::format("under {} blocks nothing is called ({} were run)", kFewestBlocks, judgement.effect.n));
+                fmt::format("under {} blocks no verdict is given ({} were run)", kFewestBlocks, judgement.effect.n));
     }
     return;
   }

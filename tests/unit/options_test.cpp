@@ -9,6 +9,7 @@
 #include "profiler/cli/option_values.h"
 #include "profiler/cli/parse.h"
 #include "profiler/commands/command_table.h"
+#include "profiler/core/text.h"
 
 namespace loopscope {
 namespace {

@@ -148,7 +148,7 @@ Result<CounterFile> ReadCounterFile(const std::filesystem::path& path) {
   try {
     const json tree = json::parse(text.str());
     const std::string schema = tree.is_object() ? tree.value("schema", "") : "";
-    if (!schema.starts_with(kSchemaPrefix)) return Unreadable(path, "these are no recorded counters");
+    if (!schema.starts_with(kSchemaPrefix)) return Unreadable(path, "this file holds no recorded counters");
     if (schema != kSchema) {
       return Unreadable(path, "its schema " + schema.substr(0, 40) + " is not " + kSchema + ", which is read here");
     }
@@ -159,7 +159,8 @@ Result<CounterFile> ReadCounterFile(const std::filesystem::path& path) {
     for (const json& one : tree.at("workloads")) file.workloads.emplace_back(one.at("command"), ReadWorkload(one));
     return file;
   } catch (const nlohmann::json::exception& problem) {
-    return Unreadable(path, std::string("these are no recorded counters, or they were cut short: ") + problem.what());
+    return Unreadable(path,
+                      std::string("this file holds no recorded counters, or they were cut short: ") + problem.what());
   }
 }
 

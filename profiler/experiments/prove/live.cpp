@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/core/printable.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/journaled.h"
@@ -249,8 +250,7 @@ Result<void> LaunchLive(const ExperimentInput& input, const LivePlan& live, cons
   if (!result.ok()) {
     return Error{
         fmt::format("the program failed while treatments were switched between its steps ({})", result.status.Text()),
-        fmt::format("{}", fmt::join(input.command, " ")),
-        "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
+        ShellQuoted(input.command), "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
   }
   std::vector<TrialRow> rows = JudgeLive(result, live, ones, input.options.margin);
   for (TrialRow& row : rows) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "profiler/core/printable.h"
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/same_work.h"
 
@@ -41,7 +42,7 @@ class PilotPhase {
         baseline_.ok() && holds_epochs_ && !input_.steps_per_epoch && run_.HoldEpochs(baseline_.steps_per_epoch);
     if (told) baseline_ = run_.Launch({.name = "baseline, whole epochs", .settings = {}});
     if (series_.stopped()) return Interrupted();
-    if (!baseline_.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), baseline_);
+    if (!baseline_.ok()) return CommandFailed(ShellQuoted(input_.command), baseline_);
     LaunchResult all = LaunchTogether();
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (contenders_[i].together()) Judge(i, all);

@@ -119,7 +119,7 @@ std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, cons
   const auto untold =
       std::ranges::count_if(members, [&](int member) { return CannotTell(contenders[member].state.loss); });
   if (untold > 0 && combined.speedup) {
-    combined.reason = fmt::format("for {} of these it could not be told whether training stays the same", untold);
+    combined.reason = fmt::format("for {} of these it is unknown whether training stays the same", untold);
   }
   return combined;
 }

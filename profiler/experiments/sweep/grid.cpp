@@ -38,7 +38,7 @@ Result<SweepAxis> ParseAxis(const std::string& word) {
   if (!treatment) return NoSuchKey(axis.key);
   if (axis.values.empty()) return Error{"has no values", word, kHow};
   for (std::string& value : axis.values) {
-    if (value.find_first_of("=; \t") != value.npos) return Error{"is no value", value, kHow};
+    if (value.find_first_of("=; \t") != value.npos) return Error{"is not a value", value, kHow};
     if (treatment->is_switch && (value == "0" || value == "1")) value = value == "1" ? "on" : "off";
   }
   for (std::size_t i = 0; i < axis.values.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "profiler/core/printable.h"
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/candidates.h"
 #include "profiler/experiments/pilots.h"
@@ -70,7 +71,7 @@ class SweepPilots {
   }
 
   Result<void> RunAsItIs() {
-    const std::string command = fmt::format("{}", fmt::join(input_.command, " "));
+    const std::string command = ShellQuoted(input_.command);
     Arm arm = ArmOf(SweepCell{});
     as_it_is_ = run_.Launch(arm);
     // The loader alone has no epochs of training.

@@ -221,7 +221,7 @@ class Sweep {
     one.speedup = std::exp(effect.estimate);
     one.method = MethodName(effect.method);
     if (!effect.ci95) {
-      one.reason = fmt::format("under {} blocks nothing is called", kFewestBlocks);
+      one.reason = fmt::format("under {} blocks no verdict is given", kFewestBlocks);
       return;
     }
     one.ci95 = std::array{std::exp(effect.ci95->low), std::exp(effect.ci95->high)};

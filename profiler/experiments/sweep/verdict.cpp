@@ -43,7 +43,7 @@ void SaySweep(const std::vector<int>& neighbours, SweepFacts& sweep) {
     sweep.verdict = fmt::format("no cell is better than its neighbours: {} was quickest", best) +
                     Said(sweep, beside, TrialVerdict::kSlower, "slower on fresh launches than") +
                     Said(sweep, beside, TrialVerdict::kEquivalent, "no better than") +
-                    Said(sweep, beside, TrialVerdict::kInconclusive, "not to be told from") +
+                    Said(sweep, beside, TrialVerdict::kInconclusive, "not distinguishable from") +
                     Said(sweep, beside, TrialVerdict::kFailed, "and not compared with");
   }
 }

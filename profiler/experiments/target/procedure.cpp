@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "profiler/core/printable.h"
 #include "profiler/core/statistics/shuffle.h"
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/journaled.h"
@@ -72,7 +73,7 @@ class ToTarget {
       const LaunchResult result = series_.Insist(Spec(arm, "pilot, " + arm.name));
       const bool baseline = arm.settings.empty();
       if (series_.stopped()) return Interrupted();
-      if (baseline && !result.ok()) return CommandFailed(fmt::format("{}", fmt::join(input_.command, " ")), result);
+      if (baseline && !result.ok()) return CommandFailed(ShellQuoted(input_.command), result);
       if (baseline) continue;
       const std::string& key = arm.settings.front().first;
       arm.applied = AppliedUnder(key, result.applied);
@@ -162,7 +163,7 @@ class ToTarget {
   // What cannot be told is said after the first seed, not after all of them.
   Result<void> CheckFirst() const {
     const Target& target = input_.watch.target;
-    const std::string command = fmt::format("{}", fmt::join(input_.command, " "));
+    const std::string command = ShellQuoted(input_.command);
     std::optional<double> best;
     bool reached = false;
     for (const ReachArm& arm : arms_) {
@@ -177,7 +178,7 @@ class ToTarget {
                        ? fmt::format("the program gave no metric named {}", target.metric)
                        : fmt::format("nothing that the program printed matched '{}' with a number", input_.watch.regex),
                    command,
-                   fmt::format("call loopscope::Metric(\"{0}\", …) (probes/loopscope.h), or tell what it prints: "
+                   fmt::format("call loopscope::Metric(\"{0}\", …) (probes/loopscope.h), or say what it prints: "
                                "--metric-regex '{0}[ =:]+([0-9.]+)'; --time {1:.0f}s was allowed",
                                target.metric, input_.limit_s),
                    3};

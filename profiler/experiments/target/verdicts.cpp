@@ -81,7 +81,7 @@ void Fill(const ReachEffect& effect, double p_holm, TrialRow& row) {
   if (effect.ratio.low && effect.ratio.high) row.ci95 = {*effect.ratio.low, *effect.ratio.high};
   row.verdict = TrialVerdict::kInconclusive;
   if (effect.n < kFewestSeeds) {
-    AddReason(row.reason, fmt::format("under {} seeds nothing is called", kFewestSeeds));
+    AddReason(row.reason, fmt::format("under {} seeds no verdict is given", kFewestSeeds));
   } else if (p_holm <= 0.05 && effect.sign != 0) {
     row.verdict = effect.sign > 0 ? TrialVerdict::kFaster : TrialVerdict::kSlower;
   }
