@@ -68,8 +68,8 @@ void WriteCells(const SweepFacts& sweep, Output& output) {
     const auto end = [&](int at) { return cell.ci95 ? Cell((*cell.ci95)[at]) : ""; };
     for (const std::string& one :
          {CsvText(sweep.metric), Cell(cell.ms), Cell(cell.samples_per_s), Cell(cell.epoch_ms), Cell(cell.ratio), end(0),
-          end(1), std::to_string(cell.n), Cell(cell.peak_bytes), Cell(cell.published_s), CsvText(cell.verdict),
-          std::string(cell.own ? "yes" : "no"), CsvText(cell.reason)}) {
+          end(1), std::to_string(cell.n), Cell(cell.peak_bytes), Cell(cell.published_s),
+          CsvText(CellVerdictName(cell.verdict)), std::string(cell.own ? "yes" : "no"), CsvText(cell.reason)}) {
       row.push_back(one);
     }
     output.bytes += fmt::format("{}\n", fmt::join(row, ","));

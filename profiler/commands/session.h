@@ -12,7 +12,7 @@
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/report/report.h"
 #include "profiler/experiments/events.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/options.h"
 #include "profiler/launch/launcher.h"
 #include "profiler/launch/outcome.h"
 

@@ -48,8 +48,8 @@ struct BlockRun {
   SameWork same_work = {};  // as the baseline's
 };
 
-// Runs plan.arms. An arm that fails twice in a row leaves with its comparisons ("failed"); when an essential one does,
-// the blocks end. Comparisons of clear losers leave after four blocks ("dropped"): slower by more than 10 %, Holm p <=
+// Runs plan.arms. An arm that fails twice in a row leaves with its comparisons (kFailed); when an essential one does,
+// the blocks end. Comparisons of clear losers leave after four blocks (kDropped): slower by more than 10 %, Holm p <=
 // 1 %.
 Observations RunBlocks(const ExperimentOptions& options, const BlockRun& run, ExperimentPlan& plan,
                        LaunchSeries& series);

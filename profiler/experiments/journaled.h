@@ -11,7 +11,7 @@
 #include "profiler/core/result.h"
 #include "profiler/experiments/events.h"
 #include "profiler/experiments/launch_series.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/options.h"
 
 namespace loopscope {
 

@@ -158,12 +158,6 @@ LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Wi
   return spec;
 }
 
-std::string OptionsText(const ExperimentOptions& o, const std::string& clock) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", o.blocks, o.budget_s, o.margin, o.seed,
-                     o.seed_programs, o.warmup, o.auto_warmup, o.steps, o.min_steps, o.min_window_s, o.alone,
-                     o.check_training, o.check_steps, o.live, o.turns, clock);
-}
-
 Error CommandFailed(const std::string& command, const LaunchResult& result) {
   const bool no_steps = result.status.end == LaunchEnd::kNoSteps;
   return {.what = no_steps ? "the training command never finished the steps that were asked for"

@@ -62,9 +62,6 @@ std::string FailureOf(const LaunchResult& result);
 // What is the same in every launch of an experiment.
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);
 
-// Everything of the options that must be the same for an interrupted plan to go on.
-std::string OptionsText(const ExperimentOptions& options, const std::string& clock);
-
 Error CommandFailed(const std::string& command, const LaunchResult& result);  // exit 4
 Error Interrupted();                                                          // exit 3
 

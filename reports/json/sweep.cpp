@@ -24,7 +24,7 @@ using nlohmann::json;
 Json CellJson(const SweepCell& cell) {
   return {{"values", cell.values},
           {"own", cell.own},
-          {"verdict", cell.verdict},
+          {"verdict", CellVerdictName(cell.verdict)},
           {"reason", cell.reason},
           {"n", cell.n},
           {"ms", Number(cell.ms)},
@@ -52,7 +52,7 @@ SweepCell ReadCell(const json& object) {
   SweepCell cell;
   cell.values = Texts(object, "values");
   cell.own = Flag(object, "own");
-  cell.verdict = Text(object, "verdict");
+  cell.verdict = Named(object, "verdict", CellVerdictName, CellVerdict::kFailed);
   cell.reason = Text(object, "reason");
   cell.n = Whole<int>(object, "n");
   cell.ms = json_members::Number(object, "ms");

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLabel = 11, kMostRuns = 40;
 
 void WriteCell(const SweepFacts& sweep, const SweepCell& cell, std::size_t column, Page& page) {
-  const bool best = cell.verdict == "best";
+  const bool best = cell.verdict == CellVerdict::kBest;
   const Style style = best ? Style::kGreen : Known(cell.ms) ? Style::kPlain : Style::kDim;
   std::string text = CellTimeText(sweep, cell);
   if (const std::string ratio = CellRatioText(cell); !ratio.empty()) text += "  " + ratio;

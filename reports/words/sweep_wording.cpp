@@ -38,7 +38,7 @@ std::string CellText(const SweepFacts& sweep, const SweepCell& cell) {
 }
 
 std::string CellTimeText(const SweepFacts& sweep, const SweepCell& cell) {
-  if (!Known(cell.ms)) return cell.verdict == "failed" ? "failed" : "–";
+  if (!Known(cell.ms)) return cell.verdict == CellVerdict::kFailed ? "failed" : "–";
   std::string text = HumanMs(*cell.ms) + (sweep.metric == "sample-time" ? "/sample" : "/step");
   if (Known(cell.samples_per_s)) text += fmt::format(", {}/s", HumanCount(*cell.samples_per_s));
   return text;
@@ -50,7 +50,11 @@ std::string CellRatioText(const SweepCell& cell) {
 
 std::string CellNoteText(const SweepCell& cell) {
   std::vector<std::string> notes;
-  if (cell.verdict != "measured") notes.push_back(cell.verdict == "not-applicable" ? "not applicable" : cell.verdict);
+  if (cell.verdict == CellVerdict::kNotApplicable) {
+    notes.emplace_back("not applicable");
+  } else if (cell.verdict != CellVerdict::kMeasured) {
+    notes.emplace_back(CellVerdictName(cell.verdict));
+  }
   if (!cell.reason.empty()) notes.push_back(Printable(cell.reason, 300));
   if (cell.own && !cell.values.empty()) notes.emplace_back("the program's own");
   if (Known(cell.published_s)) notes.push_back(fmt::format("published {:.2f} s", *cell.published_s));

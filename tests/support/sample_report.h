@@ -184,7 +184,7 @@ inline SweepFacts SampleSweep() {
   SweepFacts sweep;
   sweep.axes = {{"loader.workers", {"0", "2"}}, {"loader.pin_memory", {"off", "on"}}};
   sweep.loader_only = true;
-  const auto cell = [](std::vector<std::string> values, const char* verdict, double ms) {
+  const auto cell = [](std::vector<std::string> values, CellVerdict verdict, double ms) {
     SweepCell one;
     one.values = std::move(values);
     one.verdict = verdict;
@@ -193,8 +193,8 @@ inline SweepFacts SampleSweep() {
     one.ci95 = {{ms / 10 - 0.05, ms / 10 + 0.05}}, one.peak_bytes = 4e8, one.published_s = 2.5 * ms;
     return one;
   };
-  sweep.cells = {cell({"0", "off"}, "measured", 40), cell({"0", "on"}, "not-applicable", 0),
-                 cell({"2", "off"}, "best", 10), cell({"2", "on"}, "failed", 0)};
+  sweep.cells = {cell({"0", "off"}, CellVerdict::kMeasured, 40), cell({"0", "on"}, CellVerdict::kNotApplicable, 0),
+                 cell({"2", "off"}, CellVerdict::kBest, 10), cell({"2", "on"}, CellVerdict::kFailed, 0)};
   sweep.cells[0].own = true;
   sweep.cells[1].reason = "there is no accelerator to copy to";
   sweep.cells[3].reason = "in block 2: exit 1: out of memory";

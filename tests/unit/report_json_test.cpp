@@ -69,7 +69,7 @@ TEST(ReportJson, ASweepAndATargetSurviveARoundTrip) {
   ASSERT_TRUE(read.ok()) << read.error().Message();
   EXPECT_EQ(Written(*read), first);
   ASSERT_TRUE(read->sweep && read->target);
-  EXPECT_EQ(read->sweep->cells[3].verdict, "failed");
+  EXPECT_EQ(read->sweep->cells[3].verdict, CellVerdict::kFailed);
   EXPECT_EQ(read->sweep->best, 2);
   EXPECT_FALSE(read->target->arms[0].runs[1].reached);
   EXPECT_FALSE(read->target->comparisons[0].seconds.high) << "an open end stays open";

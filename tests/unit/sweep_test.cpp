@@ -164,9 +164,9 @@ TEST(Sweep, CellsThatCannotBeMeasuredAreShown) {
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(report.sweep->verdict, "no cell of the grid could be measured");
   EXPECT_FALSE(report.sweep->best);
-  EXPECT_EQ(report.sweep->cells[0].verdict, "not-applicable");
+  EXPECT_EQ(report.sweep->cells[0].verdict, CellVerdict::kNotApplicable);
   EXPECT_THAT(report.sweep->cells[0].reason, HasSubstr("no accelerator"));
-  EXPECT_EQ(report.sweep->cells[6].verdict, "failed");
+  EXPECT_EQ(report.sweep->cells[6].verdict, CellVerdict::kFailed);
   EXPECT_THAT(report.sweep->cells[6].reason, HasSubstr("it went wrong"));
 }
 
@@ -177,7 +177,7 @@ TEST(Sweep, ACellThatFailsInItsBlocksLeavesTheOthers) {
   };
   const auto [report, result] = Swept(Input({"loader.workers=0,1,2,4"}), program);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(report.sweep->cells[2].verdict, "failed");
+  EXPECT_EQ(report.sweep->cells[2].verdict, CellVerdict::kFailed);
   EXPECT_THAT(report.sweep->cells[2].reason, HasSubstr("in grid 2"));
   EXPECT_EQ(CellName(report.sweep->axes, report.sweep->cells[*report.sweep->best]), "loader.workers=4");
   ASSERT_EQ(report.sweep->comparisons.size(), 2u) << "1, the next below, and the program as it is";

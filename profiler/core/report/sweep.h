@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/core/report/trial.h"
@@ -16,10 +17,13 @@ struct SweepAxis {
   std::vector<std::string> values;  // in the order in which they were given
 };
 
+enum class CellVerdict { kMeasured, kBest, kNotApplicable, kFailed };
+std::string_view CellVerdictName(CellVerdict verdict);  // "measured", "best", "not-applicable", "failed"
+
 struct SweepCell {
   std::vector<std::string> values;  // one per axis; empty: the program as it is, beside the grid
   bool own = false;                 // these are the program's own settings
-  std::string verdict;              // "best", "measured", "not-applicable", "failed"
+  CellVerdict verdict = CellVerdict::kMeasured;
   std::string reason;
   int n = 0;                                  // launches in the grid's blocks
   std::optional<double> ms;                   // per step, or per sample: SweepFacts::metric

@@ -7,7 +7,7 @@
 
 #include "profiler/core/trace/loader_depth.h"
 #include "profiler/experiments/candidates.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/options.h"
 
 namespace loopscope {
 

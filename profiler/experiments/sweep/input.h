@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "profiler/core/report/sweep.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/options.h"
 
 namespace loopscope {
 

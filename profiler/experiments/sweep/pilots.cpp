@@ -92,7 +92,7 @@ class SweepPilots {
     return {};
   }
 
-  void Out(std::size_t cell, const char* verdict, std::string reason) {
+  void Out(std::size_t cell, CellVerdict verdict, std::string reason) {
     sweep_.cells[cell].verdict = verdict;
     sweep_.cells[cell].reason = std::move(reason);
     plan_.live[cell] = false;
@@ -102,7 +102,7 @@ class SweepPilots {
     LaunchResult result = run_.Launch(plan_.arms[index]);
     SweepCell& cell = sweep_.cells[index];
     if (!result.ok()) {
-      Out(index, "failed", FailureOf(result));
+      Out(index, CellVerdict::kFailed, FailureOf(result));
       return result;
     }
     cell.own = true;
@@ -111,7 +111,8 @@ class SweepPilots {
       const Taken taken = TakenUp(input_.axes[axis].key, cell.values[axis], result.applied, why);
       cell.own = cell.own && taken == Taken::kHadIt;
       if (taken == Taken::kNot) {
-        Out(index, FailedToApply(input_.axes[axis].key, result.applied) ? "failed" : "not-applicable",
+        Out(index,
+            FailedToApply(input_.axes[axis].key, result.applied) ? CellVerdict::kFailed : CellVerdict::kNotApplicable,
             fmt::format("{}={}: {}", input_.axes[axis].key, cell.values[axis], why));
         break;
       }
@@ -147,7 +148,7 @@ class SweepPilots {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       if (!plan_.live[cell]) continue;
       const std::string why = UnequalWork(as_it_is_, pilots_[cell], plan_.same_work);
-      if (!why.empty()) Out(cell, "failed", LaunchStatus{LaunchEnd::kNotComparable, why}.Text());
+      if (!why.empty()) Out(cell, CellVerdict::kFailed, LaunchStatus{LaunchEnd::kNotComparable, why}.Text());
     }
   }
 

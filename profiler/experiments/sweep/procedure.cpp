@@ -32,7 +32,6 @@ class Sweep {
     sweep_.axes = input.axes;
     sweep_.loader_only = input.loader_only;
     sweep_.cells = CellsOf(input.axes);
-    for (SweepCell& cell : sweep_.cells) cell.verdict = "measured";
   }
 
   Result<void> Run() {
@@ -44,13 +43,11 @@ class Sweep {
     plan_ = std::move(*plan);
     ShapeSweep(plan_, sweep_, input_.options.blocks, input_.options.budget_s - series_.spent_s());
     plan_.side_by_side = series_.takes_turns();
-    for (SweepCell& cell : sweep_.cells) {
-      if (cell.verdict.empty()) cell.verdict = "measured";
-    }
     AddPublished(sweep_);
     report_.plan = DescribeSweep(plan_, sweep_, series_.spent_s());
     const auto grid_end = sweep_.cells.end() - (sweep_.cells.back().values.empty() ? 1 : 0);
-    if (std::all_of(sweep_.cells.begin(), grid_end, [](const SweepCell& one) { return one.verdict != "measured"; })) {
+    if (std::all_of(sweep_.cells.begin(), grid_end,
+                    [](const SweepCell& one) { return one.verdict != CellVerdict::kMeasured; })) {
       sweep_.verdict = "no cell of the grid could be measured";
       return {};
     }
@@ -84,7 +81,7 @@ class Sweep {
                                             over, series_);
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
       if (over.comparisons[arm].verdict != TrialVerdict::kOpen) {
-        sweep_.cells[cells[arm]].verdict = TrialVerdictName(over.comparisons[arm].verdict);
+        sweep_.cells[cells[arm]].verdict = CellVerdict::kFailed;
         sweep_.cells[cells[arm]].reason = over.comparisons[arm].reason;
         plan_.live[cells[arm]] = false;
         continue;
@@ -123,7 +120,7 @@ class Sweep {
       if (!plan_.live[cell] || !one.ms || one.values.empty()) continue;
       if (!sweep_.best || *one.ms < *sweep_.cells[*sweep_.best].ms) sweep_.best = cell;
     }
-    if (sweep_.best) sweep_.cells[*sweep_.best].verdict = "best";
+    if (sweep_.best) sweep_.cells[*sweep_.best].verdict = CellVerdict::kBest;
   }
 
   void FillRatios(const std::vector<int>& cells, const ExperimentPlan& over, const Observations& observed) {

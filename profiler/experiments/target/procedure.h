@@ -12,7 +12,7 @@
 #include "profiler/core/result.h"
 #include "profiler/experiments/candidates.h"
 #include "profiler/experiments/events.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/options.h"
 
 namespace loopscope {
 
