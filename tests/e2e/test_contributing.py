@@ -128,7 +128,7 @@ def test_the_rule_has_its_text_and_its_cases(build):
     assert "takes much of the step" in run(build / "loopscope", "rules", "slow-optimizer", cwd=build)
     run(build / "tests/case_runner", "../tests/cases/slow_optimizer.case", cwd=build)
     run("cmake", "--build", ".", "--target", "rules_document", cwd=build)
-    assert "slow-optimizer: the optimizer takes much of the step" in (build.parent / "docs/rules.md").read_text()
+    assert "(#slow-optimizer): the optimizer takes much of the step" in (build.parent / "docs/rules.md").read_text()
 
 
 def test_the_treatment_is_listed(build):
