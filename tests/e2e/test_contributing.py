@@ -2,6 +2,8 @@
 """CONTRIBUTING.md's walk-throughs, followed to the letter in a copy of the tree: each names five files at most, its code
 blocks are formatted and compile, the tests of lists and texts pass, and what was added works."""
 
+import ctypes
+import functools
 import os
 import pathlib
 import re
@@ -12,7 +14,7 @@ import tempfile
 
 import pytest
 
-from conftest import ROOT
+from conftest import BUILD, ROOT
 
 WALKS = ("Add a rule", "Add a treatment that acts in Python", "Add an output format")
 # "`path` …:", an empty line, and a fenced block: a new file, or what is added to one that is there.
@@ -30,6 +32,7 @@ PROBES = ("loopscope_preload", "loopscope_calls", "loopscope_shim")
 TRACE = ROOT / "tests/data/kineto/cpu_plain.json.gz"
 
 
+@functools.cache
 def walk_through(title):
     text = (ROOT / "CONTRIBUTING.md").read_text()
     after = (*WALKS, "Style")[WALKS.index(title) + 1]  # a block may hold headings of its own
@@ -66,29 +69,57 @@ def run(*command, cwd, **environment):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def tree():
-    """A copy of the sources with all three walk-throughs followed. It lies no deeper than a checkout usually does: ccache
-    may know paths relative to the build folder only."""
-    with tempfile.TemporaryDirectory(prefix="loopscope-contributing-") as copy:
-        yield followed(pathlib.Path(copy))
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
 
-def followed(copy):
+def lay_over(folder):
+    """Whether this process, and what it starts, now sees ROOT through an overlay in `folder`: what is written stays there,
+    and what was built is there already. Needs mount namespaces, and a build inside ROOT."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if ROOT not in BUILD.parents or libc.unshare(CLONE_NEWNS) != 0:
+        return False
+    if libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) != 0:
+        return False
+    for name in ("upper", "work"):
+        (folder / name).mkdir()
+    layers = f"lowerdir={ROOT},upperdir={folder}/upper,workdir={folder}/work"
+    mounted = subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, ROOT], capture_output=True)
+    os.chdir(ROOT)
+    return mounted.returncode == 0
+
+
+def copied(folder):
     for file in [*ROOT.glob("*.*"), *ROOT.glob(".*"), ROOT / "LICENSE", ROOT / "Makefile"]:
         if file.is_file():
-            shutil.copy2(file, copy)
-    for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for title in WALKS:
-        for path, block in walk_through(title):
-            add(copy / path, block)
-    return copy
+            shutil.copy2(file, folder)
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """A copy of the tree with all three walk-throughs followed: a layer over it, else one of the sources. The latter lies no
+    deeper than a checkout usually does, since ccache may know paths relative to the build folder only."""
+    with tempfile.TemporaryDirectory(prefix="loopscope-contributing-", ignore_cleanup_errors=True) as folder:
+        folder = pathlib.Path(folder)
+        over = lay_over(folder)
+        copy = ROOT if over else copied(folder)
+        for title in WALKS:
+            for path, block in walk_through(title):
+                add(copy / path, block)
+        yield copy
+        if over:
+            os.chdir("/")
+            subprocess.run(["umount", "--lazy", ROOT], check=True)
 
 
 @pytest.fixture(scope="module")
 def build(tree):
-    """What it builds, without what links torch. With ccache, most of it is what was built before."""
+    """What it builds: in a copy of the sources all but what links torch."""
+    if tree == ROOT:
+        run("cmake", "--build", BUILD, "-j", "2", "--target", *TARGETS, "loopscope_shim", cwd=tree)
+        return BUILD
     off = [f"-DLOOPSCOPE_{part}=OFF" for part in ("TORCH", "BENCH", "PARQUET")]
     reuse = {"CCACHE_BASEDIR": "/", "CCACHE_NOHASHDIR": "1"}
     run("cmake", "--preset", "release", f"-DLOOPSCOPE_PYTHON={sys.executable}", *off, cwd=tree, **reuse)
@@ -96,11 +127,15 @@ def build(tree):
     return tree / "build"
 
 
+# Before any is followed.
+NEW = {title: [path for path, _ in walk_through(title) if not (ROOT / path).exists()] for title in WALKS}
+
+
 @pytest.mark.parametrize("title", WALKS)
 def test_a_walk_through_names_five_files_at_most(title):
     paths = [path for path, _ in walk_through(title)]
     assert 3 <= len(paths) <= 5 and len(set(paths)) == len(paths), paths
-    assert [path for path in paths if not (ROOT / path).exists()], "none of them is new"
+    assert NEW[title], "none of them is new"
 
 
 def test_the_blocks_are_formatted(tree):
