@@ -436,7 +436,7 @@ TEST_F(CaptureImporter, RunJsonRoundTrip) {
   CaptureBuilder::SaveBytes(path, "{\"cores\": \"many\"}");
   EXPECT_EQ(ReadRunJson(path)->cores, 0) << "what is of the wrong type is left out";
   CaptureBuilder::SaveBytes(path, "[");
-  EXPECT_THAT(ReadRunJson(path).error().Message(), HasSubstr("no JSON object"));
+  EXPECT_THAT(ReadRunJson(path).error().Message(), HasSubstr("not a JSON object"));
 }
 
 }  // namespace

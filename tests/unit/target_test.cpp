@@ -195,7 +195,7 @@ TEST(Target, OptionsAreChecked) {
   EXPECT_THAT(mistake({"--target", "a=1", "--only", "clip", "--metric-regex", "acc [0-9]+"}),
               HasSubstr("has no group"));
   EXPECT_THAT(mistake({"--target", "a=1", "--only", "clip", "--metric-regex", "acc ("}),
-              HasSubstr("no regular expression"));
+              HasSubstr("not a regular expression"));
   const auto good = parsed({"--target", "val_loss=0.3", "--only", "clip", "--metric-regex", "loss (.*)"});
   ASSERT_TRUE(good.ok()) << good.error().Message();
   EXPECT_FALSE(good->target.target.at_least) << "a loss is to come down";
