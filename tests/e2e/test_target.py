@@ -130,7 +130,7 @@ def test_a_failing_program(loopscope, script):
         (["--target", "accuracy"], "is not a target"),
         (["--target", "accuracy=0.9"], "no treatments to compare"),
         (["--target", "accuracy=0.9", "--only", "clip", "--metric-regex", "acc [0-9]+"], "has no group"),
-        (["--target", "accuracy=0.9", "--only", "clip", "--metric-regex", "acc ("], "no regular expression"),
+        (["--target", "accuracy=0.9", "--only", "clip", "--metric-regex", "acc ("], "not a regular expression"),
         (["--metric-regex", "acc (.*)"], "no target"),
         (["--only", "schedule=onecycle"], "judged by the time to a target"),
     ],
