@@ -38,7 +38,7 @@ std::size_t CountBefore(const Trace& trace, std::int64_t time_ns) {
   return count;
 }
 
-// From the first event to the end of the most events that are written.
+// From the first event to the end of the last one that is written, at most kMostEvents of them.
 Interval WindowOf(const Trace& trace) {
   Interval window{INT64_MAX, INT64_MIN};
   for (const Thread& thread : trace.threads) {

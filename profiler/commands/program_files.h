@@ -10,7 +10,7 @@
 namespace loopscope {
 
 // One line for each: its path and what distinguishes its versions. The program itself, the libraries that it is linked
-// to, every file named on the command line, and of Python programs every *.py below the working folder and the
+// to, every file named on the command line, and for Python programs every *.py below the working folder and the
 // script's, installed packages left out, and torch's version. Data files are ignored. Error: there are too many of them
 // to check whether one changed.
 Result<std::string> ProgramFiles(const std::vector<std::string>& command, const std::filesystem::path& folder);

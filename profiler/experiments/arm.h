@@ -29,7 +29,7 @@ inline LaunchSpec WithArm(LaunchSpec spec, const Arm& arm) {
   return spec;
 }
 
-// Fills in what its pilot measured of an arm.
+// Fills in what the pilot measured of an arm.
 inline void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.ms_per_step = pilot.ms_per_step;
   arm.wall_s = pilot.wall_s;

@@ -39,12 +39,12 @@ struct ExperimentPlan {
 
   double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
   int launches_per_block() const;
-  // Gives the verdict to the arm's comparisons that still run; it is not launched any more.
+  // Gives the verdict to the arm's comparisons that still run; the arm is not launched any more.
   void EndComparisons(int arm, TrialVerdict verdict, const std::string& reason);
   std::vector<std::string> Describe(double spent_s) const;
 };
 
-// With the warm-up that every arm gets: for --warmup auto the longest that any arm's pilot needed.
+// The options with the warm-up that every arm gets: for --warmup auto the longest that any arm's pilot needed.
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
 
 // Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. Longer

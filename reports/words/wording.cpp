@@ -255,7 +255,7 @@ NextStep NextOf(const Report& report) {
 
 std::string TriedText(const Report& report, const Finding& finding) {
   if (finding.treatment_id.empty()) return "";
-  // The trial with the other fixes before the one alone, as recommended sets are chosen.
+  // Prefers the trial with the other fixes to the one alone: recommended sets are chosen that way.
   const TrialRow* tried = nullptr;
   for (const TrialRow& row : report.trials) {
     if (row.treatment == finding.treatment_id && (!tried || row.context == "with-others")) tried = &row;

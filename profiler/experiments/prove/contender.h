@@ -1,4 +1,4 @@
-// A candidate of `prove`, with what has become of it.
+// A candidate of `prove`, and its state so far.
 #pragma once
 
 #include <span>

@@ -59,7 +59,7 @@ int ArmWith(const LivePlan& live, std::uint32_t bits) {
   return found == arms.end() ? -1 : static_cast<int>(found - arms.begin());
 }
 
-// Of the blocks with these treatments on, how many there were and in how many of them the candidate acted.
+// How many blocks had exactly these treatments on, and in how many of them the candidate acted.
 struct Acts {
   int blocks = 0, acted = 0;
 };
