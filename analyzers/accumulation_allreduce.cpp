@@ -31,7 +31,7 @@ struct Exchanges {
     for (const auto& [step, of_step] : passes) count += of_step.size();
     return PerStep(timeline, static_cast<double>(count));
   }
-  // The last of a step must exchange: all before it could wait.
+  // Only the last pass of a step must exchange gradients: all before it could wait.
   bool NeedNot(std::uint32_t step, int pass) const {
     const auto of_step = passes.find(step);
     return of_step != passes.end() && of_step->second.contains(pass) && pass != *of_step->second.rbegin();
@@ -66,8 +66,8 @@ double UpdatedPerStep(const Timeline& timeline) {
   return PerStep(timeline, numbers);
 }
 
-// The wait for exchanges in passes before the last, and the copies from and to their buckets. On a device passes
-// overlap with what follows: an equal share of what no computation covers.
+// Waiting for the exchanges of all passes but the last, and copying to and from their buckets. On a device, passes
+// overlap with what follows: each is charged an equal share of what no computation covers.
 double CostMs(const Timeline& timeline, const Exchanges& found) {
   const IntervalSet waiting = OnlyCommunicating(timeline);
   const auto passes = timeline.part(Part::kBackward).intervals();

@@ -7,7 +7,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinOfPeakPct = 5;  // what memory treatments are held to
+constexpr double kMinOfPeakPct = 5;  // the saving that a memory treatment must show
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const MemoryUse memory = MemoryUseOf(timeline);

@@ -25,7 +25,7 @@ bool IsLayer(std::string_view name) {
 
 bool HasBias(std::string_view name, std::string_view inputs) {
   const std::vector<TensorText> all = ParseInputs(inputs);
-  // torch::nn::Linear calls aten::addmm(bias, input, weight^T) itself; a matrix there is a sum of products, no bias.
+  // torch::nn::Linear calls aten::addmm(bias, input, weight^T) itself; a matrix there is an addend, not a bias.
   if (name == "aten::addmm") return !all.empty() && all[0].defined && all[0].sizes.size() == 1;
   return all.size() > 2 && all[2].is_tensor && all[2].defined;  // conv*(input, weight, bias, …), linear likewise
 }
@@ -40,7 +40,7 @@ bool IsNormBackward(std::string_view name) {
 }
 
 struct Matches {
-  CallSites sites;            // of the layers with a bias to drop; over the detail steps
+  CallSites sites;            // layers whose bias can be dropped, over the detail steps
   double share_of_norms = 0;  // of all elements that training batch norms read
   bool norm = false;          // a training-mode batch norm was seen
 };

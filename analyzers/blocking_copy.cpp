@@ -9,7 +9,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinCopiesPerStep = 0.5;
-constexpr double kMinSharePct = 1;  // of the step's work, that the device idles
+constexpr double kMinSharePct = 1;  // device idle time, of the step's work
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};

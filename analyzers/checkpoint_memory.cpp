@@ -8,7 +8,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinOfPeakPct = 25;  // less, and recomputing would not change much
+constexpr double kMinOfPeakPct = 25;  // below this, recomputing would not change much
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const MemoryUse memory = MemoryUseOf(timeline);

@@ -14,8 +14,8 @@ namespace {
 constexpr double kMinTimesPerStep = 0.5;
 constexpr double kMinSharePct = 1;  // of the step's work
 
-// Goes through the training thread's operators: one that makes a tensor on the host, and the very next one copies to
-// the device.
+// Finds pairs of consecutive operators on the training thread: one makes a tensor on the host, and the very next one
+// copies to the device.
 class Pairs {
  public:
   explicit Pairs(const Timeline& timeline)
@@ -51,7 +51,7 @@ class Pairs {
     }
   }
 
-  // One that called the device's runtime filled a tensor that lies there.
+  // An operator that called the device runtime filled a tensor on the device.
   bool MadeOnTheHost() const {
     const Event& maker = timeline_.event(previous_);
     return makers_.Has(maker) && !previous_called_ && !timeline_.inside(previous_, RangeCategory::kLoader) &&
@@ -64,7 +64,7 @@ class Pairs {
   OpCost cost_;
   CallSites sites_;
   EventRef last_{kNone, kNone}, previous_{kNone, kNone};  // outermost operators
-  bool last_called_ = false, previous_called_ = false;    // they called the device's runtime
+  bool last_called_ = false, previous_called_ = false;    // whether each called the device runtime
 };
 
 std::vector<Finding> Run(const Timeline& timeline) {

@@ -10,9 +10,9 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinStepsPct = 10;     // of the steady steps bring a shape that was not seen before
+constexpr double kMinStepsPct = 10;     // of the steady steps, with a shape not seen before
 constexpr double kMinSharePct = 1;      // of the step's work
-constexpr std::uint64_t kMinKnown = 3;  // convolutions of known shapes, to tell what one costs without timing
+constexpr std::uint64_t kMinKnown = 3;  // convolutions of known shapes, to estimate the cost without timing
 
 double MedianKnownMs(const Convolutions& found) {
   std::vector<double> known;

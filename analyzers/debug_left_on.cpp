@@ -11,15 +11,14 @@
 namespace loopscope {
 namespace {
 
-// A switch that is on in fewer of the timed steps is a sample taken on purpose (a profiler's schedule, one checked
-// step).
+// A switch that is on in fewer of the timed steps is a deliberate sample (a profiler's schedule, one checked step).
 constexpr double kMinShareOfSteps = 0.1;
 
 struct Switch {
   wire::OpFlag flag;
   std::string_view name;
   Severity severity;       // at least
-  std::string_view place;  // the fact that tells where the program turns it on
+  std::string_view place;  // the fact that records where the program turns it on
 };
 constexpr Switch kSwitches[] = {
     {wire::kOpAnomaly, "anomaly mode", Severity::kMedium, "debug.anomaly.where"},
@@ -50,7 +49,7 @@ std::array<SwitchUse, std::size(kSwitches)> Uses(const Timeline& timeline) {
   return uses;
 }
 
-// Where no step was seen: ops of the whole trace.
+// For traces without steps: ops of the whole trace.
 std::array<std::uint64_t, std::size(kSwitches)> OpsWith(const Trace& trace, std::uint64_t& all) {
   std::array<std::uint64_t, std::size(kSwitches)> ops{};
   for (const Thread& thread : trace.threads) {
@@ -86,7 +85,7 @@ struct Setting {
   Severity severity;
 };
 
-// Environment switches that cost something here: a GPU's only with a GPU, a process group's only with several ranks.
+// Environment switches that are costly here: GPU ones only with a GPU, process group ones only with several ranks.
 std::vector<Setting> CostlySettings(const RunInfo& run) {
   const auto value = [&](const std::string& name) {
     const auto found = run.environment.find(name);

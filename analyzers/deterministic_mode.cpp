@@ -12,7 +12,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;      // of the step's work, in operators that have a slower deterministic form
-constexpr std::size_t kMostPlaces = 3;  // told of each kind
+constexpr std::size_t kMostPlaces = 3;  // listed for each kind
 constexpr double kMinFillSharePct = 1;  // of the step's work, in filling memory that is overwritten anyway
 
 struct Slower {

@@ -17,7 +17,7 @@ struct Communication {
   std::uint64_t count = 0;
 };
 
-// Collectives on the host's thread: it does nothing else meanwhile.
+// Collectives on the training thread, which does nothing else meanwhile.
 Communication OnHost(const Timeline& timeline) {
   Communication found;
   timeline.ForEachSteady([&](EventRef ref) {
@@ -42,12 +42,12 @@ Communication OnDevices(const Timeline& timeline) {
   return found;
 }
 
-// Without the types that a kernel is called with: "ncclDevKernel_AllReduce_Sum_f32_RING_LL".
+// The name without the kernel's argument types: "ncclDevKernel_AllReduce_Sum_f32_RING_LL".
 std::string_view ShortName(std::string_view kernel) {
   return kernel.substr(0, std::min<std::size_t>(kernel.find('('), 60));
 }
 
-// The longest by name, with what they moved.
+// The kernel name with the longest total time, and how often it was called.
 Evidence Longest(const Timeline& timeline) {
   std::map<StringId, std::pair<double, std::uint64_t>> by_name;
   std::pair<double, StringId> most{-1, 0};

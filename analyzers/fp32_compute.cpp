@@ -33,7 +33,7 @@ std::string FastUnits(const RunInfo& run) {
 
 enum class Type { kUnknown, kFloat32, kOther, kDevice };
 
-// Of the first tensor that is defined: all operands of such an op have one type.
+// The type of the first defined tensor: all operands of such an op have the same one.
 Type TypeOf(std::string_view inputs) {
   for (const TensorText& input : ParseInputs(inputs)) {
     if (!input.is_tensor || !input.defined) continue;
@@ -109,14 +109,14 @@ class Meter {
     if ((event.flags & wire::kOpAnomaly) && (event.flags & wire::kOpGraph)) {
       ms_ -= std::min(recording_ms_, Ms(timeline_.self_ns(ref)));  // that is anomaly mode's, not the layer's
     }
-    // The deepest tells: under autocast the outer op still has float32 inputs, the inner one their 16-bit copies.
+    // The innermost decides: under autocast the outer op still has float32 inputs, the inner one their 16-bit copies.
     if (!compute_.Has(event)) return;
     if (const Type own = types_.Of(timeline_, ref); own != Type::kUnknown) type_ = own;
     const bool autocast = timeline_.event(top_).flags & wire::kOpAutocast;
     if (autocast && type_ == Type::kFloat32) type_ = Type::kOther;
   }
 
-  // Probes take the shapes of some steps only: what is unknown is divided as what is known of the same operator.
+  // Probes record shapes in some steps only: unknown time is split as the known time of the same operator is.
   void Share(const std::array<double, 4>& ms) {
     const double unknown = ms[0], known = ms[1] + ms[2] + ms[3];
     if (known == 0) measured_.ms[0] += unknown;

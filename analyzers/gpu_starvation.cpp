@@ -9,8 +9,8 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinIdlePct = 10;  // of the step; below, a GPU is well fed
-constexpr double kMinCausePct = 1;  // a cause that is named
+constexpr double kMinIdlePct = 10;  // of the step; below this, a GPU is well fed
+constexpr double kMinCausePct = 1;  // smaller causes are not named
 
 std::string_view Explained(IdleCause cause) {
   switch (cause) {
@@ -44,7 +44,7 @@ std::vector<Share> Ordered(const Timeline& timeline) {
   return shares;
 }
 
-// Where the loop asks for its batches: the one cause whose place needs no other rule.
+// Where the loop asks for its batches: the only cause that can be located without another rule.
 std::optional<Where> AskingForBatches(const Timeline& timeline) {
   CallSites sites;
   timeline.ForEachSteady([&](EventRef ref) {

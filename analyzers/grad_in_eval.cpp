@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinGraphShare = 0.5;  // of an evaluation's layers: one head kept trainable is no missing no_grad
+constexpr double kMinGraphShare = 0.5;  // of an evaluation's layers: one trainable head is not a missing no_grad
 constexpr double kMediumPct = 5;        // of an epoch's time in such forward passes
 
 bool IsCompute(std::string_view name) {
@@ -30,7 +30,7 @@ struct Layer {
 };
 
 // The layers of one stretch, by their outermost op. Under autocast a layer copies its weights first, and those copies
-// record a node even under no_grad: there the op inside tells.
+// record a node even under no_grad, so the op inside decides.
 std::vector<Layer> LayersIn(const Timeline& timeline, Interval stretch, const NameSet& compute) {
   std::vector<Layer> layers;
   timeline.ForEach(timeline.training_thread(), stretch, [&](EventRef ref) {
@@ -48,7 +48,7 @@ std::vector<Layer> LayersIn(const Timeline& timeline, Interval stretch, const Na
   return layers;
 }
 
-// Looks at one stretch; one in which a backward pass runs needs its graph, and is left out.
+// Adds one stretch, unless a backward pass runs in it: that needs its graph.
 void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, const NameSet& nodes, Evaluations& seen) {
   bool backward = false;
   std::int64_t graph_ns = 0;
@@ -99,7 +99,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding = Costing(
       timeline, ms / StepsPerEvaluation(timeline, seen),
       fmt::format("evaluation records a graph that nothing uses: its forward passes take {} each time", MsText(ms)));
-  // The forward pass stays; only its recording goes. So the whole of it is a bound, but no measure of severity.
+  // The forward pass stays; only its recording goes. So the whole of it is an upper bound, not a measure of severity.
   finding.severity = finding.cost_pct >= kMediumPct ? Severity::kMedium : Severity::kLow;
   finding.per_epoch = true;
   finding.evidence = seen.with_graph.Describe([&](const CallSites::Site& site) {

@@ -13,12 +13,12 @@
 namespace loopscope {
 namespace {
 
-constexpr int kMinCrossings = 3;                       // steps in a row whose sum holds the step before
-constexpr double kNegligibleBytesPerStep = 16 * 1024;  // growth below this is no reason to hurry
+constexpr int kMinCrossings = 3;                       // consecutive steps whose sum holds on to the step before
+constexpr double kNegligibleBytesPerStep = 16 * 1024;  // slower growth is not urgent
 constexpr std::size_t kStretches = 4;      // of the steady steps: memory that grows steadily does so in each
 constexpr double kMinShareOfGrowth = 0.5;  // of the mean, in each stretch
 
-// What a running sum or mean is made of.
+// The operators that a running sum or mean is made of.
 bool IsArithmetic(std::string_view name) {
   if (!name.starts_with("aten::")) return false;
   name.remove_prefix(6);
@@ -68,7 +68,7 @@ class Chains {
   CallSites sites_;
 };
 
-// Mean growth of the resident memory per step between two times that it was read; empty when no step lies between.
+// Mean growth of the resident memory per step between two readings; empty when no step lies between them.
 std::optional<double> GrowthBytesPerStep(const Timeline& timeline, const Mark& first, const Mark& last) {
   const auto between = [&](const Step& step) {
     return step.time.end_ns > first.time_ns && step.time.end_ns <= last.time_ns;
@@ -83,11 +83,11 @@ struct Growth {
   bool steady = false;
 };
 
-// Over the steady steps; empty when memory was not read at two of them.
+// Growth over the steady steps; empty when memory was not read at two of them.
 std::optional<Growth> GrowthOf(const Timeline& timeline) {
   const std::int64_t from = timeline.steps()[timeline.steady().front()].time.start_ns;
   const std::int64_t to = timeline.steps()[timeline.steady().back()].time.end_ns;
-  // Where the tensors lie on a device, the host's memory tells nothing of them.
+  // Host memory does not show tensors that live on a device.
   const std::vector<Mark>& marks = timeline.trace().marks;
   const auto held = std::ranges::find(marks, MarkKind::kDeviceBytes, &Mark::kind);
   const bool on_device = held != marks.end();

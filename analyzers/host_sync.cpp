@@ -13,7 +13,7 @@ namespace {
 
 // A site that reads less often than every other step is a log line, not a habit.
 constexpr double kMinReadsPerStep = 0.5;
-constexpr double kMinSharePct = 1;  // of the step's work, that a device idles after the waits
+constexpr double kMinSharePct = 1;  // device idle time after the waits, of the step's work
 
 struct Reads {
   CallSites sites;
@@ -21,7 +21,7 @@ struct Reads {
 };
 
 // The autograd engine, the optimizer and the loader read values for reasons of their own (anomaly mode's checks, Adam's
-// step counters, the workers' base seed): those are no lines of the user's.
+// step counters, the workers' base seed): those are not the user's lines.
 bool BelongsToLibrary(const Timeline& timeline, EventRef ref, const NameSet& nodes) {
   return HasAncestor(timeline, ref, [&](const Event& up) {
     return nodes.Has(up) || up.is_range(RangeCategory::kBackward) || up.is_range(RangeCategory::kOptimizer) ||
@@ -54,7 +54,7 @@ struct Wait {
   bool library = false;
 };
 
-// By the outermost operator around the call, or the call itself: "aten::item", "cudaDeviceSynchronize".
+// Waits named by the outermost operator around the call, or the call itself: "aten::item", "cudaDeviceSynchronize".
 std::vector<Wait> CollectWaits(const Timeline& timeline) {
   const NameSet nodes(timeline.trace(), ops::IsBackwardNode);
   const DeviceCopies copies(timeline.trace());

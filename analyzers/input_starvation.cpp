@@ -47,7 +47,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell("no loader was seen, so waiting for data cannot be separated from other time")};
   }
   const Waits waits = Measure(timeline);
-  // Without the step that waited longest: one hiccup of the disk is no starved loop.
+  // Without the step that waited longest: one disk hiccup does not make a starved loop.
   const double usual_ms = PerStep(timeline, Ms(waits.wait_ns - waits.longest_ns));
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
   // Nor is the hiccup charged to the habit.

@@ -15,24 +15,24 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinOfPeakPct = 5;        // what memory treatments are held to
+constexpr double kMinOfPeakPct = 5;        // the saving that a memory treatment must show
 constexpr double kMinBytes = 1024 * 1024;  // less is not worth a line of code
-constexpr std::size_t kSteps = 2;          // the last ones that can be judged: most is known of what they hold
-constexpr std::int64_t kAtOnceNs = 1000;   // clocks of two threads
+constexpr std::size_t kSteps = 2;          // the last ones that can be judged: their tensors are known best
+constexpr std::int64_t kAtOnceNs = 1000;   // tolerance between the clocks of two threads
 
-// When the tensors of a step held the most.
+// The moment at which the tensors of a step held the most memory.
 struct Peak {
   double bytes = 0;
   std::int64_t time_ns = 0;
-  std::int64_t op_began_ns = 0;  // of the outermost op, or the optimizer's step, in which it was reached: what that
-                                 // used it may use again, and who called it cannot free
+  std::int64_t op_began_ns = 0;  // start of the outermost op, or optimizer step, in which it was reached: what that
+                                 // used it may use again, and its caller cannot free
 };
 
 bool IdleAt(const IdleTensor& tensor, const Peak& peak) {
   return tensor.used_ns < peak.op_began_ns && (tensor.freed_ns == 0 || tensor.freed_ns > peak.time_ns);
 }
 
-// The innermost, or the outermost, op of a thread that runs at `time_ns`.
+// The innermost or outermost op that a thread runs at `time_ns`.
 EventRef OpAt(const Timeline& timeline, std::uint32_t thread, std::int64_t time_ns, bool outermost) {
   EventRef found{kNone, kNone};
   const int step = thread == kNone ? -1 : timeline.step_at(time_ns);
@@ -47,7 +47,7 @@ EventRef OpAt(const Timeline& timeline, std::uint32_t thread, std::int64_t time_
   return found;
 }
 
-// When the optimizer's step began that runs at `time_ns`; else `time_ns`.
+// The start of the optimizer step that runs at `time_ns`; else `time_ns`.
 std::int64_t OptimizerBegan(const Timeline& timeline, std::int64_t time_ns) {
   const int step = timeline.step_at(time_ns);
   if (step < 0) return time_ns;
@@ -83,7 +83,7 @@ std::string PlaceText(const Where* where) {
   return fmt::format(", last used at {}:{}", where->path.substr(where->path.rfind('/') + 1), where->line);
 }
 
-// Where the tensors come from that are idle at the peaks, the largest place first.
+// Where the tensors that are idle at the peaks come from, the largest place first.
 std::vector<Evidence> Places(const Timeline& timeline, std::span<const Peak> peaks) {
   struct Place {
     double bytes = 0;
@@ -98,7 +98,7 @@ std::vector<Evidence> Places(const Timeline& timeline, std::span<const Peak> pea
     const Where* where = PlaceAt(timeline, tensor.thread, tensor.allocated_ns);
     const Where* used = PlaceAt(timeline, timeline.training_thread(), tensor.used_ns);
     const bool made_here = where != nullptr;
-    if (!made_here) where = used;  // made before the detail window, or by code that no stack tells
+    if (!made_here) where = used;  // made before the detail window, or by code without a recorded stack
     Place& place = places[where == nullptr ? std::nullopt : std::optional(*where)];
     place.bytes += static_cast<double>(tensor.bytes) * static_cast<double>(times) / static_cast<double>(peaks.size());
     place.count += times;

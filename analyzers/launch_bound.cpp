@@ -9,7 +9,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 10;        // of the step, idle for want of launches
+constexpr double kMinSharePct = 10;        // of the step, idle waiting for launches
 constexpr double kMaxMedianKernelUs = 20;  // longer kernels leave the host time to run ahead
 
 struct Kernels {

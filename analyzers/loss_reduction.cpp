@@ -7,17 +7,17 @@
 namespace loopscope {
 namespace {
 
-constexpr std::int64_t kMostNumbers = 16;  // a loss, an accuracy, counts: not work that is shared
+constexpr std::int64_t kMostNumbers = 16;  // a loss, an accuracy, counts: not shared work
 constexpr double kMinPerStep = 0.5;        // rarer ones are log lines
 constexpr double kMinSharePct = 1;
 
 struct Reductions {
   CallSites sites;
-  bool unsized = false;  // in the detail window a collective does not tell its size
+  bool unsized = false;  // a collective in the detail window has no recorded size
 };
 
-// Those of few numbers, outside of backward. Sizes are known in the detail window; elsewhere a site that is known to
-// reduce few numbers does so again.
+// Collectives of few numbers, outside of backward. Sizes are known in the detail window; elsewhere a site that reduces
+// few numbers there is assumed to do so again.
 Reductions Collect(const Timeline& timeline) {
   const std::vector<HostCollective> collectives = HostCollectives(timeline);
   const IntervalSet waiting = OnlyCommunicating(timeline);

@@ -7,7 +7,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinOfPeakPct = 25;  // less, and it is not the batch that fills the memory
+constexpr double kMinOfPeakPct = 25;  // below this, it is not the batch that fills the memory
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const MemoryUse memory = MemoryUseOf(timeline);

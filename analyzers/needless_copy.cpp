@@ -15,7 +15,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 1;        // of the step's work
-constexpr double kMinShareOfBatch = 0.5;  // of the batch's bytes: labels and single samples are no batch
+constexpr double kMinShareOfBatch = 0.5;  // of the batch's bytes: labels and single samples are not a batch
 
 // aten::_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format);
 // c10::MemoryFormat: 0 contiguous, 1 preserve, 2 and 3 channels last.
@@ -40,13 +40,13 @@ bool IsFirstLayer(std::string_view name) {
 struct Copy {
   EventRef outermost;
   TensorText made;       // what was copied
-  bool written = false;  // its shape is written in place afterwards: then a copy may be needed
-  bool viewed = false;   // a view of its shape was taken, which may be written just so
+  bool written = false;  // a tensor of its shape is written in place later, so it may be needed
+  bool viewed = false;   // a view of its shape was taken, which may be written likewise
 
   std::int64_t bytes() const { return made.bytes(); }
 };
 
-// Into memory that the program keeps, such as the input of a captured graph: a copy of the loop's own.
+// A copy by the loop itself into memory that the program keeps, such as the input of a captured graph.
 bool IsBareCopy(std::string_view name) {
   return name == "aten::copy_";
 }
@@ -58,7 +58,7 @@ bool Overwrites(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-// Operators that write their first input; those that only change how it is looked at are none.
+// Operators that write their first input; those that only change its view do not count.
 bool IsInPlace(std::string_view name) {
   constexpr std::string_view kNotWriting[] = {"aten::requires_grad_", "aten::detach_",     "aten::squeeze_",
                                               "aten::unsqueeze_",     "aten::transpose_",  "aten::t_",
@@ -106,7 +106,7 @@ class StepCopies {
     return Copy{outermost, to};
   }
 
-  // Looks at an operator after `copies` were made: does it write one of them?
+  // Notes which of `copies`, made earlier, this operator writes.
   void NoteWrites(EventRef ref, std::vector<Copy>& copies) const {
     const Event& event = timeline_.event(ref);
     const bool writes = in_place_.Has(event), views = views_.Has(event);
@@ -143,7 +143,7 @@ struct Batch {
 
 struct Found {
   CallSites training, loading;  // on the training thread, on loader threads; over the detail steps
-  CallSites written, kept;      // that may be needed: written in place afterwards, into memory that the program keeps
+  CallSites written, kept;      // may be needed: written in place afterwards, or into memory that the program keeps
   bool batch_known = false;
 };
 
@@ -152,7 +152,7 @@ CallSites& PlaceOf(const Timeline& timeline, const Copy& copy, CallSites& needle
   return copy.written ? found.written : needless;
 }
 
-// Copies of batch size on another thread of the same process: they cost only what the loop then waits for.
+// Batch-sized copies on another thread of the same process: they cost only what the loop then waits for.
 void AddLoaderThreads(const Timeline& timeline, const StepCopies& copies, const Step& step, Batch batch, Found& found) {
   const double least_bytes = kMinShareOfBatch * static_cast<double>(batch.bytes);
   for (std::uint32_t thread = 0; thread < timeline.trace().threads.size(); ++thread) {
@@ -204,7 +204,7 @@ void AddStep(const Timeline& timeline, const StepCopies& copies, const NameSet& 
   AddLoaderThreads(timeline, copies, step, batch, found);
 }
 
-// Cannot-tell where copies that matter may be needed.
+// kCannotTell when copies that matter may be needed.
 std::vector<Finding> WhyUnsure(const Timeline& timeline, const Found& found) {
   const double steps = timeline.detail_steps();
   if (SharePct(timeline, found.written.ms() / steps) >= kMinSharePct) {

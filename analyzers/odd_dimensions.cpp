@@ -14,13 +14,13 @@ namespace {
 
 constexpr double kMinSharePct = 5;      // of the step's work, in such products
 constexpr std::int64_t kMultiple = 8;   // 16 bytes of 16-bit numbers
-constexpr std::int64_t kSmallest = 64;  // a dimension under this is no matter of alignment
+constexpr std::int64_t kSmallest = 64;  // alignment does not matter for smaller dimensions
 
 bool Is16Bit(const TensorText& tensor) {
   return tensor.is_tensor && tensor.defined && (tensor.dtype == "f16" || tensor.dtype == "bf16");
 }
 
-// The last two sizes of its first two 16-bit matrices, "128x1000 by 1000x30522"; empty when all are multiples of 8.
+// The last two sizes of the first two 16-bit matrices, "128x1000 by 1000x30522"; empty when all are multiples of 8.
 std::string OddShapes(std::string_view inputs) {
   std::string text;
   bool odd = false;
@@ -34,7 +34,7 @@ std::string OddShapes(std::string_view inputs) {
   return odd && matrices == 2 ? text : "";
 }
 
-// Of one operator. Probes take the shapes of some steps only.
+// The products of one operator. Probes record shapes in some steps only.
 struct Products {
   std::uint64_t seen = 0, known = 0;  // those with shapes
   double ms = 0, known_ms = 0, odd_ms = 0;
@@ -55,7 +55,7 @@ struct Measured {
     for (const auto& [name, one] : by_name) total += one.known == 0 ? one.seen : 0;
     return total;
   }
-  // In all steps: as much of the time without shapes is odd as of the same operator's with them.
+  // Over all steps: the odd share of the time without shapes is taken to be that of the time with shapes.
   double ms() const {
     double total = 0;
     for (const auto& [name, one] : by_name) {
@@ -65,7 +65,7 @@ struct Measured {
   }
 };
 
-// The innermost matrix products: those tell the shapes that the kernel sees.
+// The innermost matrix products: their shapes are those that the kernel sees.
 Measured Measure(const Timeline& timeline) {
   const NameSet products(timeline.trace(), ops::IsMatmul);
   const OpCost cost(timeline);
@@ -121,8 +121,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
       Costing(timeline, ms,
               fmt::format("16-bit matrix products whose sizes are not multiples of 8 take {} per step ({})", MsText(ms),
                           ShareText(timeline, ms)));
-  finding.severity = std::min(finding.severity, Severity::kLow);  // padding brings a part of it at most
-  const double steps = found.sites.ms() / ms;                     // as many as the shapes were taken in
+  finding.severity = std::min(finding.severity, Severity::kLow);  // padding gains part of it at most
+  const double steps = found.sites.ms() / ms;                     // the steps in which shapes were recorded
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     const auto shapes = found.shapes.find(site.where);
     return fmt::format("{:.3g} products per step, {}, such as {}", static_cast<double>(site.count) / steps,

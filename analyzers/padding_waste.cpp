@@ -44,7 +44,7 @@ struct Tokens {
   double pct() const { return all == 0 ? 0 : 100 * static_cast<double>(padded) / static_cast<double>(all); }
 };
 
-// Of forward passes: what autograd's nodes are called with tells the same again.
+// Counts forward passes only: autograd's nodes get the same inputs again.
 Tokens Count(const Timeline& timeline) {
   const NameSet telling(timeline.trace(), TellsPadding), reading(timeline.trace(), ReadsSequences),
       packing(timeline.trace(), Packs), nodes(timeline.trace(), ops::IsBackwardNode);

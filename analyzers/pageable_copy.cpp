@@ -14,7 +14,7 @@ constexpr double kMinSharePct = 1;  // of the step's work, exposed
 struct Pageable {
   CallSites sites;
   double bytes = 0;
-  std::uint64_t unknown = 0;  // copies that do not tell their host memory
+  std::uint64_t unknown = 0;  // copies whose kind of host memory was not recorded
 };
 
 Pageable Collect(const Timeline& timeline) {

@@ -13,15 +13,15 @@
 namespace loopscope {
 namespace {
 
-constexpr double kTimesMedian = 3;        // a step over that is a stall
-constexpr std::size_t kMinStalls = 3;     // two have one distance, and any one is regular
-constexpr std::size_t kMinSeen = 2;       // of them, with their operators: one is always like itself
+constexpr double kTimesMedian = 3;        // a longer step is a stall
+constexpr std::size_t kMinStalls = 3;     // two have a single distance, which is always regular
+constexpr std::size_t kMinSeen = 2;       // stalls with recorded operators: one is always like itself
 constexpr double kMinAlike = 2.0 / 3;     // of the distances are the same, and of the stalls have the same cause
 constexpr double kDistanceSlack = 0.05;   // of a distance; under 20 steps it must be exact
 constexpr double kMinSharePct = 2;        // of the steps' work
-constexpr std::size_t kMostCauses = 3;    // told in the evidence
+constexpr std::size_t kMostCauses = 3;    // named in the evidence
 constexpr double kMinCauseShare = 0.1;    // of the stalls' excess
-constexpr std::int64_t kMinGapNs = 1000;  // between two events; what is shorter belongs to the probe
+constexpr std::int64_t kMinGapNs = 1000;  // between two events; shorter ones belong to the probe
 
 // What the training thread did in a step, in ns by name: outermost operators and ranges, and the time between them.
 using Doings = std::map<std::string, std::int64_t>;
@@ -119,13 +119,13 @@ class Causes {
     EventRef ref{kNone, kNone};
   };
 
-  // A range around much of the loop, such as the program's own "epoch" or "forward": what is inside tells more.
+  // A range around much of the loop, such as the program's own "epoch" or "forward": what runs inside is more specific.
   static bool IsFrame(const Event& event) {
     return event.is_range(RangeCategory::kUser) || event.is_range(RangeCategory::kForward) ||
            event.is_range(RangeCategory::kModule);
   }
 
-  // Places are taken in few steps only: the longest whose place is known stands.
+  // Places are recorded in few steps only: the longest one whose place is known is kept.
   void Note(Doings& doings, const std::string& name, std::int64_t ns, EventRef ref) {
     doings[name] += ns;
     Longest& longest = places_[name];
@@ -144,7 +144,7 @@ struct Cause {
   std::uint64_t first = 0;  // stalls of which it is the largest part
 };
 
-// Of `stalled`, steady steps all.
+// The causes of the `stalled` steps, all of them steady.
 std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32_t>& stalled, Causes& causes) {
   Doings usual;
   std::size_t ordinary = 0;
@@ -182,13 +182,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const std::uint32_t index : stalls.indices()) excess_ns += stalls.ExcessNs(index);
   const double ms = excess_ns / 1e6 / static_cast<double>(timeline.timed().size());
   if (stalls.indices().empty() || SharePct(timeline, ms) < kMinSharePct) return {};
-  std::set<std::uint32_t> seen;  // what ran in a step is known where its operators were recorded
+  std::set<std::uint32_t> seen;  // steps whose operators were recorded: only there is it known what ran
   std::ranges::copy_if(stalls.indices(), std::inserter(seen, seen.end()),
                        [&](std::uint32_t index) { return timeline.steps()[index].operators; });
   Causes causes(timeline);
   const std::vector<Cause> found = CausesOf(timeline, seen, causes);
   const auto count = seen.size();
-  // A machine that was busy elsewhere stalls whatever runs: the same work must be behind them.
+  // A machine that was busy elsewhere stalls whatever runs, so the stalls must share the same work.
   if (count < kMinSeen || found.empty()) return {};
   if (static_cast<double>(found.front().first) < kMinAlike * static_cast<double>(count)) return {};
   const double each_ms = excess_ns / 1e6 / static_cast<double>(stalls.indices().size());

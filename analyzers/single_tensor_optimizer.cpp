@@ -24,8 +24,8 @@ bool IsMultiTensor(std::string_view name) {
   return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
 }
 
-// torch.optim's own that have no other implementation: LBFGS works on all parameters as one vector, the others on one
-// tensor by their nature.
+// Optimizers of torch.optim that have no other implementation: LBFGS works on all parameters as one vector, the others
+// on one tensor by their nature.
 bool HasNoOtherForm(std::string_view name) {
   constexpr std::array<std::string_view, 3> kNames{"LBFGS", "SparseAdam", "Muon"};
   return std::ranges::find(kNames, name) != kNames.end();
@@ -33,7 +33,7 @@ bool HasNoOtherForm(std::string_view name) {
 
 struct OptimizerCall {
   EventRef range;
-  std::int64_t begin_ns = 0;  // after the last backward pass inside: a closure's work is no optimizer work
+  std::int64_t begin_ns = 0;  // after the last backward pass inside: a closure's work is not the optimizer's
   std::uint64_t ops = 0;
   std::uint64_t tensors = 0;  // that got a gradient since the call before; 0 when none was seen
   bool multi_tensor = false;  // an operator inside takes many tensors at once
@@ -45,8 +45,8 @@ struct OptimizerCall {
   }
 };
 
-// The calls of steady steps. Autograd accumulates once per parameter tensor and backward pass, which tells how many
-// there are; a range's value counts numbers, not tensors.
+// The calls in steady steps. Autograd accumulates once per parameter tensor and backward pass, which gives the number
+// of tensors; a range's value counts numbers, not tensors.
 class Calls {
  public:
   explicit Calls(const Timeline& timeline)
@@ -93,8 +93,8 @@ class Calls {
   }
 
   // Distinct tensors that got a gradient inside `within`. A tensor's first gradient after zero_grad is stored, a
-  // further one added to it. Where zero_grad keeps the gradients all are added: there passes over equally many tensors
-  // are taken for passes over the same ones.
+  // further one added to it. Where zero_grad keeps the gradients, all are added: there, passes over equally many
+  // tensors are assumed to cover the same ones.
   std::uint64_t TensorsIn(const Interval& within) const {
     std::uint64_t fresh = 0;
     std::map<std::int64_t, std::uint64_t> by_pass;
@@ -114,7 +114,7 @@ class Calls {
   struct Accumulation {
     EventRef node;
     std::int64_t start_ns = 0;
-    bool again = false;  // onto a gradient that was there
+    bool again = false;  // added to an existing gradient
   };
 
   const Timeline& timeline_;
@@ -132,7 +132,7 @@ struct Optimizer {
   double ops_per_tensor() const { return tensors == 0 ? 0 : static_cast<double>(ops) / static_cast<double>(tensors); }
 };
 
-// Whether the program's own settings say so of every optimizer of that class.
+// Whether the program's own settings declare it for every optimizer of that class.
 bool SaysMultiTensor(const Trace& trace, std::string_view name) {
   const auto on = [&](const std::string& key) { return FactOf(trace, key) == "on"; };
   bool said = false;
@@ -145,7 +145,7 @@ bool SaysMultiTensor(const Trace& trace, std::string_view name) {
   return said;
 }
 
-// Calls by the optimizer's name and size: two optimizers are judged apart.
+// Calls by the optimizer's name and size: two optimizers are judged separately.
 std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(const Timeline& timeline) {
   std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> optimizers;
   const Calls calls(timeline);
@@ -161,7 +161,7 @@ std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(cons
   return optimizers;
 }
 
-// "Adam updates", "Adam and 2 SGD optimizers update", of each optimizer's name and how many have it.
+// "Adam updates", "Adam and 2 SGD optimizers update", from each optimizer's name and how many have it.
 std::string WhatUpdates(const std::map<std::string_view, int>& names) {
   std::vector<std::string> texts;
   int all = 0;

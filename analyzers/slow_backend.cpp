@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMinSharePct = 1;
 
-// While a CPU backend communicated and no device computed: tensors of devices go through the host's memory.
+// Time in which a CPU backend communicated and no device computed: device tensors go through host memory.
 double ExposedMs(const Timeline& timeline) {
   std::vector<Interval> communicating;
   ForEachBackendRange(timeline, [&](const Event& event) { communicating.push_back({event.start_ns, event.end_ns}); });

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMinSharePct = 1;             // of the step's work
 constexpr double kMinCallsPerTensor = 0.5;     // parameters without a gradient are not clipped
-constexpr std::uint64_t kMinCallsPerStep = 4;  // fewer are no clipping tensor by tensor
+constexpr std::uint64_t kMinCallsPerStep = 4;  // fewer are not per-tensor clipping
 
 // One call per gradient: its norm, or values cut to a range.
 bool ClipsOne(std::string_view name) {
@@ -30,7 +30,7 @@ bool BelongsToClipping(std::string_view name) {
   return ClipsOne(name) || std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Where the gradients are ready and not used yet: from the end of a backward pass to the optimizer's step.
+// Stretches in which the gradients are ready and not used yet: from the end of a backward pass to the optimizer's step.
 class Stretches {
  public:
   explicit Stretches(const Timeline& timeline) {
@@ -57,7 +57,7 @@ struct Clipping {
   CallSites sites;
 };
 
-// A stretch's operators from the first call per tensor on.
+// The operators of each stretch from the first per-tensor call on.
 Clipping Collect(const Timeline& timeline, const std::vector<Interval>& stretches) {
   const NameSet each(timeline.trace(), ClipsOne), any(timeline.trace(), BelongsToClipping),
       reads(timeline.trace(), ops::IsHostRead);

@@ -12,7 +12,7 @@ namespace {
 // an operator's time does not depend on the batch.
 constexpr double kShortOpUs = 20;
 constexpr double kMinShortPct = 50;  // of the time in operators of the forward and backward pass
-constexpr double kMinIdlePct = 10;   // of the step, idle for want of launches
+constexpr double kMinIdlePct = 10;   // of the step, idle waiting for launches
 
 struct OpTimes {
   double all_ms = 0, short_ms = 0;  // per step
@@ -64,7 +64,7 @@ std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {
                     memory.why_unknown))};
   }
   if (!memory.free()) return {};
-  finding.severity = Severity::kInfo;  // whether a larger batch trains as well is not known
+  finding.severity = Severity::kInfo;  // whether a larger batch trains as well is unknown
   finding.evidence.push_back({fmt::format("memory at the peak: {}", UseText(memory)), 1, {}});
   return {std::move(finding)};
 }

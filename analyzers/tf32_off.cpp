@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kMinSharePct = 5;  // of the step's work, in float32 matrix products
 
-// Of compute capability 8.0 and later, by the names that the driver gives them.
+// GPUs of compute capability 8.0 and later, by the names that the driver gives them.
 constexpr std::array<std::string_view, 24> kHasTf32{
     "A100", "A800", "A10",  "A30",  "A40",   "A16",  "A2",     "H100",   "H800",   "H200",  "H20",          "GH200",
     "L4",   "L40",  "B100", "B200", "GB200", "B300", "RTX 30", "RTX 40", "RTX 50", "RTX A", "RTX 6000 Ada", "Orin"};
 
-// As a word: "A10" is not in "A100".
+// Matches whole words: "A10" is not in "A100".
 bool Names(std::string_view device, std::string_view model) {
   const std::size_t at = device.find(model);
   if (at == device.npos) return false;

@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;  // of the step, in which the training thread waits for a processor
+constexpr double kMinSharePct = 5;  // of the step, for which the training thread waits for a processor
 
 std::string Demand(std::int64_t threads, int ranks) {
   if (ranks == 1) return Counted(static_cast<std::uint64_t>(threads), "thread");
@@ -27,8 +27,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (*threads * processors->ranks_here <= trace.run.cores) return {};
   const double ms = processors->own_delay_ms;
   if (SharePct(timeline, ms) < kMinSharePct) return {};
-  // Its operators also wait for their other threads, which wait for a processor likewise: any part of their time may be
-  // lost, and several times the delay was seen to be.
+  // Its operators also wait for their other threads, which wait for a processor in turn: any part of their time may be
+  // lost, and losses of several times the delay have been seen.
   double operators_ms = 0;
   for (const Part part : {Part::kForward, Part::kBackward, Part::kOptimizer}) operators_ms += timeline.part_ms(part);
   Finding finding = Costing(timeline, std::max(ms, operators_ms),

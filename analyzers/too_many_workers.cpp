@@ -10,10 +10,10 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinDelayPct = 5;  // of the step, in which the training thread waits for a processor
-constexpr double kMinStartPct = 5;  // of an epoch, in which it waits for workers that start
+constexpr double kMinDelayPct = 5;  // of the step, for which the training thread waits for a processor
+constexpr double kMinStartPct = 5;  // of an epoch, for which it waits for workers to start
 
-// Where the loader is made, as a shim told it; else where it is asked.
+// Where the loader is constructed, as a shim recorded it; else where it is asked for batches.
 std::optional<Where> LoaderPlace(const Timeline& timeline) {
   const auto made = PlaceOf(FactOf(timeline.trace(), "loader.where"));
   return made ? made : LoaderAskedAt(timeline);
@@ -39,13 +39,13 @@ std::optional<Finding> Crowded(const Timeline& timeline, std::int64_t workers) {
   return finding;
 }
 
-// What the first batch of an epoch is waited for beyond any other.
+// The extra wait for the first batch of an epoch compared with any other.
 struct Starts {
   double extra_ms = 0;
   std::uint64_t epochs = 0;
 };
 
-// Until the first operator after the loader was asked: its start is a range of its own, or in none.
+// Time until the first operator after the loader was asked, whose start is a range of its own or in none.
 std::int64_t FirstBatchNs(const Timeline& timeline, const Mark& start, const Step& step) {
   std::int64_t end_ns = 0;
   bool computes = false;

@@ -11,11 +11,11 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 2;    // of the step's work, that narrower copies would save
-constexpr double kSavedShare = 0.75;  // of a copy, with one byte for four
+constexpr double kMinSharePct = 2;    // of the step's work, saved by narrower copies
+constexpr double kSavedShare = 0.75;  // of a copy, with one byte instead of four
 constexpr double kMinCopiesPerStep = 0.5;
 
-// Numbers of elements of 8-bit tensors that operators of the host read, of a batch's size: what is widened from them.
+// Element counts of batch-sized 8-bit tensors that host operators read: what may be widened from them.
 std::set<std::int64_t> NarrowSizes(const Timeline& timeline) {
   std::set<std::int64_t> sizes;
   timeline.ForEachDetailed([&](EventRef ref) {
@@ -36,7 +36,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   CallSites sites;
   double bytes = 0;
   for (const CopyToDevice& copy : copies) {
-    // float32, made of as many 8-bit numbers on the host.
+    // float32, converted from as many 8-bit numbers on the host.
     if (copy.event->bytes % 4 != 0 || !narrow.contains(static_cast<std::int64_t>(copy.event->bytes / 4))) continue;
     sites.Add(copy.where ? &*copy.where : nullptr, kSavedShare * (copy.exposed_ms + copy.idle_ms));
     bytes += static_cast<double>(copy.event->bytes);

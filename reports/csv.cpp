@@ -16,7 +16,7 @@ constexpr std::string_view kHeader =
     "treatment,value,context,metric,rules,speedup,ci95_low,ci95_high,n,p,p_holm,method,verdict,reason,exactness,"
     "training,changed_places,peak_bytes_baseline,peak_bytes_treated,one_time_cost_s\n";
 
-// Empty where unknown; as many digits as it takes to read it back.
+// Empty where unknown; with enough digits to read the same value back.
 std::string Cell(const std::optional<double>& value) {
   return Known(value) ? fmt::format("{}", *value) : "";
 }

@@ -24,7 +24,7 @@ std::string_view PagePart(std::string_view stem) {
   return "";
 }
 
-// For those who read without scripts.
+// For readers without scripts.
 std::string PlainText(const Report& report) {
   Output plain;
   if (!FindFormat("text")->write(report, plain)) return "";
@@ -37,7 +37,7 @@ std::string PlainText(const Report& report) {
   return text;
 }
 
-// JSON that no HTML parser takes for anything but text.
+// JSON that an HTML parser can only take for text.
 std::string InertJson(const Report& report) {
   const std::string json = PageData(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string inert;

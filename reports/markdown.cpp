@@ -21,7 +21,7 @@ constexpr std::size_t kMostBytes = 65'000;
 constexpr std::size_t kClosing = 400;  // kept free for what closes a section and for the last line
 constexpr std::size_t kMostRows = 40, kMostPlaces = 5;
 
-// Grows while there is room.
+// A comment that grows while there is room.
 class Comment {
  public:
   explicit Comment(std::string& bytes) : bytes_(bytes), begin_(bytes.size()) {}
@@ -131,7 +131,7 @@ std::string_view VerdictSign(GateVerdict verdict) {
   return verdict == GateVerdict::kPass ? "✅" : verdict == GateVerdict::kFail ? "❌" : "⚠️";
 }
 
-// All that a gate's comment says.
+// Everything in a gate's comment.
 void WriteGate(const Report& report, Comment& comment) {
   const GateFacts& gate = *report.gate;
   comment.Add(fmt::format("## {} Loopscope gate: {}\n", VerdictSign(DecidingRow(gate).verdict),
@@ -149,7 +149,7 @@ void WriteGate(const Report& report, Comment& comment) {
   }
 }
 
-// All that a sweep's comment says of its cells.
+// Everything in a sweep's comment about its cells.
 void WriteSweep(const Report& report, Comment& comment) {
   const SweepFacts& sweep = *report.sweep;
   comment.Add("## Loopscope sweep: " + MarkdownText(SweepHeadline(sweep)) + "\n\n");

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the executable, or where an installation keeps what is loaded; never by the search path, which others may set.
+// Loads it from beside the executable or an installation's library folder: others may set the search path.
 Result<void*> LoadModule() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();

@@ -1,4 +1,4 @@
-// The timeline for ui.perfetto.dev: what Loopscope made of it (steps, their parts, findings, why devices stood still)
+// The timeline for ui.perfetto.dev: what Loopscope made of it (steps, their parts, findings, why devices were idle)
 // above what was recorded (threads, streams of devices, the launches between them).
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@
 namespace loopscope {
 namespace {
 
-// More make the page slow: what lies behind is left out, and the trace says so.
+// More events make the page slow: later ones are left out, and the trace says so.
 constexpr std::size_t kMostEvents = 3'000'000;
 
-// Above every process id of Linux (2^22), so that they are no process's.
+// Above every process id of Linux (2^22), so that they never collide with one.
 constexpr std::uint64_t kOurProcess = 5'000'000, kFirstDevice = 5'000'001;
 constexpr TrackId kStepTrack{kOurProcess, 1}, kPartTrack{kOurProcess, 2}, kFindingTrack{kOurProcess, 3};
 constexpr std::uint64_t kIdleThread = 4'000'000'000;
@@ -38,7 +38,7 @@ std::size_t CountBefore(const Trace& trace, std::int64_t time_ns) {
   return count;
 }
 
-// From the first event to where the most that are written end.
+// From the first event to the end of the last one that is written, at most kMostEvents of them.
 Interval WindowOf(const Trace& trace) {
   Interval window{INT64_MAX, INT64_MIN};
   for (const Thread& thread : trace.threads) {
@@ -104,7 +104,7 @@ class PerfettoWriter {
     return names_[id];
   }
 
-  // One after the other at the starts of steps, so that they can be told apart.
+  // One after the other at the starts of steps, so that each can be seen.
   void WriteFindings() {
     json_.NameThread(kFindingTrack, "findings", 0);
     std::size_t place = 0;
@@ -178,7 +178,7 @@ class PerfettoWriter {
     }
   }
 
-  // Why it stood still, and who launched what.
+  // Why the device was idle, and which call launched what.
   void WriteDevice(const DeviceTimeline& device) {
     const TrackId idle{ProcessOf(device.index()), kIdleThread};
     json_.NameThread(idle, "idle, by cause", 0);

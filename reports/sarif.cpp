@@ -1,4 +1,4 @@
-// The findings as SARIF 2.1.0 (OASIS standard, 27 March 2020), so that code hosts show them at their lines. Of a gate,
+// The findings as SARIF 2.1.0 (OASIS standard, 27 March 2020), so that code hosts show them at their lines. For a gate,
 // what made it fail.
 #include <cmath>
 #include <map>
@@ -97,7 +97,7 @@ Json NotificationJson(std::string_view level, std::string_view text) {
   return {{"level", level}, {"message", Message(text)}};
 }
 
-// What stands in the way of trusting the results.
+// Reasons not to trust the results.
 Json NotificationsJson(const Report& report) {
   Json notifications = Json::array();
   for (const Warning& warning : report.quality.warnings) {
@@ -158,7 +158,7 @@ void AddGate(const GateFacts& gate, Results& to) {
   }
 }
 
-// Whether the program could be looked at.
+// Whether the program could be observed.
 bool Successful(const Report& report) {
   return report.gate ? DecidingRow(*report.gate).error.empty() : Known(report.steps.mean_ms);
 }

@@ -114,7 +114,7 @@ void WriteHeadline(const Report& report, Page& page) {
   if (!facts.empty()) page.Entry(kLabel, {""}, {facts, Style::kDim});
   page.Blank();
   WriteGain(report, page);
-  // Of a single pair of commands the gain stands there already; of the findings the first is the diagnosis.
+  // For a single pair of commands the gain is shown already; the first of the findings is the diagnosis.
   const std::vector<std::string> gains = LargestGains(report);
   if (report.combined) WriteMost(gains, 0, page);
   const bool diagnosed = Known(report.steps.mean_ms) || report.trials.empty();

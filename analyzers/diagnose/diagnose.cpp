@@ -33,7 +33,7 @@ std::optional<std::string> WhyNothingCanBeSaid(const Timeline& timeline) {
   return std::nullopt;
 }
 
-// Where no probe could be loaded into the program's torch, a rule about its operators is not clear but blind.
+// Without a probe in the program's torch, a rule about its operators has seen nothing, so it must not report "clear".
 std::optional<std::string> WhyBlind(const Analyzer& analyzer, const Timeline& timeline) {
   if (!(analyzer.needs & kNeedsOps)) return std::nullopt;
   for (const Mark& mark : timeline.trace().marks) {

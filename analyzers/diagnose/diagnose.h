@@ -11,11 +11,11 @@
 
 namespace loopscope {
 
-// One rule's findings, or one kCannotTell where the trace as a whole cannot carry a statement: fewer than three steady
+// One rule's findings, or one kCannotTell when the trace as a whole does not support a verdict: fewer than three steady
 // steps, or more than 1 % of the records dropped. Fills in rule, id and advice.
 std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline);
 
-// Names the treatment to try for a finding, or "". What the analyzer chose itself stands in the finding already.
+// Names the treatment to try for a finding, or "". The analyzer's own choice is already in the finding.
 using TreatmentChoice = std::function<std::string(const Finding&)>;
 
 // All rules: report.rules in the order of analyzers.def, report.findings by severity, then cost. Costs never exceed the

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kFix = "\n## Fix\n\n", kFence = "\n```";
 
-// What stands below "## Fix", up to the next heading; empty when there is none.
+// The text below "## Fix", up to the next heading; empty when there is none.
 std::string_view FixSection(std::string_view text) {
   const std::size_t heading = text.find(kFix);
   if (heading == text.npos) return "";

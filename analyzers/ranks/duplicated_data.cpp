@@ -10,9 +10,9 @@
 namespace loopscope {
 namespace {
 
-// Losses that agree to the last bit by chance once do not do so again.
+// Losses may agree to the last bit by chance once, but not again.
 constexpr std::size_t kLossesNeeded = 2;
-// Ranks that pass over their share, padded to equal length, take little more than one data set together.
+// Ranks that each iterate over their own share, padded to equal length, take little more than one data set together.
 constexpr double kMostOfOneSet = 1.1;
 
 std::string Fact(const RankSummary& rank, const std::string& key) {
@@ -41,7 +41,7 @@ bool SameIndices(std::span<const RankSummary> ranks) {
          std::ranges::all_of(ranks, [&](const RankSummary& rank) { return Fact(rank, "loader.first") == first; });
 }
 
-// Whether the ranks' passes together are one pass over the data set.
+// Whether the ranks' epochs together are one pass over the data set.
 bool PassesShareOneSet(std::span<const RankSummary> ranks) {
   double passes = 0;
   for (const RankSummary& rank : ranks) {

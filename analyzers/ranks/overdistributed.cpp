@@ -9,7 +9,7 @@ namespace loopscope {
 namespace {
 
 constexpr int kStepsNeeded = 3;
-constexpr double kMinLoss = 1.05;  // a step of all ranks, over as many steps of one alone
+constexpr double kMinLoss = 1.05;  // time of a step on all ranks, over that of as many steps on one rank alone
 
 // One rank alone needs its own work as many times as there are ranks, and exchanges nothing.
 double AloneMs(std::span<const RankSummary> ranks) {

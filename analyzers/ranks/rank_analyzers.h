@@ -1,4 +1,4 @@
-// All rules over ranks, in the order of ranks/ranks.def, and what they say of a run.
+// All rules over ranks, in the order of ranks/ranks.def, and what they report about a run.
 #pragma once
 
 #include <span>

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kStepsNeeded = 3;
 constexpr double kMinSharePct = 1;
-// The others write the same: as often as the rank that writes longest, and no mere line where it writes a page. Not as
-// long: a rank may find the pipe full, another not.
+// Others write the same if they write about as often as the rank that writes longest, and not a line where it writes a
+// page. Durations may differ: the pipe may be full for one rank and not for another.
 constexpr double kMinStepsOfMost = 0.5, kMinTimeOfMost = 0.2;
 
 std::vector<Finding> RunRedundantLogging(std::span<const RankSummary> ranks) {

@@ -16,13 +16,13 @@
 namespace loopscope {
 namespace {
 
-// Of the waiting that one rank must cause: ranks that take turns at being late are noise, not one straggler.
+// The share of the waiting that one rank must cause: ranks that take turns being late are noise, not a straggler.
 constexpr double kMinShareOfWaiting = 2.0 / 3;
 // Chance of naming a rank where all are alike, over all ranks (Bonferroni). Tested on stretches of the run, since steps
 // that follow each other share what disturbs them: a burst of other load on one rank's cores is one stretch of many.
 constexpr double kFalseCallProbability = 0.01;
 constexpr std::size_t kMaxStretches = 16;
-// On CPUs ranks also wait for the operating system's turns: a stretch lasts several of Linux's scheduling periods
+// On CPUs, ranks also wait for the operating system's scheduler: a stretch lasts several of Linux's scheduling periods
 // (6 to 24 ms under load, see sched(7)), or one unlucky turn would look like many late steps.
 constexpr double kMinStretchMsOnCpu = 100;
 constexpr std::size_t kStretchesNeeded = 3;
@@ -39,7 +39,7 @@ struct Blame {
   std::uint64_t meetings = 0;
   bool by_collectives = false;
 
-  // In the meeting `index` of `count`, `rank` came last and made the others wait.
+  // Records that `rank` came last in meeting `index` of `count` and made the others wait.
   void Add(std::size_t index, std::size_t count, std::size_t rank, double ms) {
     const std::size_t stretch = stretches.size() * index / count;
     stretches[stretch][rank] += ms;
@@ -84,7 +84,7 @@ struct Blame {
 using Meeting = std::vector<std::pair<std::size_t, const RankCollective*>>;
 
 // The rank that comes last has the shortest kernel: the others' run until it is there. Time in which an earlier
-// collective waits too was charged with that one.
+// collective waits too was charged to that one.
 void Charge(const Meeting& meeting, std::size_t index, std::size_t count, Blame& blame) {
   const auto last = std::ranges::min_element(meeting, {}, [](const auto& one) { return one.second->length_ns; });
   double waited_ns = 0;
@@ -174,7 +174,7 @@ Blame BlameOf(std::span<const RankSummary> ranks) {
   return blame;
 }
 
-// Mean of `value` over all ranks but one; nothing when one of them does not know it.
+// Mean of `value` over all ranks but one; nullopt when one of them lacks it.
 std::optional<double> OthersMean(std::span<const RankSummary> ranks, std::size_t but,
                                  const std::function<std::optional<double>(const RankSummary&)>& value) {
   double sum = 0;
@@ -186,13 +186,13 @@ std::optional<double> OthersMean(std::span<const RankSummary> ranks, std::size_t
   return sum / static_cast<double>(ranks.size() - 1);
 }
 
-// Time in which a rank's training thread was ready and had no processor, ms per step; nothing where it is not known.
+// Time for which a rank's training thread was runnable without a processor, ms per step; nullopt when unknown.
 std::optional<double> ProcessorWaitMs(const RankSummary& rank) {
   const auto share = ProcessorDelayShare(rank.facts);
   return share ? std::optional(*share * rank.mean_step_ms) : std::nullopt;
 }
 
-// How much longer the late rank waits for a processor than the others: that is not its own work.
+// How much longer the late rank waits for a processor than the others, which is not its own work.
 double LongerProcessorWaitMs(std::span<const RankSummary> ranks, std::size_t late) {
   const auto others = OthersMean(ranks, late, ProcessorWaitMs);
   const auto own = ProcessorWaitMs(ranks[late]);

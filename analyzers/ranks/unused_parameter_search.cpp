@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMinPerStep = 0.5;
 
-// Where the model was wrapped, as the program's shim told it; else where the search was seen to begin.
+// Where the model was wrapped, as the program's shim recorded it; else where the search was seen to begin.
 std::optional<Where> WrappedAt(const RankSummary& rank) {
   const auto wrapped = rank.facts.find("ddp.where");
   if (wrapped == rank.facts.end()) return rank.unused_search.where;

@@ -13,7 +13,7 @@ struct Activations {
 };
 
 // Each operator that records a graph node without another such operator inside is taken to keep its first input that is
-// no bias; views keep nothing. Some keep more (both factors of a product), some keep less.
+// not a bias; views keep nothing. Some keep more (both factors of a product), some keep less.
 Activations EstimateActivations(const Timeline& timeline);
 
 }  // namespace loopscope

@@ -78,7 +78,7 @@ class Meter {
     return parent != kNone && nodes_.Has(timeline_.event({ref.thread, parent}));
   }
 
-  // The op's own time; a node is counted once, at the deepest op that made it, which no graph op follows inside.
+  // The op's own time. A node is counted once, at the deepest op that made it: one without a graph op inside.
   void AddRecording(EventRef ref) {
     const double own_ms = Ms(timeline_.self_ns(ref));
     cost_.recording_ms += own_ms;

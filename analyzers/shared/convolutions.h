@@ -1,4 +1,4 @@
-// The convolutions of the steady steps on a device: what they cost, and whether they had met their shapes before.
+// The convolutions of the steady steps on a device: what they cost, and whether their shapes had occurred before.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct Convolution {
 
 struct Convolutions {
   std::vector<Convolution> calls;      // outermost, forward and backward, in the order of time by thread
-  bool shapes_known = false;           // of any; else new_shape means nothing
+  bool shapes_known = false;           // for any of them; else new_shape means nothing
   std::size_t shapes = 0;              // different ones in the steady steps
   std::size_t shapes_of_one_step = 0;  // the most in one step
-  std::size_t steps_with_new = 0;      // steady steps in which a new shape came
+  std::size_t steps_with_new = 0;      // steady steps with a new shape
   double ms() const;
   CallSites Sites(const Timeline& timeline) const;
 };

@@ -18,11 +18,11 @@ struct CopyToDevice {
   EventRef call;
   bool waited_for = false;  // the host synchronised right after it
   double exposed_ms = 0;    // of the copy, without compute or communication beside it
-  double idle_ms = 0;       // the device stood still because of it, up to the next copy to the device
+  double idle_ms = 0;       // the device was idle because of it, up to the next copy to the device
   std::optional<Where> where;
 };
 
-// Of kBatchBytes or more whose call is in the trace, by the time of the call.
+// Copies of kBatchBytes or more whose call is in the trace, by the time of the call.
 std::vector<CopyToDevice> BatchCopies(const Timeline& timeline);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// When the training loop gives memory of a device back and asks for it anew, and why.
+// When and why the training loop returns memory of a device and allocates it again.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace loopscope {
 
-// Blocks given back one after the other (cudaFree waits for the whole device), and what was then allocated up to the
-// next time.
+// Blocks freed one after the other (cudaFree waits for the whole device), and what was then allocated up to the next
+// time.
 struct MemoryReturn {
-  // An allocation came right before, or an operator was running: the allocator had found no room, gave back what it
-  // kept, and tried again. Else the program emptied the cache.
+  // An allocation came right before, or an operator was running: the allocator had found no room, freed what it kept,
+  // and tried again. Else the program emptied the cache.
   bool retry = false;
   std::uint64_t frees = 0, allocations = 0;
   double ms = 0;  // of the thread's time, in these calls
   std::optional<Where> where;
 };
 
-// In the steady steps.
+// The returns in the steady steps.
 std::vector<MemoryReturn> MemoryReturns(const Timeline& timeline);
 
-// What MemoryReturns() tell apart: all of one kind together.
+// The sum over all of MemoryReturns() of one kind.
 struct MemoryReturnSum {
   std::uint64_t times = 0, frees = 0, allocations = 0;
   double ms = 0;

@@ -21,11 +21,11 @@ bool DevicesKnown(const Timeline& timeline);
 double IdleMs(const Timeline& timeline, IdleCause cause);
 double IdleMs(const Timeline& timeline);
 
-// The same of one interval, in total: idle time of that cause inside `within`, mean over the devices.
+// The same for one interval, in total: idle time of that cause inside `within`, mean over the devices.
 double IdleMs(const Timeline& timeline, IdleCause cause, Interval within);
 
 // What an operator costs the loop, ms. On a device: the device's work that was launched inside it, and the time for
-// which the device stood still meanwhile, since the host's own time is hidden behind a busy device. Else its duration.
+// which the device was idle meanwhile, since the host's own time is hidden behind a busy device. Else its duration.
 class OpCost {
  public:
   explicit OpCost(const Timeline& timeline);

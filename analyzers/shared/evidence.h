@@ -15,7 +15,7 @@
 
 namespace loopscope {
 
-// The module whose forward an op ran in, "layer1.0.conv1", where a shim told it in the detail window; else "".
+// The module whose forward an op ran in, "layer1.0.conv1", if a shim recorded it in the detail window; else "".
 std::string_view ModuleOf(const Timeline& timeline, EventRef ref);
 
 // Counts and milliseconds by call site, in total over the steps looked at.
@@ -30,8 +30,8 @@ class CallSites {
 
   void Add(const Where* where, double ms = 0, std::string_view module = {});
   void DropRarerThan(double count);
-  // Probes take the stacks of ranges in some steps only: what has no place goes to the one place that is known, where
-  // there is just one.
+  // Probes record the stacks of ranges in some steps only: entries without a place go to the known place, if there is
+  // just one.
   void FoldUnknown();
   bool empty() const { return sites_.empty(); }
   std::uint64_t count() const;
@@ -45,20 +45,20 @@ class CallSites {
   std::map<std::optional<Where>, Site> sites_;
 };
 
-// Where the training thread asks for its batches; nullopt where no stack of a steady step tells it.
+// Where the training thread asks for its batches; nullopt when no stack of a steady step shows it.
 std::optional<Where> LoaderAskedAt(const Timeline& timeline);
 
 // A kFound finding whose cost is `ms_per_step`: cost_pct is its share of the mean step, the severity that of its share
 // of WorkMs().
 Finding Costing(const Timeline& timeline, double ms_per_step, std::string title);
 
-// `ms_per_step` in percent of WorkMs(): what thresholds are held against.
+// `ms_per_step` in percent of WorkMs(): what thresholds apply to.
 double SharePct(const Timeline& timeline, double ms_per_step);
 
 // "12 % of the step", and under anomaly mode "12 % of the step without anomaly mode".
 std::string ShareText(const Timeline& timeline, double ms_per_step);
 
-// Why no steady step has details (inputs, call stacks), and what to do about it: the begin of a sentence.
+// Why no steady step has details (inputs, call stacks), and what to do about it: the beginning of a sentence.
 std::string WhyNoDetail(const Timeline& timeline);
 
 // "once per step", "0.83 times per step".

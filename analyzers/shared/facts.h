@@ -1,4 +1,4 @@
-// What probes wrote down about the program's own settings: Trace::facts and RankSummary::facts, by key.
+// What probes recorded about the program's own settings: Trace::facts and RankSummary::facts, by key.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace loopscope {
 
-// As it was written down ("on", "2", "train.py:36"); empty where no probe did.
+// As it was recorded ("on", "2", "train.py:36"); empty when no probe did.
 std::string_view FactOf(const Trace& trace, std::string_view key);
 
-// nullopt where none was written down, or no whole number.
+// nullopt when none was recorded, or it is not a whole number.
 std::optional<std::int64_t> NumberFact(const std::map<std::string, std::string>& facts, std::string_view key);
 std::optional<std::int64_t> NumberFact(const Trace& trace, std::string_view key);
 

@@ -15,7 +15,7 @@ namespace {
 using kernels::Factors;
 
 constexpr double kMinSharePct = 20;       // of the step's work
-constexpr double kMaxUnknownShare = 0.5;  // of such kernels' time, whose names do not tell their type
+constexpr double kMaxUnknownShare = 0.5;  // of such kernels' time, whose names do not show their type
 
 // Before Volta: no tensor cores.
 constexpr std::array<std::string_view, 9> kWithoutUnits{"K40", "K80",   "M40",    "M60",    "P4",

@@ -1,4 +1,4 @@
-// The rule fp32-compute on a GPU, where kernels' names tell the type of what they multiply.
+// The rule fp32-compute on a GPU, where kernel names show the type of their operands.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// How much of the memory that a training run may use it takes.
+// How much of the memory available to a training run it uses.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace loopscope {
 
-// From this share of the limit on the run is taken to be limited by memory: what allocators keep beside live tensors
-// and what other processes need comes on top. Up to kFreePct most of it is free.
+// From this share of the limit on, the run is taken to be limited by memory: what allocators keep besides live tensors
+// and what other processes need come on top. Up to kFreePct, most of it is free.
 inline constexpr double kTightPct = 85;
 inline constexpr double kFreePct = 50;
 
 struct MemoryUse {
   std::string name;  // "this machine's memory", "cuda:0"
   std::uint64_t peak_bytes = 0, limit_bytes = 0;
-  std::string why_unknown = {};  // begin of a sentence; "" when both are known
+  std::string why_unknown = {};  // beginning of a sentence; "" when both are known
 
   bool known() const { return why_unknown.empty(); }
   double pct() const { return 100 * static_cast<double>(peak_bytes) / static_cast<double>(limit_bytes); }
@@ -24,7 +24,7 @@ struct MemoryUse {
   bool free() const { return known() && pct() <= kFreePct; }
 };
 
-// Of the device that is the fullest where devices did work, else of the host.
+// Memory use of the fullest device if devices did work, else of the host.
 MemoryUse MemoryUseOf(const Timeline& timeline);
 
 // "3.4 GB", "215 MB".

@@ -1,4 +1,4 @@
-// Whether the program's own threads, workers and ranks stand in each other's way on the processors.
+// Whether the program's own threads, workers and ranks compete for the processors.
 #pragma once
 
 #include <map>
@@ -10,19 +10,19 @@
 namespace loopscope {
 
 struct Processors {
-  // The training thread was ready and had no processor because of the program itself, per step: what the kernel counts
-  // as its delay, times the share of the processors' work that is the program's. Other programs' work is not its fault.
+  // Time per step for which the training thread was runnable without a processor because of the program itself: the
+  // kernel's delay count, times the program's share of the processors' work. Other programs' work is not its fault.
   double own_delay_ms = 0;
-  double delay_ms = 0;   // because of anyone
+  double delay_ms = 0;   // because of any program
   double own_share = 1;  // of all work on the processors, 0 to 1; all ranks of this machine count as own
   int ranks_here = 1;
 };
 
-// The share of the measured steps' time, 0 to 1, in which the training thread was ready and had no processor; nullopt
-// when the facts (of Trace or RankSummary) do not tell.
+// The share of the measured steps' time, 0 to 1, for which the training thread was runnable without a processor;
+// nullopt when the facts (of Trace or RankSummary) do not record it.
 std::optional<double> ProcessorDelayShare(const std::map<std::string, std::string>& facts);
 
-// nullopt when the trace does not tell (probes/preload/process/processors.h): another format, another platform.
+// nullopt when the trace does not record it (probes/preload/process/processors.h): another format, another platform.
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);
 
 }  // namespace loopscope

@@ -72,8 +72,8 @@ class Finder {
   }
 
   // The same operators outside of backward. A block that keeps nothing runs without recording, where there is one. They
-  // are told by their shapes, which may differ from step to step: both sides are taken from the detailed ones. Where
-  // nothing runs again in these, names have to do.
+  // are matched by their shapes, which may differ from step to step: both sides are taken from the detailed ones. When
+  // nothing runs again in these, names must do.
   void Locate(Recompute& found) const {
     std::set<std::pair<StringId, std::uint32_t>> again;
     timeline_.ForEachDetailed([&](EventRef ref) {

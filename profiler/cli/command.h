@@ -38,7 +38,7 @@ struct Command {
   void (*set_defaults)(Options&) = nullptr;                   // where they differ from those of Options
   void (*add)(CLI::App&, Options&) = nullptr;                 // its own options
   Result<void> (*check)(const Command&, Options&) = nullptr;  // its own conditions; error (exit 2)
-  // What its report is of; empty: it writes none, or what its inputs hold.
+  // What kind of report it writes; empty: none, or the kind that its inputs hold.
   std::optional<ReportKind> (*writes)(const Options&) = nullptr;
   Result<int> (*run)(const Options&) = nullptr;  // the exit code
 
@@ -50,7 +50,7 @@ const Command* FindCommand(Commands commands, std::string_view id);  // null whe
 
 // A command line that `command` cannot run; `next` empty: its --help.
 Error WrongUsage(const Command& command, std::string what, std::string next = "");
-// As WrongUsage, with the command's usage as what to do.
+// Like WrongUsage, with the command's usage as what to do.
 Error WrongWords(const Command& command, std::string what);
 
 }  // namespace loopscope

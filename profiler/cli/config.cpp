@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options that are given once per item of a list; of the others a list is one value.
+// Options that are given once per item of a list; for the others a list is one value.
 const std::set<std::string> kRepeated = {"against", "against-env", "workload"};
 
 class ConfigReader {

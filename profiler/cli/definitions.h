@@ -1,4 +1,4 @@
-// `--definitions`: by whose definitions a report's figures of the GPU are given.
+// `--definitions`: whose definitions a report's GPU figures follow.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace loopscope {
 
 // "loopscope" leaves the report as it is; "hta" gives its `gpu` by the definitions of Holistic Trace Analysis. Error
-// (exit 2): another name, or a report whose trace is not at hand.
+// (exit 2): another name, or a report whose trace is not available.
 Result<void> ApplyDefinitions(const std::string& definitions, Report& report);
 
 }  // namespace loopscope

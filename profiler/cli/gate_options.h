@@ -21,7 +21,7 @@ std::optional<std::pair<std::string, std::string>> ParseVariable(std::string_vie
 
 // What `gate` takes besides the options that it shares with other experiments.
 void AddGate(CLI::App& app, Options& options);
-// --against-dir and --against-env, of `first`.
+// --against-dir and --against-env, for `first`.
 void AddOtherSide(CLI::App& app, Options& options, const char* first);
 void AddSensitivity(CLI::App& app, Options& options, const char* text);  // --max-slowdown
 

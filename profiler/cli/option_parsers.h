@@ -18,7 +18,7 @@ CLI::callback_t Into(Value& value, Parse parse, std::string name, std::string ex
   };
 }
 
-// One value; of several the last counts.
+// One value; when given several times, the last counts.
 inline CLI::Option* Last(CLI::Option* option, const char* shown) {
   return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name(shown)->expected(1);
 }

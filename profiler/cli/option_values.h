@@ -1,4 +1,4 @@
-// How values on the command line and in files read: durations, shares, counts, words.
+// Parses values from the command line and from files: durations, shares, counts, words.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ std::optional<double> ParseSeconds(std::string_view text);
 
 std::optional<int> ParseCount(std::string_view text);  // a whole number that is not negative; empty for all else
 
-// "2", "2%" or "2 %" as the share 0.02; empty when it is none of these, negative, or 100 and more.
+// "2", "2%" or "2 %" as the share 0.02; empty when it is none of these, negative, or 100 or more.
 std::optional<double> ParseShare(std::string_view text);
 
-// As a shell splits words: blanks part them; '…', "…" and \ keep them together. Nothing is expanded. Error (exit 2): a
-// quote that is not closed.
+// Splits words as a shell does: blanks separate them; '…', "…" and \ keep them together. Nothing is expanded. Error
+// (exit 2): a quote that is not closed.
 Result<std::vector<std::string>> SplitWords(std::string_view text);
 
 }  // namespace loopscope

@@ -14,7 +14,7 @@
 
 namespace loopscope {
 
-// A command, and what it is gated against; without that, recorded counters are all there is.
+// A command, and what it is gated against; without the latter there are only recorded counters.
 struct Workload {
   std::vector<std::string> command, against;
 };

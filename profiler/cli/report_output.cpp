@@ -34,7 +34,7 @@ Result<void> WriteAs(const std::string& format, const Report& report, const fs::
   return chosen.folder ? WriteFolder(output, place) : WriteWhole(place, output.bytes);
 }
 
-// A format that is a folder is nothing to print: it goes to where its own option says, else to one named for it.
+// A format that is a folder cannot be printed: it goes to where its own option says, else to a folder named for it.
 Result<void> WriteNamedFolder(const Report& report, const Options& options) {
   const auto asked = options.files.find(options.format);
   const fs::path place =
@@ -67,7 +67,7 @@ Result<void> CheckFiles(const Options& options) {
   std::map<std::string, std::string> files = options.files;
   if (!options.json.empty()) files["json"] = options.json;
   for (const auto& [format, file] : files) {
-    if (FindFormat(format)->folder) continue;  // is made
+    if (FindFormat(format)->folder) continue;  // is created
     std::error_code error;
     const fs::path folder = fs::absolute(file, error).parent_path();
     const std::string place = "--" + format + " " + file;

@@ -11,20 +11,20 @@
 
 namespace loopscope {
 
-// Before a long run: its report's files can be written. Error (exit 2).
+// Checks before a long run that its report's files can be written. Error (exit 2).
 Result<void> CheckFiles(const Options& options);
 
-// Every format that is asked for has a place for a report of that kind. Error (exit 2).
+// Checks that every requested format has a place for a report of that kind. Error (exit 2).
 Result<void> CheckCarries(const Options& options, ReportKind kind);
 
-// Whether a finding has the severity of --fail-on or more. Says on standard error which.
+// Whether a finding has the severity of --fail-on or more. Names it on standard error.
 bool MeetsFailOn(const Report& report, const Options& options);
 
 // Prints it in --format, writes --json and the other formats' files, and report.json into `folder` unless that is
 // empty. Error (exit 2): a file cannot be written; what could be is.
 Result<void> WriteReport(const Report& report, const Options& options, const std::filesystem::path& folder);
 
-// Replaces the file at once, and says when the disk is full.
+// Replaces the file at once, and reports a full disk.
 Result<void> WriteWhole(const std::filesystem::path& file, const std::string& bytes);
 
 }  // namespace loopscope

@@ -16,10 +16,10 @@ void AddSweep(CLI::App& app, Options& options);
 void AddTarget(CLI::App& app, Options& options);  // --target and --metric-regex
 
 // "accuracy=0.9", "accuracy>=0.9", "loss<=0.3"; with "=" a name that holds loss, error, perplexity or ppl is to come
-// down. Error (exit 2): another form.
+// "accuracy=0.9", "accuracy>=0.9", "loss<=0.3"; with "=", a name that holds loss, error, perplexity or ppl must fall.
 Result<Target> ParseTarget(const std::string& text);
 
-// Fills in options.target.target. Error (exit 2): no target for a regex, a regex that is none or has no group, or a
+// Fills in options.target.target. Error (exit 2): no target for a regex, a regex that is invalid or has no group, or a
 // target without the treatments to compare (--only).
 Result<void> CheckTarget(Options& options);
 

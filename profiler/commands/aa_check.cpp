@@ -21,7 +21,7 @@ namespace {
 constexpr double kBudgetSeconds = 60;
 
 constexpr int kWarmup = 10, kInconclusive = 3, kMostPairs = 2000;
-constexpr int kFewestPairs = 4;  // of which a spread is made
+constexpr int kFewestPairs = 4;  // needed to estimate a spread
 constexpr double kAlpha = 0.10;  // of a gate's stage
 constexpr std::array kWanted = {0.01, 0.02, 0.05, 0.10};
 

@@ -97,7 +97,7 @@ void Probes(Sheet& sheet) {
              probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
 }
 
-// Of CUDA: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 where it is not known.
+// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 when unknown.
 int CudaMajorOfProbes(const fs::path& folder) {
   std::string version;
   std::ifstream(folder / "torch_version") >> version;

@@ -24,7 +24,7 @@ constexpr double kTraceSeconds = 30;  // it launches under tracing three times a
 
 constexpr int kWarmup = 10, kFailed = 1, kInconclusive = 3;
 
-// What a counter's failure says in one sentence.
+// A counter's failure in one sentence.
 std::string FailureText(const GateRow& row) {
   const CounterRow& first = row.counters.front();  // those that fail come first
   std::string text = CounterText(first);
@@ -58,7 +58,7 @@ class GateRun {
     return report;
   }
 
-  // Of what could not be judged; 0 when all could.
+  // The exit code for what could not be judged; 0 when all could.
   int error_code() const { return error_code_; }
 
  private:
@@ -134,7 +134,7 @@ class GateRun {
     row.time = std::move(gated->decision);
   }
 
-  // Shared evenly by the workloads that are left.
+  // Split evenly among the remaining workloads.
   double BudgetLeft(std::size_t w) const {
     const auto left = static_cast<double>(options_.gate.workloads.size() - w);
     return std::max(0.0, options_.budget_s - spent_s_) / left;

@@ -23,7 +23,7 @@ Result<Counters> CounterGate::Launch(std::size_t workload, bool candidate, const
   const int steps = options_.steps.value_or(0) > 0 ? *options_.steps : kSteps;
   LaunchSpec spec = DiagnosisSpec(options_, steps);
   spec.steps = kTracedPerCounted * steps;
-  spec.all_operators = true;  // the same steps are counted of both
+  spec.all_operators = true;  // the same steps are counted on both sides
   spec.side = static_cast<int>(2 * workload) + (candidate ? 1 : 0);
   spec.label = fmt::format("counters {}, {}", workload + 1, name);
   session_.bar().Say(fmt::format("counters: one launch of {} under tracing", name));

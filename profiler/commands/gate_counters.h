@@ -18,14 +18,14 @@ class CounterGate {
       : session_(session), options_(options), recorded_(recorded) {}
 
   // Fills the row's counters, verdict (a failure, or inconclusive where nothing can be compared but nothing else
-  // decides) and notes. Errors: a command fails (exit 4), the two do other work per step (exit 3), nothing can be
+  // decides) and notes. Errors: a command fails (exit 4), the two do different work per step (exit 3), nothing can be
   // launched (exit 2).
   Result<void> Judge(std::size_t workload, GateRow& row);
 
   // The command's own counters, from two launches.
   Result<Counters> Record(std::size_t workload);
 
-  // Of the candidate's last launch; empty before.
+  // The diagnosis of the candidate's last launch; empty before.
   const std::optional<Report>& diagnosis() const { return diagnosis_; }
 
  private:

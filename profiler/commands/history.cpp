@@ -38,7 +38,7 @@ std::vector<double> Levels(const std::vector<double>& logs, const std::vector<st
   return levels;
 }
 
-// From the fastest to the slowest run of the series.
+// A bar on the scale from the fastest to the slowest run of the series.
 std::string Bar(double ms, double fastest, double slowest) {
   const double share = slowest > fastest ? (ms - fastest) / (slowest - fastest) : 0;
   std::string bar;
@@ -80,7 +80,7 @@ void WriteSeries(const std::string& command, const std::string& machine, const S
   if (changes.empty()) page.Entry(2, {""}, {"No change of level."});
 }
 
-// Times of one machine alone make a series.
+// A series holds times of one machine only.
 Result<int> HistoryCommand(const Options& options) {
   const auto runs = ReadHistory(options.inputs.front());
   if (!runs) return runs.error();

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostKept = 32;
 constexpr char kQuestionName[] = "question.txt", kJournalName[] = "journal.jsonl", kDiagnosisName[] = "diagnosis";
 
-// All that changes what is launched, or how it is judged.
+// Every option that changes what is launched, or how it is judged.
 std::string SettingsText(const Options& o) {
   return fmt::format(
       "{} quick={} only={} skip={} target={} regex={} time={} alone={} blocks={} budget={} margin={} window={} "
@@ -104,7 +104,7 @@ std::optional<std::string> KeptExperiment::Take(const fs::path& output) const {
 Result<void> KeptExperiment::Keep(const fs::path& output) const {
   std::error_code error;
   if (!fs::exists(output / kJournalName, error)) return {};
-  // Made beside it and moved at once: two that end together leave a whole one.
+  // Written beside it and moved at once: two that end together leave one complete copy.
   const fs::path fresh = folder_.native() + fmt::format(".{}", getpid());
   fs::create_directories(fresh, error);
   if (error) return Error{error.message(), fresh.native(), "make the cache writable, or set XDG_CACHE_HOME"};

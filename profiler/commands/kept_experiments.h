@@ -15,7 +15,7 @@ namespace loopscope {
 class KeptExperiment {
  public:
   // What `options` ask of their programs, here and now: command, treatments, settings, the recorded part of the
-  // environment, machine and the programs' files. Error: there is no cache, or files cannot be told apart.
+  // environment, machine and the programs' files. Error: no cache, or versions of files cannot be distinguished.
   static Result<KeptExperiment> Of(const Options& options, const std::vector<std::vector<std::string>>& commands,
                                    const std::filesystem::path& executable);
 

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostModules = 5000;                // a folder with more is no project of one program
-constexpr std::uintmax_t kMostHashedBytes = 64ull << 20;  // larger files are told apart by size and time
+constexpr std::size_t kMostModules = 5000;                // a folder with more is not one program's project
+constexpr std::uintmax_t kMostHashedBytes = 64ull << 20;  // larger files are compared by size and time
 
 std::string BySizeAndTime(const fs::path& path) {
   std::error_code error;
@@ -31,7 +31,7 @@ std::string ByContent(const fs::path& path) {
   return fmt::format("{} {:016x}\n", path.native(), TextHash(FileText(path)));
 }
 
-// Of packages, version control and environments: not the program's own.
+// Folders of packages, version control and environments: not the program's own.
 bool Foreign(const fs::path& folder) {
   const std::string name = folder.filename();
   std::error_code error;

@@ -1,4 +1,4 @@
-// The files that a program is made of: when one of them changed, what was measured of it holds no more.
+// The files that a program is made of: when one of them changes, its measurements are no longer valid.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace loopscope {
 
-// One line for each: its path and what tells its versions apart. The program itself, the libraries that it is linked
-// to, every file named on the command line, and of Python programs every *.py below the working folder and the
-// script's, installed packages left out, and torch's version. Data are not looked at. Error: there are too many of them
-// to look at, so nobody can tell whether one changed.
+// One line for each: its path and what distinguishes its versions. The program itself, the libraries that it is linked
+// to, every file named on the command line, and for Python programs every *.py below the working folder and the
+// script's, installed packages left out, and torch's version. Data files are ignored. Error: there are too many of them
+// to check whether one changed.
 Result<std::string> ProgramFiles(const std::vector<std::string>& command, const std::filesystem::path& folder);
 
 }  // namespace loopscope

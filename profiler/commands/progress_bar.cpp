@@ -61,7 +61,7 @@ void ProgressBar::Show(const Progress& progress) {
     drawn_ = true;
     return;
   }
-  // In a log a line per tenth tells enough; before the plan is made each launch is one.
+  // In a log a line per tenth is enough; before the plan is made each launch is one.
   const int tenth = progress.total > 0 ? progress.done * 10 / progress.total : 0;
   if (tenth == last_tenth_ && progress.done != progress.total) return;
   last_tenth_ = tenth;

@@ -1,4 +1,4 @@
-// Long work's progress on stderr: one line that moves on a terminal, plain lines in a log.
+// Progress of long work on stderr: one line that is updated on a terminal, plain lines in a log.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDiagnosisSteps = 50, kLeastWarmup = 10, kInterrupted = 3;
 
-// What an interrupted experiment left of its diagnosis, if that ended in order; else nothing is left of it.
+// The diagnosis that an interrupted experiment left, if it ended in order; otherwise its files are removed.
 std::optional<Report> FinishedDiagnosis(const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return std::nullopt;
@@ -44,7 +44,7 @@ Result<Report> Diagnosis(Session& session, const Options& options) {
   return std::move(diagnosed->report);
 }
 
-// Interrupted before the first launch of the experiment, there is only a diagnosis or less.
+// An experiment interrupted before its first launch has only a diagnosis, or less.
 Result<bool> Resumes(const Session& session, const fs::path& journal) {
   std::error_code error;
   if (!session.resumes() || fs::exists(journal, error)) return session.resumes();
@@ -60,7 +60,7 @@ Result<int> Finish(Report& report, Session& session, int code) {
 }
 
 Result<int> ProveCommand(const Options& options) {
-  // A key that is no treatment is said before anything is launched.
+  // Rejects a key that is not a treatment before anything is launched.
   auto named = CandidatesOf({}, ThisHost(), options.selection);
   if (!named) return named.error();
   if (!options.target.text.empty()) return ProveToTarget(options, std::move(*named));

@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// The exit code, as of any command.
+// Returns the exit code, like any command.
 Result<int> ProveToTarget(const Options& options, std::vector<Candidate> candidates);
 
 }  // namespace loopscope

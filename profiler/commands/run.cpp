@@ -11,8 +11,7 @@ namespace {
 
 constexpr int kDefaultSteps = 50;
 
-// The exit code is the program's own, so that `run` can stand before any command; 1 where that is 0 and --fail-on was
-// met.
+// The exit code is the program's own, so that `run` can prefix any command; 1 where that is 0 and --fail-on was met.
 Result<int> RunCommand(const Options& options) {
   auto session = Session::Open(options, false);
   if (!session) return session.error();

@@ -33,7 +33,7 @@ Error Exposed(const Containment& containment) {
           fs::current_path(), "run it in a smaller working folder or as root, or pass --allow-writes to go on"};
 }
 
-// A run goes on unobserved, since it stands for the program; trials of what is not seen would measure nothing.
+// A run goes on unobserved, since it takes the program's place; trials of an unobserved program would measure nothing.
 Result<void> CheckReach(const std::vector<Side>& sides, bool trials) {
   for (const Side& side : sides) {
     const auto why = WhyUnreachable(side.command);
@@ -102,7 +102,7 @@ Result<std::vector<Side>> SidesOf(const Options& options) {
   if (options.command == "ab") other(options.program_a);
   if (options.command != "gate") sides.push_back({options.program});
   for (const Workload& workload : options.gate.workloads) {
-    // Gated against recorded counters alone, the candidate stands for both.
+    // Gated against recorded counters alone, the candidate takes both sides.
     if (workload.against.empty()) {
       sides.push_back({workload.command});
     } else {
@@ -121,7 +121,7 @@ Session::Session(const Options& options, fs::path output, Scratch scratch)
 
 Result<std::optional<Containment>> Session::Contain(const std::vector<Side>& sides) const {
   Containment containment = DetectContainment(scratch_.path(), fs::current_path());
-  // What works for one folder only holds for none.
+  // The weakest containment of all folders holds for all.
   for (const Side& side : sides) {
     if (side.folder.empty() || containment.kind == ContainmentKind::kUncontained) continue;
     Containment other = DetectContainment(scratch_.path(), side.folder);

@@ -41,18 +41,18 @@ class Session {
   // launched or kept.
   Result<Diagnosed> Diagnose(const LaunchSpec& spec, const std::filesystem::path& folder);
 
-  // What an experiment runs by: launches, writes its rows into the report.
+  // An experiment's procedure: launches the program and writes its rows into the report.
   using Procedure =
       std::function<Result<void>(const Launcher& launcher, const ExperimentEvents& events, Report& report)>;
   // Runs `procedure` on a report of the program as it is started, and writes that report. Errors: those of `procedure`,
   // a report that cannot be written (exit 2).
   Result<Report> Measure(const Procedure& procedure);
 
-  // What is known of a report at its end, then its files. With --reuse the experiment is kept; if it cannot be, that is
-  // said and nothing more. Error (exit 2): a file cannot be written.
+  // Adds what is known at a report's end, then writes its files. With --reuse the experiment is kept; a failure to keep
+  // it is only reported. Error (exit 2): a file cannot be written.
   Result<void> Write(Report& report);
 
-  // Side by side where that can be, unless --no-turns. `adapt`, when given, changes each launch first.
+  // Side by side where possible, unless --no-turns. `adapt`, when given, changes each launch first.
   Launcher Launches(std::function<void(LaunchSpec&)> adapt = nullptr);
   ExperimentEvents Events();
   ExperimentOptions Experiment(int warmup) const;
@@ -69,12 +69,12 @@ class Session {
   ProgressBar bar_;
   std::optional<KeptExperiment> kept_;  // with --reuse
   std::string reused_from_;             // when it was kept
-  bool may_lack_probe_ = false;         // with --yes, of a command that does not tell which torch it runs
+  bool may_lack_probe_ = false;         // with --yes, for a command whose torch is unknown
   std::unique_ptr<ProgramLauncher> launcher_;
 };
 
-// The commands that are launched, by LaunchSpec::side: of `ab` A and B; of `gate` those of its first workload (what it
-// is gated against, then the candidate), then of its second; else the one. Error (exit 2): --against-dir is no folder.
+// The commands that are launched, by LaunchSpec::side: for `ab` A and B; for `gate` those of its first workload
+// (reference, then candidate), then its second; else the one. Error (exit 2): --against-dir is not a folder.
 Result<std::vector<Side>> SidesOf(const Options& options);
 
 LaunchSpec DiagnosisSpec(const Options& options, int default_steps);

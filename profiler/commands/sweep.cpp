@@ -12,7 +12,7 @@ namespace {
 constexpr int kWarmup = 10, kInconclusive = 3;
 
 Result<int> SweepCommand(const Options& options) {
-  // A key that is no treatment is said before anything is launched.
+  // Rejects a key that is not a treatment before anything is launched.
   auto axes = ParseGrid(options.inputs);
   if (!axes) return axes.error();
   auto opened = Session::Open(options, true);

@@ -94,7 +94,7 @@ std::string SpanText(double seconds) {
   return fmt::format("{:.0f} days", seconds / 86400);
 }
 
-// Why `one` is of another run than the most; empty when it is not.
+// Why `one` belongs to another run than most do; empty when it does not.
 std::string WhyForeign(const RankSummary& one, const RunKey& run, const std::optional<double>& median_start) {
   const RunKey key = KeyOf(one);
   if (key.program != run.program) return "it ran another program";
@@ -119,8 +119,8 @@ void DropForeign(std::vector<RankSummary>& all, std::vector<std::string>& warnin
   });
 }
 
-// Processes of one run that say nothing of ranks and train one after another (a fold each, a trial of a search each)
-// are no ranks: the first of them is left, and those beside it. Captures of one machine share its clock.
+// Processes of one run that record no ranks and train one after another (a fold each, a trial of a search each) are not
+// ranks: the first is kept, with those that ran beside it. Captures of one machine share its clock.
 void DropLater(std::vector<RankSummary>& all, std::vector<std::string>& warnings) {
   const auto is_rank = [](const RankSummary& one) {
     return one.run.source != "capture" || one.run.ranks > 1 || one.trained.length() <= 0;
@@ -151,7 +151,7 @@ std::optional<int> RankInName(const std::string& input) {
   return std::nullopt;
 }
 
-// One device each, counted through: ranks of one host.
+// The rank by its only device, for ranks of one host that use one device each; -1 when it has more or none.
 int OnlyDevice(const RankSummary& one) {
   return one.devices.size() == 1 ? static_cast<int>(one.devices.front().ordinal) : -1;
 }

@@ -133,7 +133,7 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
     if (rank.input == shown) report.run.rank = rank.run.rank;
     report.run.ranks = std::max(report.run.ranks, rank.run.rank + 1);
   }
-  // A process that was not started as one of several is no rank.
+  // A process that was not started as one of several is not a rank.
   if (selection.ranks.size() == 1 && report.run.source == "capture" && report.run.ranks <= 1) report.per_rank.clear();
   std::erase_if(report.quality.warnings,
                 [](const Warning& one) { return one.kind == WarningKind::kOtherProcesses; });  // they are shown too

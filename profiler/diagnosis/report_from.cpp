@@ -37,7 +37,7 @@ Result<Report> FromJson(const fs::path& path) {
   return report;
 }
 
-// A trace is JSON too: what tells a report is its schema.
+// A trace is JSON too: a report is recognised by its schema.
 bool IsReportJson(const fs::path& file) {
   if (file.extension() != ".json") return false;
   const std::string head = FileHead(file, kHeadBytes).value_or("");

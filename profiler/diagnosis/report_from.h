@@ -1,4 +1,4 @@
-// The report of what is there already: a run folder, a trace, a folder of ranks, a report's JSON.
+// The report of existing data: a run folder, a trace, a folder of ranks, a report's JSON.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ namespace loopscope {
 // A folder or file as `report` takes it: a finished report's JSON, a run folder, a capture. Error (exit 2): unreadable.
 Result<Report> ReportFrom(const std::filesystem::path& input);
 
-// Of the run that a finished report in the folder `input` tells of, where its capture is still there and `report` has
-// none.
+// Adds the timeline of the run that a finished report in the folder `input` describes, if its capture is still there
+// and `report` has none.
 void AddTimeline(const std::filesystem::path& input, Report& report);
 
 }  // namespace loopscope

@@ -41,7 +41,7 @@ Taken TakenUp(std::string_view key, std::string_view value, std::span<const Appl
   if (why.empty()) return Taken::kChanged;
   for (const Applied& one : applied) {
     if (one.key != key) continue;
-    // With the reason of one that does not apply stands the value that was asked for, where the program has it.
+    // A setting that does not apply reports the requested value with its reason if the program has that value.
     const bool says_so = (one.flags & wire::kAppliedNotApplicable) != 0 && one.old_value == value;
     if (says_so || (one.flags == 0 && one.old_value == one.new_value)) return Taken::kHadIt;
   }

@@ -1,4 +1,4 @@
-// What launches tell of the settings that they were asked to apply.
+// What launches report about the settings that they were asked to apply.
 #pragma once
 
 #include <span>
@@ -15,10 +15,10 @@ std::vector<Applied> AppliedUnder(std::string_view key, std::span<const Applied>
 // Why a setting that was asked for changed nothing, from what the launch reports under its key; empty: it did.
 std::string WhyNotApplied(std::string_view key, std::span<const Applied> applied);
 
-// What applied it failed, in any of its places.
+// Whether applying it failed, in any of its places.
 bool FailedToApply(std::string_view key, std::span<const Applied> applied);
 
-// Whether the program has the value now: since it was changed, or because it was like that before. `why`: as
+// Whether the program has the value now: because it was changed, or because it was like that before. `why`: see
 // WhyNotApplied.
 enum class Taken { kChanged, kHadIt, kNot };
 Taken TakenUp(std::string_view key, std::string_view value, std::span<const Applied> applied, std::string& why);

@@ -29,7 +29,7 @@ inline LaunchSpec WithArm(LaunchSpec spec, const Arm& arm) {
   return spec;
 }
 
-// What its pilot tells of an arm.
+// Fills in what the pilot measured of an arm.
 inline void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.ms_per_step = pilot.ms_per_step;
   arm.wall_s = pilot.wall_s;
@@ -37,7 +37,7 @@ inline void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.to_pilot = false;
 }
 
-// Of the arms whose steps were timed; 0: none was.
+// The shortest step time of the arms whose steps were timed; 0: none was.
 inline double FastestMs(std::span<const Arm> arms) {
   double fastest_ms = 0;
   for (const Arm& arm : arms) {

@@ -64,8 +64,8 @@ class BlockPhase {
     return seconds;
   }
 
-  // At the pace of the arms' last launches: beside others they take longer than their pilots did. Without the fewest
-  // blocks that tell something nothing is recommended, and fresh ones have nothing to measure.
+  // At the pace of the arms' last launches: beside others they take longer than their pilots did. With too few blocks
+  // for a verdict nothing is recommended, and fresh ones have nothing to measure.
   double KeptBackSeconds() const {
     if (run_.kept_back == 0 || observed_.blocks < kFewestBlocks) return 0;
     return run_.kept_back * (plan_.arms[kBaselineArm].wall_s + plan_.arms[kAllArm].wall_s);
@@ -128,7 +128,7 @@ class BlockPhase {
     rows.push_back({observed_.blocks, place, arm, std::move(result)});
   }
 
-  // The baseline's first launch with this window says what the work is.
+  // The baseline's first launch with this window defines the work.
   void HoldToBaseline(std::vector<Observation>& rows) {
     if (!baseline_) {
       const auto first =
@@ -152,7 +152,7 @@ class BlockPhase {
     plan_.EndComparisons(arm, TrialVerdict::kFailed, when);
   }
 
-  // Arms share a spread with those of the same reference; all of them are looked at together.
+  // Arms share a spread with those of the same reference; all of them are judged together.
   void DropLosers() {
     std::vector<PlannedComparison*> open;
     std::vector<double> p, gains;

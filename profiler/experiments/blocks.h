@@ -20,7 +20,7 @@ struct Observation {
   LaunchResult result;
 };
 
-// What whole blocks gave; a block that was cut short is left out.
+// The results of whole blocks; a block that was cut short is left out.
 struct Observations {
   std::vector<Observation> rows;
   int blocks = 0;
@@ -42,7 +42,7 @@ struct BlockRun {
   int blocks = 0;
   std::uint64_t seed = 1;   // of the order
   double end_s = 0;         // of LaunchSeries::spent_s: a block that would end later is not begun
-  int kept_back = 0;        // fresh blocks of the baseline and ALL that are to fit after all but the first four blocks
+  int kept_back = 0;        // fresh blocks of the baseline and ALL that must fit after all but the first four blocks
   bool drop_losers = true;  // after four blocks
   int essentials = 2;       // the blocks end when one of the first arms fails: the baseline and ALL
   SameWork same_work = {};  // as the baseline's

@@ -89,7 +89,7 @@ Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::ve
   return named;
 }
 
-// The largest value that is tried of a treatment, if it is over `untreated`.
+// The largest value that is tried for a factor, or `untreated` if that is larger.
 int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untreated) {
   int most = untreated;
   for (const Candidate& candidate : candidates) {

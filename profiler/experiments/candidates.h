@@ -30,13 +30,13 @@ struct Selection {
   std::vector<std::string> only, skip;
 };
 
-// Costliest first, each treatment once. With `only`, exactly those, found or not. Error (exit 2): a key that is no
-// treatment, or one without a value to try on this host that the user named without a value.
+// Costliest first, each treatment once. With `only`, exactly those, found or not. Error (exit 2): a key that is not a
+// treatment, or one that the user named without a value and that has no value to try on this host.
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
                                             const Selection& selection);
 
-// What a step's time is taken per: kSampleTime as soon as one of them changes how many samples a step holds, since
-// every arm is compared with arms that hold it; else kStepTime.
+// The metric for step times: kSampleTime as soon as one of them changes how many samples a step holds, since every arm
+// is compared with arms that hold it; else kStepTime.
 Metric StepMetric(std::span<const Candidate> candidates);
 
 bool JudgedByBoundary(const Candidate& candidate);  // by what happens once per epoch
@@ -44,10 +44,10 @@ bool JudgedByBoundary(const Candidate& candidate);  // by what happens once per 
 // Epochs may differ as soon as one of the candidates changes training: ranks that share the samples see fewer each.
 SameWork SameWorkOf(std::span<const Candidate> candidates);
 
-// The batches that any arm's loader prepares ahead, at most: workers x prefetch, each the most that is tried or there.
+// The most batches that any arm's loader prepares ahead: workers x prefetch, each the largest that is tried or there.
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
 
-// One of the candidates changes how far the loader runs ahead, and none the length of an epoch or of a step.
+// Whether one of the candidates changes how far the loader runs ahead, and none the length of an epoch or of a step.
 bool ChangesRunAhead(std::span<const Candidate> candidates);
 
 }  // namespace loopscope

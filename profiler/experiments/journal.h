@@ -20,7 +20,7 @@ class Journal {
   static Result<std::unique_ptr<Journal>> Open(const std::filesystem::path& path, std::uint64_t plan, bool resume);
   ~Journal();
 
-  // A launch that went well before.
+  // The result of an earlier launch that went well.
   std::optional<LaunchResult> Finished(const LaunchSpec& spec) const;
   bool Append(const LaunchSpec& spec, const LaunchResult& result);  // flushed; false when it could not be written
 

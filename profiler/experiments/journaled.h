@@ -16,7 +16,7 @@
 namespace loopscope {
 
 // Runs `procedure` on a series of launches whose journal is the file at `path`, none where that is empty. `identity`:
-// all that must be the same for an interrupted experiment to go on. Errors: as of Journal::Open, else the procedure's.
+// all that must be the same for an interrupted experiment to go on. Errors: Journal::Open's, else the procedure's.
 Result<void> RunJournaled(const std::string& identity, const std::filesystem::path& path,
                           const ExperimentOptions& options, const Launcher& launcher, const ExperimentEvents& events,
                           Report& report, const std::function<Result<void>(LaunchSeries&)>& procedure);

@@ -56,7 +56,7 @@ class LaunchSeries {
   std::string warning_, why_no_turns_;
 };
 
-// What a failed launch is told as: its status and the last line it printed.
+// Describes a failed launch: its status and the last line it printed.
 std::string FailureOf(const LaunchResult& result);
 
 // What is the same in every launch of an experiment.

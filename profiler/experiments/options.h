@@ -26,8 +26,8 @@ struct ExperimentOptions {
   bool resume = false;  // finished launches are read from the journal
 };
 
-// Everything of the options that must be the same for an interrupted plan to go on; of a journal that is there, it must
-// never change. Not in it: how long a launch may take, and whether to resume.
+// Every option that must be the same for an interrupted plan to go on; for an existing journal the text must never
+// change. Left out: how long a launch may take, and whether to resume.
 std::string OptionsText(const ExperimentOptions& options, const std::string& clock);
 
 }  // namespace loopscope

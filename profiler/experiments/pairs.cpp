@@ -27,7 +27,7 @@ std::string Text(const std::vector<std::string>& command) {
   return ShellQuoted(command);
 }
 
-// What the report says of B, in the terms that it has for treatments.
+// What the report says about B, in its terms for treatments.
 TrialRow CommandRow(const std::vector<std::string>& command) {
   TrialRow row;
   row.treatment = kCommandB;

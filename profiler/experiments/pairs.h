@@ -31,14 +31,14 @@ struct PairPlan {
   Observations Run(LaunchSeries& series, const std::string& name, int pairs, std::uint64_t seed, double end_s);
 };
 
-// A pilot launch of each, and the plan made from their times. Errors: a command fails (exit 4), the two do other work
-// per step (exit 3), interrupted (exit 3).
+// A pilot launch of each, and the plan made from their times. Errors: a command fails (exit 4), the two do different
+// work per step (exit 3), interrupted (exit 3).
 Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series);
 
 // The part of a journal's identity that both commands share.
 std::string PairsIdentity(std::string_view kind, const PairsInput& input);
 
-// `ab`: one trial, the speedup of side 1 over side 0. Errors: as of PlanPairs, and those of the journal (exit 2).
+// `ab`: one trial, the speedup of side 1 over side 0. Errors: those of PlanPairs, and those of the journal (exit 2).
 Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const ExperimentEvents& events,
                       Report& report);
 

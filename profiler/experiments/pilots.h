@@ -25,15 +25,15 @@ class PilotRun {
   LaunchSpec Spec(const Arm& arm, std::string_view phase) const;  // labelled "<phase>, <name of the arm>"
   LaunchResult Launch(const Arm& arm, std::string_view phase = "pilot");
 
-  // Where the arms' loaders run ahead by other numbers of batches, the blocks' window holds whole epochs (WholeEpochs).
+  // When arms' loaders run ahead by different numbers of batches, the blocks' window holds whole epochs (WholeEpochs).
   void set_epoch(int steps) { epoch_ = steps; }
-  // As set_epoch, for the pilots that are still to come too. Returns whether their window holds whole epochs now.
+  // Like set_epoch, also for the pilots that are still to come. Returns whether their window holds whole epochs now.
   bool HoldEpochs(int steps);
 
   // What the blocks' window has to hold besides the time that was asked for.
   struct Needs {
     int run_ahead = 0;        // batches
-    int steps_per_epoch = 0;  // as of FinalWindow
+    int steps_per_epoch = 0;  // as in FinalWindow
   };
   // The window of the blocks. Puts into the arms, which carry their pilots' timings, how long a launch with it takes.
   Window FinalWindowOf(std::span<Arm> arms, const Needs& needs) const;

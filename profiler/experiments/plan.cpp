@@ -12,7 +12,7 @@ namespace loopscope {
 namespace {
 
 constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves; a shorter one leaves one
-constexpr int kWantedBlocks = 6;  // fewer blocks see little: alone arms and repeats are given up first
+constexpr int kWantedBlocks = 6;  // fewer blocks show little: alone arms and repeats are given up first
 constexpr double kTurnMs = 40;
 constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
 

@@ -39,27 +39,27 @@ struct ExperimentPlan {
 
   double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
   int launches_per_block() const;
-  // Of the arm's comparisons those that still run get the verdict; it is not launched any more.
+  // Gives the verdict to the arm's comparisons that still run; the arm is not launched any more.
   void EndComparisons(int arm, TrialVerdict verdict, const std::string& reason);
   std::vector<std::string> Describe(double spent_s) const;
 };
 
-// With the warm-up that every arm gets: of --warmup auto the longest that any arm's pilot needed.
+// The options with the warm-up that every arm gets: for --warmup auto the longest that any arm's pilot needed.
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
 
-// Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. What
-// disturbs the machine for longer meets all arms alike, and what a change of programs costs (cold caches: a millisecond
-// or so) is little beside it.
+// Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. Longer
+// disturbances of the machine meet all arms alike, and switching programs costs little in comparison (cold caches: a
+// millisecond or so).
 int TurnSteps(const ExperimentPlan& plan);
 
-// The line of a plan that says so.
+// The line of a plan that describes the turns.
 std::string DescribeTurns(const ExperimentPlan& plan);
 
 // Chooses blocks, repeats of the reference (about sqrt(k) times in the pooled form, Dunnett's allocation) and alone
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings, or
-// guesses; then their pilots are to fit too, and it is called again after them. Where four blocks of all fixes do not
+// guesses; then their pilots must fit too, and it is called again after them. Where four blocks of all fixes do not
 // fit, the last ones (the least costly) are left out, down to three, and to one where four blocks of three do not fit
-// either: four blocks of some tell more than three of all.
+// either: four blocks of some show more than three of all.
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left);
 
 }  // namespace loopscope

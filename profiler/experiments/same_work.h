@@ -10,7 +10,7 @@ namespace loopscope {
 
 // What launches must have in common for their times to compare.
 struct SameWork {
-  Metric step_metric = Metric::kStepTime;  // kSampleTime: steps may hold other samples
+  Metric step_metric = Metric::kStepTime;  // kSampleTime: samples per step may differ
   bool epochs = true;                      // as many steps in each epoch
 };
 
@@ -18,7 +18,7 @@ struct SameWork {
 // samples per step and as many steps between epochs. Empty when so, else the reason.
 std::string UnequalWork(const LaunchResult& reference, const LaunchResult& result, SameWork same = {});
 
-// As `result`, kNotComparable when its work is not the reference's.
+// `result`, as kNotComparable when its work differs from the reference's.
 LaunchResult HeldTo(const LaunchResult& reference, LaunchResult result, SameWork same = {});
 
 }  // namespace loopscope

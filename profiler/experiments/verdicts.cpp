@@ -18,7 +18,7 @@ struct Judgement {
   double p_holm = 1, p_equivalent_holm = 1;
 };
 
-// Memory's treatments are timed too: their peak is judged apart.
+// Memory treatments are timed too: their peak is judged separately.
 Metric TimedMetric(Metric own, Metric step_metric) {
   return own == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
 }
@@ -46,7 +46,7 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
       Judgement& one = judgements[members[i]];
       one.effect = effects[i];
       const bool exact = effects[i].method == Method::kExact;
-      // At Holm's first step: what is seen there is called whatever the others show.
+      // At Holm's first step: what is detected there holds whatever the others show.
       const double alpha = 0.05 / static_cast<double>(plan.comparisons.size());
       one.detectable = DetectableEffect(std::sqrt(exact ? Variance(one.d) : spread.variance), effects[i].n,
                                         exact ? effects[i].n - 1 : spread.df, alpha);
@@ -114,7 +114,7 @@ void FillMemory(const PlannedComparison& one, const Observations& observed, Tria
   row.peak_bytes_treated = one.with_others ? reference : arm;
 }
 
-// Loader start, compilation and the like: start-up without the warm-up's steps, treated less untreated.
+// Loader start, compilation and the like: start-up without the warm-up's steps, treated minus untreated.
 void FillOneTimeCost(const PlannedComparison& one, const ExperimentPlan& plan, const Observations& observed,
                      TrialRow& row) {
   const auto start_s = [&](int arm) {

@@ -16,22 +16,22 @@ inline constexpr double kUsefulFall = 0.05;  // of peak memory
 
 // One row per planned comparison, in the plan's order: what `subjects` says of its subject, and what the blocks say.
 // faster/slower: Holm p <= 5 % over all planned comparisons, those that ended early entering as p = 1. equivalent: two
-// one-sided tests within ±margin, under Holm as well. useful: for memory's treatments, a peak that falls by 5 % or more
-// and an interval that excludes none; else their step time decides.
+// one-sided tests within ±margin, under Holm as well. useful: for memory treatments, a peak that falls by 5 % or more
+// and an interval that excludes zero; else their step time decides.
 std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observations& observed,
                                        std::span<const TrialRow> subjects, Metric step_metric, double margin);
 
-// Of step times: the pair spread of the comparisons that share ALL (the baseline when there are none), and what it can
-// show.
+// Noise of step times: the pair spread of the comparisons that share ALL (the baseline when there are none), and what
+// effect it can detect.
 NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Metric step_metric = Metric::kStepTime);
 
-// As the report says it: "exact", "pooled", or "" under four blocks.
+// As the report names it: "exact", "pooled", or "" under four blocks.
 std::string_view MethodName(Method method);
 
 // Reasons are joined by semicolons; nothing is added where there is none.
 void AddReason(std::string& reason, const std::string& more);
 
-// The percentage that a difference of logarithms is.
+// A difference of logarithms as a percentage.
 double Percent(double log_ratio);
 
 }  // namespace loopscope

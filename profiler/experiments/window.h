@@ -17,16 +17,15 @@ struct Window {
 // "10 steps of warm-up, 24 measured, in whole epochs".
 std::string DescribeWindow(const Window& window);
 
-// What the pilots, and then the blocks, are launched with.
-// `steps_per_epoch` > 0 where a trial is judged by the epoch boundary: then one lies in every window, also in a
-// pilot's, which tells what a treatment changes.
+// The window that the pilots, and then the blocks, are launched with. `steps_per_epoch` > 0 where a trial is judged by
+// the epoch boundary: then one lies in every window, also in a pilot's, which shows what a treatment changes.
 Window PilotWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch);
 Window FinalWindow(const ExperimentOptions& options, int run_ahead, int steps_per_epoch, double fastest_ms_per_step);
 
-// Of arms whose loaders run ahead by other numbers of batches: a window that an epoch begins in becomes one of whole
-// epochs, of about `wanted` steps. Taken out, each beginning would hide what one loader works ahead there and another
-// does not; counted in whole epochs nothing is hidden, and `run_ahead` asks for no longer window. Unchanged where the
-// first epoch holds it, where the epoch's length is unknown (0), and where the user chose steps that are no whole
+// For arms whose loaders run ahead by different numbers of batches: a window in which an epoch begins becomes one of
+// whole epochs, of about `wanted` steps. Leaving out each beginning would hide what one loader works ahead there and
+// another does not; counted in whole epochs nothing is hidden, and `run_ahead` needs no longer window. Unchanged where
+// the first epoch holds it, where the epoch's length is unknown (0), and where the user chose steps that are not whole
 // epochs.
 Window WholeEpochs(Window window, int wanted, const ExperimentOptions& options, int steps_per_epoch);
 

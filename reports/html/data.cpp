@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kTextColumns = 600, kMostBars = 22'000, kMostSteps = 2000, kMostQuotes = 2;
 constexpr std::int64_t kUnit_ns = 100;  // of the times in views: short numbers
 
-// Texts from outside cannot hide, turn or flood what stands around them.
+// Keeps texts from outside from hiding, reversing or flooding what is around them.
 Json Printed(Json tree) {
   if (tree.is_string()) return Printable(tree.get_ref<const std::string&>(), kTextColumns);
   if (tree.is_array()) {
@@ -123,7 +123,7 @@ std::int64_t Units(std::int64_t ns) {
   return (ns + kUnit_ns / 2) / kUnit_ns;
 }
 
-// Each bar as five numbers: start less the end of the one before, length, name, count, place.
+// Each bar as five numbers: start minus the end of the one before, length, name, count, place.
 Json RowJson(const std::vector<Bar>& row) {
   Json numbers = Json::array();
   std::int64_t end = 0;
@@ -158,7 +158,7 @@ Json ViewJson(const Timeline& timeline, std::uint32_t step, std::string_view tit
           {"places", std::move(view.places)}};
 }
 
-// Lengths in order, in ms; where there are many, the longest of each few.
+// Step lengths in order, in ms; when there are many, the longest of each few.
 Json StepsJson(const Timeline& timeline) {
   const auto steps = timeline.steps();
   const std::size_t few = steps.size() / kMostSteps + 1;

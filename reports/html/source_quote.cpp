@@ -28,7 +28,7 @@ bool IsSource(const fs::path& path) {
   return std::ranges::find(kExtensions, extension) != kExtensions.end();
 }
 
-// Of "2026-11-21T09:00:00Z".
+// Seconds since the epoch of a time like "2026-11-21T09:00:00Z".
 std::optional<std::time_t> SecondsOf(const std::string& started) {
   std::tm time{};
   const char* const end = strptime(started.c_str(), "%Y-%m-%dT%H:%M:%S", &time);

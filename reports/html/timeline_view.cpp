@@ -32,7 +32,7 @@ struct Source {
 // Joins pieces shorter than `resolution_ns` that lie closer than that; 0 joins none.
 std::vector<std::vector<Bar>> Join(const Source& source, std::int64_t resolution_ns) {
   std::vector<std::vector<Bar>> rows;
-  std::vector<std::int64_t> longest;  // of what the last bar of each row stands for
+  std::vector<std::int64_t> longest;  // piece in the last bar of each row
   for (const Piece& piece : source.pieces) {
     if (piece.depth >= rows.size()) {
       rows.resize(piece.depth + 1);
@@ -105,7 +105,7 @@ class ViewBuilder {
     source.pieces.push_back({start - window_.start_ns, end - window_.start_ns, name, depth, ref});
   }
 
-  // What each instant of the training thread was spent on; the part stands for the name.
+  // What the training thread spent each instant on; the part takes the place of the name.
   void AddParts() {
     Source source{"step", "step", {}, 0};
     for (int part = 0; part < kParts; ++part) {

@@ -1,5 +1,5 @@
-// One step as lanes of bars, small enough to draw: what is too short to be seen is joined with its neighbours, nothing
-// is left out but what lies below the deepest row.
+// One step as lanes of bars, small enough to draw: what is too short to be seen is joined with its neighbours, and only
+// what lies below the deepest row is left out.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace loopscope {
 struct Bar {
   std::int64_t start_ns = 0, length_ns = 0;
   std::uint32_t name = 0;   // index into StepView::names: the longest of those joined; in the lane "step" a Part
-  std::uint32_t count = 1;  // events that this bar stands for
+  std::uint32_t count = 1;  // events that this bar represents
   std::uint32_t place = 0;  // index into StepView::places, 0: none known
 };
 
@@ -28,7 +28,7 @@ struct Lane {
 struct OpTotal {
   std::uint32_t name = 0;  // index into StepView::names
   std::uint64_t count = 0;
-  std::int64_t self_ns = 0;  // without what it called
+  std::int64_t self_ns = 0;  // without its callees
 };
 
 struct StepView {
@@ -40,8 +40,8 @@ struct StepView {
   std::vector<std::string> names{""}, places{""};
 };
 
-// At most `most_bars` bars, as fine as that allows: a bar for each event where they are not more. Time is linear in the
-// events of the step.
+// At most `most_bars` bars, as fine as that allows: one per event when there are no more events than that. Time is
+// linear in the events of the step.
 StepView ViewOf(const Timeline& timeline, std::uint32_t step, std::size_t most_bars);
 
 // The steady step of median length, and the longest; kNone when there are no steady steps.

@@ -10,7 +10,7 @@ namespace loopscope {
 
 nlohmann::ordered_json CompareJson(const std::optional<Comparison>& compare);
 
-// Of a member that is not null. Throws nlohmann::json::exception with the place when a field is of the wrong kind.
+// Reads a member that is not null. Throws nlohmann::json::exception with the place when a field has the wrong type.
 Comparison ReadCompare(const nlohmann::json& object);
 
 }  // namespace loopscope

@@ -10,7 +10,7 @@ namespace loopscope {
 
 nlohmann::ordered_json LaunchesJson(const std::vector<LaunchRow>& launches);
 
-// Of the object's member "launches". Throws nlohmann::json::exception with the place when it is of the wrong kind.
+// Reads the object's member "launches". Throws nlohmann::json::exception with the place when it has the wrong type.
 std::vector<LaunchRow> ReadLaunches(const nlohmann::json& object);
 
 }  // namespace loopscope

@@ -194,7 +194,7 @@ Error NotAReport(std::string what) {
   return {std::move(what), "", "pass JSON that `loopscope … --json FILE` wrote"};
 }
 
-// Empty when the schema is one that can be read.
+// Empty when the schema can be read.
 std::optional<Error> CheckSchema(const json& object) {
   if (!object.is_object()) return NotAReport("not a Loopscope report: the JSON is not an object");
   const json& schema = Member(object, "schema");

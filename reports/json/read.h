@@ -11,9 +11,9 @@ namespace loopscope {
 inline constexpr std::string_view kReportSchemaPrefix = "loopscope.report/";
 inline constexpr int kReportSchemaVersion = 1;
 
-// The report that `write` of the "json" format made, with a null timeline. Fields that are missing or null are unknown;
-// fields that are not known here are left out. Errors: not JSON, no Loopscope report, a newer schema (named), a field
-// of the wrong kind (named by its JSON pointer).
+// Reads a report that `write` of the "json" format wrote, with a null timeline. Missing or null fields are unknown;
+// fields that are not known here are ignored. Errors: not JSON, not a Loopscope report, a newer schema (named), a field
+// of the wrong type (named by its JSON pointer).
 Result<Report> ReadReportJson(std::string_view text);
 
 }  // namespace loopscope

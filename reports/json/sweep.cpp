@@ -79,7 +79,7 @@ SweepComparison ReadComparison(const json& object) {
   return one;
 }
 
-// What a file says must not lead out of the cells.
+// Indices in a file must not point outside the cells.
 void CheckIndices(const SweepFacts& sweep, const json& object) {
   const auto out = [&](int cell) { return cell < 0 || cell >= static_cast<int>(sweep.cells.size()); };
   bool wrong = sweep.best && out(*sweep.best);

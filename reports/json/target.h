@@ -10,7 +10,7 @@ namespace loopscope {
 
 nlohmann::ordered_json TargetJson(const std::optional<TargetFacts>& facts);
 
-// Of a member that is not null. Throws nlohmann::json::exception with the place when a field is of the wrong kind.
+// Reads a member that is not null. Throws nlohmann::json::exception with the place when a field has the wrong type.
 TargetFacts ReadTarget(const nlohmann::json& object);
 
 }  // namespace loopscope

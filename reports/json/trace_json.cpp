@@ -10,7 +10,7 @@ std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char letter : Printable(text, 300)) {
     if (letter == '"' || letter == '\\') quoted += '\\';
-    // No reader may take it for the end of a script, should a page carry it.
+    // Keeps a parser from taking it for the end of a script, should a page embed it.
     if (letter == '<') {
       quoted += "\\u003c";
     } else {

@@ -9,7 +9,7 @@
 
 namespace loopscope {
 
-// A track: a thread of a process. Numbers are free but for their meaning to people.
+// A track: a thread of a process. The numbers are arbitrary but for their meaning to people.
 struct TrackId {
   std::uint64_t process = 0, thread = 0;
 };
@@ -22,7 +22,7 @@ class TraceJson {
   void Begin(std::string_view note);  // note: what the trace is, and what was left out
   void End();
 
-  void NameProcess(std::uint64_t process, std::string_view name, int order);  // lower orders stand higher
+  void NameProcess(std::uint64_t process, std::string_view name, int order);  // lower orders come first
   void NameThread(TrackId track, std::string_view name, int order);
   // Names and categories as Quoted() gives them; `arguments` is the inside of a JSON object, may be empty.
   void Slice(TrackId track, std::string_view quoted_name, std::string_view category, std::int64_t start_ns,

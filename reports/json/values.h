@@ -1,4 +1,4 @@
-// Values of the JSON report as its parts write them: what is not known, or is no number, is null.
+// Values of the JSON report as its parts write them: what is unknown or not a number is null.
 #pragma once
 
 #include <array>

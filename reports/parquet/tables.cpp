@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostColumns = 4000;  // of one text, as Printable() counts them
 
-// Builds a column of texts; the empty text is no value.
+// Builds a column of texts; an empty text means no value.
 class Texts {
  public:
   void Add(std::string_view text) {

@@ -11,11 +11,11 @@
 
 namespace loopscope {
 
-// What stands for "no value" in a column of numbers; in a column of texts it is −1.
+// Means "no value" in a column of numbers; in a column of texts that is −1.
 inline constexpr std::int64_t kNoWhole = std::numeric_limits<std::int64_t>::min();
 inline constexpr double kNoReal = std::numeric_limits<double>::quiet_NaN();
 
-// Each text once, and by row which it is.
+// Each distinct text once, and for each row the index of its text.
 struct TextColumn {
   std::vector<std::string> texts;  // printable UTF-8
   std::vector<std::int32_t> rows;

@@ -1,4 +1,4 @@
-// The sections of the text report, in the order in which they stand.
+// The sections of the text report, in the order of the page.
 #pragma once
 
 #include "profiler/core/report/report.h"

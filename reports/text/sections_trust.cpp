@@ -28,7 +28,7 @@ void WriteRulesWith(Verdict verdict, std::string_view label, const Report& repor
   page.Entry(2, {""}, {fmt::format("{}: {}", label, fmt::join(ids, ", ")), Style::kDim});
 }
 
-// What all of several rules lack is said once.
+// A reason that several rules share is given once.
 void WriteUndecided(const Report& report, Page& page) {
   constexpr std::size_t kFewRules = 2;
   std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;

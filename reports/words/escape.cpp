@@ -44,7 +44,7 @@ std::string MarkdownText(std::string_view text, std::size_t max_columns) {
     } else if (byte == '>') {
       escaped += "&gt;";
     } else if (byte == '@') {
-      escaped += "@&#8203;";  // an invisible space, or it would call a person
+      escaped += "@&#8203;";  // a zero-width space, or it would mention a user
     } else if (byte == ':') {
       escaped += "&#58;";  // or "http:" would become a link
     } else if (byte == '.' && (last == 'w' || last == 'W')) {

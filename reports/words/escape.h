@@ -8,10 +8,10 @@
 
 namespace loopscope {
 
-// In text and quoted attributes of XML 1.0 and HTML.
+// For text and quoted attributes of XML 1.0 and HTML.
 std::string XmlText(std::string_view text, std::size_t max_columns = 500);
 
-// In a paragraph or a table cell of GitHub's Markdown: no formatting, no HTML, no link, no mention.
+// For a paragraph or a table cell of GitHub's Markdown: no formatting, no HTML, no link, no mention.
 std::string MarkdownText(std::string_view text, std::size_t max_columns = 500);
 
 // As a cell of RFC 4180, quoted where needed. A text that a spreadsheet would take for a formula gets an apostrophe.

@@ -1,4 +1,4 @@
-// The one word by which formats of events tell what an event of the host is.
+// The one-word category that event formats give to a host event.
 #pragma once
 
 #include <array>

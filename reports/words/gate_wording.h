@@ -1,4 +1,4 @@
-// What a gate says in words, the same in every format: as wording.h.
+// What a gate says in words, the same in every format (see wording.h).
 #pragma once
 
 #include <string>

@@ -57,7 +57,7 @@ class Reflow {
 
   std::size_t columns_;
   bool in_code_ = false;
-  std::string first_, gathered_, out_;  // what stands before the first line, the text, what is done
+  std::string first_, gathered_, out_;  // prefix of the first line, the text, finished output
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What reports say of a sweep and of times to a target, the same in every format: texts on one line.
+// What reports say about a sweep and about times to a target, the same in every format: texts on one line.
 #pragma once
 
 #include <string>

@@ -19,8 +19,8 @@ std::string HumanP(double p);          // "0.002", "<0.001"
 // "1.42x [1.37, 1.47]", or "1.42x" without an interval.
 std::string HumanSpeedup(double speedup, const std::optional<std::array<double, 2>>& ci95);
 
-// Each value of `parts` with `decimals` digits behind the point, rounded so that what is printed sums to what is
-// printed of their sum (largest remainder). Parts are finite and not negative.
+// Each value of `parts` with `decimals` digits after the point, rounded so that the printed values add up to their
+// printed sum (largest remainder). Parts are finite and not negative.
 std::vector<std::string> RoundedToSum(std::span<const double> parts, int decimals);
 
 }  // namespace loopscope

@@ -13,7 +13,7 @@
 namespace loopscope {
 namespace {
 
-// The part of the step that takes most, for a loop that no rule complains about.
+// The largest part of the step, for a loop that no rule complains about.
 std::string LargestPart(const Report& report) {
   int largest = -1;
   double total = 0;
@@ -49,7 +49,7 @@ std::string AppliedText(const TrialRow& trial) {
   return places == 1 ? text : text + fmt::format(" (and {} more)", places - 1);
 }
 
-// "amp=bf16,threads=1": the fixes left open, as --only takes them; none of another command, or by the time to a target.
+// "amp=bf16,threads=1": the fixes left open, as --only takes them; none for another command or times to a target.
 std::string LeftOpen(const Report& report) {
   std::vector<std::string> settings;
   for (const TrialRow& trial : report.trials) {
@@ -61,7 +61,7 @@ std::string LeftOpen(const Report& report) {
   return fmt::format("{}", fmt::join(settings, ","));
 }
 
-// What brought most, to be put into the program.
+// The trial that gained most, to be put into the program.
 const TrialRow* BestTrial(const Report& report) {
   const TrialRow* best = nullptr;
   for (const TrialRow& trial : report.trials) {
@@ -239,7 +239,7 @@ NextStep NextOf(const Report& report) {
   if (!report.trials.empty()) return NextAfterTrials(report);
   const auto treatable = [](const Finding& finding) { return !finding.treatment_id.empty(); };
   const bool own = report.run.source == "capture";
-  // Another tool's recording without a step tells too little of its command to rerun it.
+  // Another tool's recording without a step does not have enough of its command to rerun it.
   const bool failed = report.run.exit_status > 0;  // it would fail again
   const bool can_rerun = !report.run.command.empty() && !failed && (own || report.steps.mean_ms);
   if (can_rerun && std::ranges::any_of(report.findings, treatable)) {
@@ -255,7 +255,7 @@ NextStep NextOf(const Report& report) {
 
 std::string TriedText(const Report& report, const Finding& finding) {
   if (finding.treatment_id.empty()) return "";
-  // Beside the other fixes before alone, as recommended sets are chosen.
+  // Prefers the trial with the other fixes to the one alone: recommended sets are chosen that way.
   const TrialRow* tried = nullptr;
   for (const TrialRow& row : report.trials) {
     if (row.treatment == finding.treatment_id && (!tried || row.context == "with-others")) tried = &row;

@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-bool Known(const std::optional<double>& value);  // there, and finite
+bool Known(const std::optional<double>& value);  // present and finite
 
 std::string PartText(Part part);                   // "loader wait"
 std::string ComparisonText(const Comparison& of);  // "was 12.3 ms, is 14.0 ms: +14 %"

@@ -22,7 +22,7 @@ std::string BehindComma(const Finding& finding, const Report& report) {
   return ", " + PlaceText(*placed->where, report.run.working_directory);
 }
 
-// Each treatment that helped once, beside the others where that was measured; largest gain first.
+// Each treatment that helped, once: with the others where that was measured, else alone; largest gain first.
 std::vector<const TrialRow*> Gains(const Report& report) {
   std::vector<const TrialRow*> gains;
   for (const TrialRow& trial : report.trials) {

@@ -36,7 +36,7 @@ const std::map<std::string_view, MarkKind> kMarks{{"epoch-start", MarkKind::kEpo
   throw CaseError{line.number, std::move(what)};
 }
 
-// What stands inside a step, in order: events of the training thread, marks, other threads' events.
+// The items inside a step, in order: events of the training thread, marks, other threads' events.
 struct StepItem {
   std::optional<MarkKind> mark;
   std::string thread;  // "" the training thread
@@ -252,7 +252,7 @@ class Reader {
       Fail(line, "unknown attribute '" + word + "'");
   }
 
-  // "a,b": "-" is an input that no node made.
+  // "a,b": "-" is an input that was not made by a node.
   void ReadFrom(std::string_view labels, EventSpec& event) {
     while (true) {
       const std::size_t comma = labels.find(',');

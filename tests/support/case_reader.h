@@ -16,7 +16,7 @@ namespace loopscope::test {
 
 struct CaseLine;
 
-// What the rule must say. Bounds that are absent are not looked at.
+// What the rule must report. Bounds that are absent are not checked.
 struct Expectation {
   Verdict verdict = Verdict::kClear;
   std::optional<double> cost_at_least, cost_at_most, pct_at_least, pct_at_most;

@@ -10,7 +10,7 @@
 
 namespace loopscope::test {
 
-// Of one step: all times count from its start.
+// The tensors of one step: all times count from its start.
 struct TensorSpecs {
   std::vector<TensorPeak> peaks;
   std::vector<std::pair<std::string, IdleTensor>> tensors;  // by the name of the thread that made them
@@ -20,7 +20,7 @@ struct TensorSpecs {
 // CaseError.
 bool ReadTensorLine(const CaseLine& line, TensorSpecs& specs);
 
-// Into the trace, for a step that begins at `start_ns`.
+// Adds them to the trace, for a step that begins at `start_ns`.
 void LayTensors(TraceBuilder& builder, const TensorSpecs& specs, std::int64_t start_ns);
 
 }  // namespace loopscope::test

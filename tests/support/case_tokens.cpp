@@ -29,7 +29,7 @@ std::vector<std::string> Words(std::string_view line) {
   return words;
 }
 
-// A number and the unit behind it; false when there is no number.
+// A number and the unit after it; false when there is no number.
 bool SplitUnit(std::string_view word, double& number, std::string_view& unit) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || number < 0) return false;

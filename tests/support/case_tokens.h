@@ -35,7 +35,7 @@ std::uint64_t ReadBytes(std::string_view word, int line);
 
 double ReadNumber(std::string_view word, int line);
 
-// "x12" → 12; anything else is no repetition: 0.
+// "x12" → 12; anything else is not a repetition: 0.
 int ReadRepeat(std::string_view word);
 
 // "train.cpp:41" or "train.cpp:41:TrainEpoch".

@@ -147,7 +147,7 @@ inline Comparison SampleComparison() {
   return compare;
 }
 
-// Of two workloads: one that fails by its time and its counters, one that passed.
+// A gate of two workloads: one that fails by its time and its counters, one that passed.
 inline GateFacts SampleGate() {
   GateRow fails;
   fails.command = "build/train --preset small";
@@ -257,7 +257,7 @@ inline Report HostileReport(const std::string& text) {
   return report;
 }
 
-// Likewise, of two runs.
+// Likewise, a comparison of two runs.
 inline Report HostileComparison(const std::string& text) {
   Report report = HostileReport(text);
   report.compare = SampleComparison();
@@ -268,7 +268,7 @@ inline Report HostileComparison(const std::string& text) {
   return report;
 }
 
-// Likewise, of a gate.
+// Likewise, a gate.
 inline Report HostileGate(const std::string& text) {
   Report report = HostileReport(text);
   report.gate = SampleGate();
@@ -290,7 +290,7 @@ inline Report HostileSweep(const std::string& text) {
   report.sweep = SampleSweep();
   report.sweep->verdict = report.sweep->published = text;
   report.sweep->notes = {text};
-  // The keys stay different: two columns of one name are no table.
+  // The keys stay different: a table cannot have two columns of one name.
   for (std::size_t n = 0; SweepAxis & axis : report.sweep->axes) {
     axis.key = std::string(n++, '+') + text, axis.values.assign(axis.values.size(), text);
   }

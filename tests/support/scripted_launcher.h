@@ -29,7 +29,7 @@ struct ScriptedTreatment {
   int samples = 32;
   int boundaries = 0;  // steps of the window at the turn of an epoch
   int settled_after = 0;
-  bool acts_live = true;  // of live pairs: tells that it changed something
+  bool acts_live = true;  // in live pairs: reports that it changed something
 };
 
 class ScriptedProgram {

@@ -1,4 +1,4 @@
-// Builds a Trace by hand: steps, nested ops and ranges on threads, marks. Time passes only as it is told to.
+// Builds a Trace by hand: steps, nested ops and ranges on threads, marks. Time passes only when told to.
 #pragma once
 
 #include <cstdint>

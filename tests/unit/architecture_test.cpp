@@ -59,8 +59,8 @@ struct Direction {
   bool torch = false;                         // may it include torch's or CUDA's headers?
 };
 
-// Each folder that is a library of its own (the rooms of cmake/Rooms.cmake); the first that fits holds. "a/" stands for
-// all below it, "a/*" for the files of that very folder.
+// Each folder that is a library of its own (the rooms of cmake/Rooms.cmake); the first match applies. "a/" matches all
+// below it, "a/*" the files of that very folder.
 const std::vector<Direction>& Directions() {
   static const std::vector<Direction> directions = {
       {"probes/torch/", {"probes/"}, true},
@@ -122,7 +122,7 @@ const std::vector<Direction>& Directions() {
   return directions;
 }
 
-// Is the file what `prefix` stands for?
+// Whether the file matches `prefix`.
 bool Fits(std::string_view file, std::string_view prefix) {
   if (!prefix.ends_with("/*")) return file.starts_with(prefix);
   prefix.remove_suffix(1);
@@ -170,7 +170,7 @@ std::string PartOf(const std::string& file) {
 
 using Graph = std::map<std::string, std::set<std::string>>;
 
-// What the files that `takes` include of each other.
+// How the files that `takes` accepts include each other.
 Graph IncludeGraph(bool (*takes)(const std::string& file)) {
   Graph graph;
   for (const char* folder : {"probes", "profiler", "analyzers", "reports", "workloads"}) {
@@ -235,7 +235,7 @@ Listed ListOf(const Seam& seam) {
   return listed;
 }
 
-// The constant of the seam's type that a file defines, "" when none.
+// The constant of the seam's type that a file defines, "" when there is none.
 std::string DefinedConstant(const std::string& text, const std::string& type) {
   const std::regex definition("^(?:extern )?const " + type + R"( (k\w+)\s*(?:=|\{))", std::regex::multiline);
   std::smatch match;
@@ -446,7 +446,7 @@ TEST(Analyzers, EachHasItsTextBesideIt) {
   }
 }
 
-// What is longer, and why; with the lines that it may have.
+// The files that are longer, and why; with the lines that they may have.
 int MostLines(const std::string& file) {
   static const std::map<std::string_view, int> exceptions = {
       {"probes/wire.h", 320},                  // the whole format in one place
@@ -474,7 +474,7 @@ TEST(Sizes, FilesStayShort) {
   EXPECT_GT(checked, 400);
 }
 
-// But the lists of rules and treatments, and tests.
+// Except the lists of rules and treatments, and tests.
 TEST(Sizes, FoldersStaySmall) {
   static const std::set<std::string> lists = {"analyzers", "profiler/treatments", "tests/unit", "tests/e2e"};
   std::map<std::string, int> sources;

@@ -47,7 +47,7 @@ std::string SmallCapture() {
 
 class CaptureDamage : public testing::Test {
  protected:
-  // The number of events that are read, after all of the trace was looked at; -1 for an error with a message.
+  // The number of events that are read, after looking at the whole trace; -1 for an error with a message.
   std::int64_t Events(std::string_view bytes) {
     fs::remove(path_);  // a file written over is flushed to the disk at once, a new one is not
     CaptureBuilder::SaveBytes(path_, bytes);
@@ -84,7 +84,7 @@ class CaptureDamage : public testing::Test {
   void TearDown() override { fs::remove(path_); }
 };
 
-// Where a byte is only padding, no damage is to be looked for: beyond the header's fields and each chunk's records.
+// The bytes where damage is looked for: the header's fields and each chunk's records, not the padding beyond them.
 std::vector<std::size_t> UsedBytes(std::string_view file) {
   std::vector<std::size_t> used;
   for (std::size_t i = 0; i < sizeof(wire::FileHeader) + 8; ++i) used.push_back(i);

@@ -1,4 +1,4 @@
-// What a capture tells of devices: work on them, and the calls that launched it, told by threads of CUPTI's own.
+// What a capture records of devices: work on them, and the calls that launched it, reported by threads of CUPTI's own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -86,7 +86,7 @@ class ContainmentTest : public testing::TestWithParam<uid_t> {
                                 base_ / "work", std::move(caches));
   }
 
-  // What `body` answers in a world that sees `caches`; what it wrote to work/cache is then moved to scratch/<name>.
+  // Runs `body` in a world that sees `caches`; what it wrote to work/cache is then moved to scratch/<name>.
   int InWorld(const Containment& containment, const std::string& name, std::vector<FilledCache> caches,
               const std::function<int()>& body) {
     const auto world = World(containment, name, std::move(caches));

@@ -1,4 +1,4 @@
-// Devices that were held back, by what was sampled of them.
+// Devices that were held back, according to their samples.
 #include "profiler/importers/capture/device_samples.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What devices did and why they stood still, on traces written by hand and, where they are at hand, on recorded ones.
+// What devices did and why they were idle, on traces written by hand and, where available, on recorded ones.
 #include "profiler/core/devices/device_timeline.h"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST(DeviceTimeline, IdleAfterASynchronisation) {
   EXPECT_NEAR(timeline.part_ms(Part::kSyncWait), 2.69, 0.02);
 }
 
-// The same wait behind a copy to the device belongs to the copy.
+// The same wait after a copy to the device belongs to the copy.
 TEST(DeviceTimeline, IdleAfterABlockingCopy) {
   const Timeline timeline = TimelineOf(R"(
   step x10
@@ -278,7 +278,7 @@ std::filesystem::path RecordedTraces() {
   return repository.parent_path() / "shared" / "traces";
 }
 
-// expected.json holds what an independent analyser says of each trace.
+// expected.json holds an independent analyser's figures of each trace.
 TEST(Hta, AgreesOnRecordedTraces) {
   const std::filesystem::path folder = RecordedTraces();
   std::ifstream file(folder / "expected.json");

@@ -29,7 +29,7 @@ std::vector<std::string> Names(const ExperimentPlan& plan) {
   return names;
 }
 
-// Which of the candidates the arm switches on.
+// The candidates that the arm switches on.
 std::vector<int> Members(const Arm& arm, const std::vector<Candidate>& candidates) {
   std::vector<int> members;
   for (const auto& setting : arm.settings) {

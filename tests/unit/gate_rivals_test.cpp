@@ -1,4 +1,4 @@
-// The gate beside what is often used instead, on the same simulated machines: how often an unchanged program fails, and
+// The gate compared with common alternatives on the same simulated machines: how often an unchanged program fails, and
 // how often one that is 5 % slower does not. docs/gate.md shows the table that this prints.
 #include <gtest/gtest.h>
 

@@ -34,7 +34,7 @@ class KeptExperiments : public testing::Test {
     Write(folder_ / "measured/journal.jsonl", "{\"plan\": 1}\n");
     Write(folder_ / "measured/diagnosis/rank-0.lscap", "capture");
     options_.command = "prove";
-    // A version manager's: a script of the name, which here answers nothing.
+    // A version manager's script of that name, which answers nothing here.
     Write(folder_ / "bin/python3", "#!/bin/sh\nexit 1\n");
     fs::permissions(folder_ / "bin/python3", fs::perms::owner_all);
     options_.program = {(folder_ / "bin/python3").native(), (folder_ / "project/train.py").native()};

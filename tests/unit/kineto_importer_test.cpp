@@ -349,7 +349,7 @@ TEST(KinetoSniff, LooksForWhatTracesHold) {
   }
 }
 
-// Wherever a trace's head ends, it is still taken for one.
+// Wherever a trace's head ends, it is still recognised as one.
 TEST(KinetoSniff, AnyHeadOfATraceMayBeOne) {
   for (const std::string trace :
        {"{\"schemaVersion\": 1, \"note\": \"a\\\"b\", \"x\": [{\"y\": 1.5}], \"traceEvents\": []}",

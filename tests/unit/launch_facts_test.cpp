@@ -144,7 +144,7 @@ TEST(LaunchFacts, SaysWhenItsStepsSettled) {
   std::int64_t now = 0;
   for (int step = 0; step < 60; ++step) {
     if (step == 10) marks.At(now, MarkKind::kMeasureBegin);
-    if (step == 40) marks.At(now + 1, MarkKind::kEpochEnd);  // a boundary is no sign that steps did not settle
+    if (step == 40) marks.At(now + 1, MarkKind::kEpochEnd);  // a boundary does not mean that steps have not settled
     now += (step < 13 ? 200 : 100) + (step == 40 ? 5000 : 0);
     marks.Step(now);
   }

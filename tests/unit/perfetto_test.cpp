@@ -144,7 +144,7 @@ TEST(Perfetto, FindingsAreInstantsWithTheirAdvice) {
   EXPECT_EQ(instants, report.findings.size());
 }
 
-// On one track a slice lies inside another or beside it: the page draws nothing sensible else.
+// On one track a slice lies inside another or beside it: the page draws anything else wrongly.
 TEST(Perfetto, SlicesOfATrackNest) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::pair<double, double>>> tracks;
   for (const json& event : Events(ReportWith(SmallTrace()))) {

@@ -103,7 +103,7 @@ TEST_F(ProbeBuild, BuildsWhatARunLacked) {
 
 TEST_F(ProbeBuild, PutsWhatWasLinkedIntoTheCache) {
   Write("probes/sources/one.cpp", "int One() { return 1; }\n");
-  // Stands for a compiler: writes a file where it is told to.
+  // Takes the place of a compiler: writes a file where it is told to.
   Write("bin/cxx", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\necho made > \"$1\"\n", true);
   setenv("CXX", (root_ / "bin/cxx").c_str(), 1);
   const TorchInstall torch{root_ / "torch", "2.9.1", true};

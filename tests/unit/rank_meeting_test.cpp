@@ -23,7 +23,7 @@ class RankMeeting : public testing::Test {
   }
   ~RankMeeting() override { fs::remove_all(folder_); }
 
-  // Rank `rank` of `size` is a process of its own; its exit status is what `does` returns.
+  // Runs rank `rank` of `size` as a process of its own; its exit status is what `does` returns.
   template <class Does>
   static pid_t Launch(int rank, int size, Does does) {
     const pid_t pid = fork();

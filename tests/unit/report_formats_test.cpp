@@ -45,7 +45,7 @@ std::map<std::string, std::string> HostileTexts() {
           {"megabyte", std::string(1 << 20, 'x')}};
 }
 
-// What a terminal may not be shown, in `text` without its line ends: invalid UTF-8, controls, what hides or turns text.
+// What a terminal must not be shown, in `text` without its line ends: invalid UTF-8, controls, hidden or reversed text.
 int Unprintable(const std::string& text) {
   const auto replaced = [](const std::string& in) {
     int count = 0;
@@ -63,7 +63,7 @@ std::string Controls(const std::string& text) {
   return found;
 }
 
-// Those that are one text; the tables of a folder have tests of their own.
+// The formats that are one text; the tables of a folder have tests of their own.
 std::vector<const Format*> TextFormats() {
   std::vector<const Format*> formats;
   std::ranges::copy_if(AllFormats(), std::back_inserter(formats), [](const Format* one) { return !one->folder; });
@@ -87,7 +87,7 @@ TEST_P(EveryFormat, NumbersThatAreNotFiniteAreNotWritten) {
   report.trials[0].speedup = nan;
   report.trials[0].ci95 = {nan, infinity};
   std::string text = Written(GetParam()->id, report);
-  text.resize(std::min(text.size(), text.find("Chart.js")));  // what stands before the library in the page
+  text.resize(std::min(text.size(), text.find("Chart.js")));  // what comes before the library in the page
   for (const char* word : {": nan", ": inf", "nanx", ",nan", ",inf", "[nan", "inf ms", "inf %"}) {
     EXPECT_THAT(text, Not(HasSubstr(word)));
   }
@@ -105,7 +105,7 @@ TEST_P(EveryFormat, HostileTextIsInert) {
     if (GetParam()->id == "json") continue;  // carries texts as they are
     EXPECT_EQ(Unprintable(text), 0) << name;
     EXPECT_LT(text.size(), 3'000'000u) << name;
-    if (GetParam()->id != "html" && GetParam()->id != "junit") continue;  // the others are no markup, or are rendered
+    if (GetParam()->id != "html" && GetParam()->id != "junit") continue;  // the others are not markup, or are rendered
     EXPECT_THAT(text, Not(HasSubstr("<script>alert"))) << name;
     EXPECT_THAT(text, Not(HasSubstr("<img src=x"))) << name;
     EXPECT_THAT(text, Not(HasSubstr("--><!-- ]]>"))) << name;
@@ -226,7 +226,7 @@ TEST(Escape, MakesTextInert) {
   EXPECT_EQ(UriPath("/a b/\xc3\xa9%"), "/a%20b/%C3%A9%25");
 }
 
-// Into $REPORT_SAMPLES_DIR, for readers of these formats that are not ours: <format>/<report>.
+// Writes to $REPORT_SAMPLES_DIR, for readers of these formats that are not ours: <format>/<report>.
 TEST(Formats, WritesSamples) {
   const char* folder = std::getenv("REPORT_SAMPLES_DIR");
   if (folder == nullptr) GTEST_SKIP() << "no REPORT_SAMPLES_DIR";

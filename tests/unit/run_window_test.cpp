@@ -77,7 +77,7 @@ TEST(Window, WhereOpsHoldStepsUpItThinsEarlierAndStaysOpenForAsMany) {
       .warmup = 1, .steps = 30, .all_ops = 64, .early_ops = 10, .least_ops = 50, .more_ns = 1000};
   const std::vector<bool> recorded = Recorded(Started(settings), 200, Thinning::kEarly);
   EXPECT_TRUE(std::all_of(recorded.begin(), recorded.begin() + 10, [](bool one) { return one; }));
-  // A step in each four of those behind the first 10; when the 30th is over, so is the window.
+  // A step in each four of those after the first 10; when the 30th is over, so is the window.
   EXPECT_EQ(std::count(recorded.begin(), recorded.end(), true), 30);
   EXPECT_EQ(std::count(recorded.begin(), recorded.begin() + 10 + 4 * 20, true), 30);
   const std::vector<bool> late = Recorded(Started(settings), 200, Thinning::kLate);
@@ -125,7 +125,7 @@ TEST(OpLoad, IsHeavyWhereMostStepsAreShortForTheirRecords) {
   EXPECT_FALSE(load.heavy());
 }
 
-// Whatever comes back every so many steps is recorded as often as anything else.
+// Whatever recurs every so many steps is recorded as often as anything else.
 TEST(Window, NoRegularEventHidesBetweenTheRecordedSteps) {
   constexpr int kOccurrences = 200;
   for (int period = 2; period <= 100; ++period) {

@@ -149,7 +149,7 @@ TEST(StepClock, BesideAnOptimizerThatNeverStepsBackwardIsTrustedLate) {
   for (int n = 0; n < 3; ++n) clock.Tick(Kind::kBackward);
   clock.ExpectOptimizer();
   for (std::uint64_t n = 3; n < StepClock::kBackwardsBesideOptimizer + 10; ++n) clock.Tick(Kind::kBackward);
-  // Without those of before: a gap would be between them and the first that counts.
+  // Without those of before: a gap would lie between them and the first that counts.
   ASSERT_EQ(clock.emitted().size(), 10u);
   EXPECT_EQ(clock.emitted().front().time_ns, StepClock::kBackwardsBesideOptimizer + 1);
   EXPECT_EQ(clock.emitted().front().samples, 10u);

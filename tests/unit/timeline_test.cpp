@@ -145,7 +145,7 @@ TEST(Timeline, WorkersThatLagAreWaitedFor) {
   for (int i = 0; i < 20; ++i) {
     program.Range(RangeCategory::kWait, 6 * kMs);  // LibTorch waits first and draws then
     program.Range(RangeCategory::kLoader, 5'000, "RandomSampler");
-    program.Range(RangeCategory::kWait, 10'000);  // a lock, no wait for data
+    program.Range(RangeCategory::kWait, 10'000);  // a lock, not a wait for data
     program.now += 1 * kMs;
     program.Forward(10 * kMs);
     program.Range(RangeCategory::kWait, 2 * kMs);  // in mid-step: not the loader's

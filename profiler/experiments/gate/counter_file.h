@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-// What decides whether figures of two runs belong together.
+// What decides whether figures of two runs are comparable.
 struct Fingerprint {
   std::string cpu, torch, driver;  // empty: unknown
   int cores = 0;
@@ -19,9 +19,9 @@ struct Fingerprint {
 };
 Fingerprint FingerprintOf(const RunInfo& run);
 
-// "another CPU: A against B"; empty when the two are one machine as far as both are known.
+// "another CPU: A against B"; empty when both are the same machine as far as known.
 std::vector<std::string> OtherMachine(const Fingerprint& recorded, const Fingerprint& here);
-// The same of what decides which operators run: torch's version, and whether there is a GPU.
+// The same for what decides which operators run: torch's version, and whether there is a GPU.
 std::vector<std::string> OtherOperators(const Fingerprint& recorded, const Fingerprint& here);
 
 struct CounterFile {
@@ -32,7 +32,7 @@ struct CounterFile {
   const Counters* Find(const std::string& command, bool only) const;
 };
 
-// Errors (exit 2): no such file, not of this kind, another schema, cut short.
+// Errors (exit 2): no such file, not a counter file, another schema, cut short.
 Result<CounterFile> ReadCounterFile(const std::filesystem::path& path);
 std::string CounterFileText(const CounterFile& file);
 

@@ -57,7 +57,7 @@ bool Execute(sqlite3* database, const std::string& text) {
   return sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
 }
 
-// 0 for a file that was just made; -1 when it is no database.
+// 0 for a file that was just made; -1 when it is not a database.
 int VersionOf(sqlite3* database) {
   const Statement statement = Prepare(database, "PRAGMA user_version");
   if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) return -1;

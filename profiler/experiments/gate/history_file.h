@@ -1,4 +1,4 @@
-// The gates that were run, over many days: one SQLite file that each run adds its workloads to.
+// The history of gates over many days: one SQLite file that each run adds its workloads to.
 #pragma once
 
 #include <filesystem>

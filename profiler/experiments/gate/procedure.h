@@ -17,7 +17,7 @@ struct GatedPairs {
 
 // Side 0 of the launcher is what is gated against, side 1 the candidate. Stage 2 is only run when stage 1 asks for it.
 // A budget that ends before enough pairs makes the decision inconclusive, never a pass by accident; so does a side
-// whose steps get longer or shorter all through its launches. Errors as RunPairs.
+// whose steps get longer or shorter all through its launches. Errors: those of RunPairs.
 Result<GatedPairs> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
                            const ExperimentEvents& events, Report& report);
 

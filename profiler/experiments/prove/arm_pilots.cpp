@@ -9,7 +9,7 @@
 namespace loopscope {
 namespace {
 
-// Fixes that no comparison is left of.
+// The number of fixes that have no comparison left.
 int WithoutComparisons(const ExperimentPlan& plan) {
   std::set<int> all, running;
   for (const PlannedComparison& one : plan.comparisons) {

@@ -13,7 +13,7 @@
 namespace loopscope {
 
 // What is known of the plan's arms before their own pilots: an arm takes about as long as what it is compared with.
-// `all_changed`: ALL has other members than its pilot had.
+// `all_changed`: ALL's members differ from those of its pilot.
 void GuessArms(const FixPilots& pilots, bool all_changed, ExperimentPlan& plan);
 
 // The pilots that are still to be made, and every arm's estimate for launches with the final window, which it chooses.

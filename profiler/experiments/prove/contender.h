@@ -1,4 +1,4 @@
-// A candidate of `prove`, with what has become of it.
+// A candidate of `prove`, and its state so far.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ struct Contender {
 std::vector<Contender> ContendersOf(std::span<const Candidate> candidates);
 std::vector<Candidate> CandidatesIn(std::span<const Contender> contenders);
 
-// What a launch with these of them (indices) is asked to apply.
+// The settings that a launch with these of them (indices) is asked to apply.
 Settings SettingsOf(const std::vector<int>& members, std::span<const Contender> contenders);
 
 }  // namespace loopscope

@@ -63,7 +63,7 @@ class Experiment {
     series_.Expect(arms, -1);
   }
 
-  // Rows for those that are out; the living go on.
+  // Writes rows for those that are out; the others go on.
   void SetAside() {
     for (const Contender& one : contenders_) {
       if (one.alive()) continue;
@@ -94,7 +94,7 @@ class Experiment {
   }
 
   void RunAndJudge() {
-    // Where the pilots left no hope for the fewest blocks that tell something, the blocks themselves may be quicker.
+    // Where the pilots left no hope for the fewest useful blocks, the blocks themselves may be quicker.
     const BlockRun run{.blocks = std::max(plan_.blocks, std::min(kFewestBlocks, input_.options.blocks)),
                        .seed = input_.options.seed,
                        .end_s = input_.options.budget_s,

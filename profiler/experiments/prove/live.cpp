@@ -22,7 +22,7 @@ constexpr double kBlockMs = 100;  // measured: short against drift, long against
 constexpr int kFewestRounds = kExactBlocks, kMostRounds = 20;
 constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
 
-// Of the schedule's treatments those that the arm switches on.
+// The schedule's treatments that the arm switches on, as bits.
 std::uint32_t Bits(const Arm& arm, const Settings& treatments) {
   std::uint32_t bits = 0;
   for (std::size_t t = 0; t < treatments.size(); ++t) {
@@ -59,7 +59,7 @@ int ArmWith(const LivePlan& live, std::uint32_t bits) {
   return found == arms.end() ? -1 : static_cast<int>(found - arms.begin());
 }
 
-// In how many of the blocks with these treatments on the one acted.
+// How many blocks had exactly these treatments on, and in how many of them the candidate acted.
 struct Acts {
   int blocks = 0, acted = 0;
 };
@@ -74,7 +74,7 @@ Acts ActsIn(const LaunchResult& result, std::uint32_t arm, int candidate) {
   return acts;
 }
 
-// Not what was planned: no statement about its time.
+// Withdraws the speedup of a treatment that did not act as planned.
 void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedComparison& one, TrialRow& row) {
   const auto bits = [&](int arm) { return Bits(live.plan.arms[arm], live.schedule.treatments); };
   const Acts on = ActsIn(result, bits(one.with_others ? one.reference : one.arm), one.subject);
@@ -95,7 +95,7 @@ void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedC
                              : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
 }
 
-// Those that take turns, as nothing is known of them yet; `indices`: their places.
+// The contenders that take turns, as if nothing were known of them yet; `indices`: their places.
 std::vector<Contender> LiveOnes(std::span<const Contender> contenders, std::vector<int>& indices) {
   std::vector<Contender> live;
   for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
@@ -116,7 +116,7 @@ std::vector<std::string> Describe(const LivePlan& live, std::span<const Contende
                   live.seconds, live.rounds, live.schedule.arms.size(), live.schedule.block_steps, live.settle)};
 }
 
-// Those that were measured by what they brought, the others by the bound that their findings give.
+// Orders those that were measured by their gain, the others by the bound that their findings give.
 void PutInOrder(std::vector<Contender>& contenders, const std::vector<double>& gains_ms) {
   std::vector<std::pair<double, Contender>> ranked;
   for (std::size_t i = 0; i < contenders.size(); ++i) ranked.emplace_back(gains_ms[i], std::move(contenders[i]));

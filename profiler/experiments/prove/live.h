@@ -15,11 +15,11 @@
 
 namespace loopscope {
 
-// Arms and comparisons as of launches, and the steps that they take turns in.
+// Arms and comparisons as for launches, and the steps that they take turns in.
 struct LivePlan {
   ExperimentPlan plan;
   LiveSchedule schedule;
-  int settle = 2;  // first steps of each block, that are left out
+  int settle = 2;  // first steps of each block, left out
   int rounds = 0;  // each has every arm once
   double seconds = 0;
 

@@ -14,7 +14,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMostValues = 4;  // screened per treatment
-// Launches differ by some percent, on a busy machine by some tens: hardly by so much.
+// Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
 constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
 
 PilotRun FirstRun(const ExperimentInput& input, LaunchSeries& series) {
@@ -37,7 +37,7 @@ class PilotPhase {
 
   Result<FixPilots> Run() {
     baseline_ = run_.Launch({.name = "baseline", .settings = {}});
-    // A diagnosis that saw no epoch end does not tell how long they are.
+    // A diagnosis that saw no epoch end does not know how long they are.
     const bool told =
         baseline_.ok() && holds_epochs_ && !input_.steps_per_epoch && run_.HoldEpochs(baseline_.steps_per_epoch);
     if (told) baseline_ = run_.Launch({.name = "baseline, whole epochs", .settings = {}});
@@ -81,7 +81,7 @@ class PilotPhase {
       if (all.ok() || series_.stopped()) return all;
       std::optional<int> culprit = Culprit(members, attempt);
       if (!culprit && !series_.stopped()) {
-        // Less than the whole works: the last one is to blame, or nobody.
+        // Everything short of the whole works: the last one is to blame, or none.
         all = Launch(members, name + ", repeated");
         if (all.ok()) return all;
         culprit = members.back();
@@ -164,7 +164,7 @@ class PilotPhase {
     return StepMetric(CandidatesIn(contenders_)) == Metric::kSampleTime ? result.ms_per_sample : result.ms_per_step;
   }
 
-  // Where all together are slower than none, one that slows the others down so much would cost every further launch.
+  // When all together are slower than none, a fix that slows the others down this much would cost every further launch.
   void DropHopeless(LaunchResult& all) {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_)) return;

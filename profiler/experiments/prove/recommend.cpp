@@ -12,8 +12,8 @@
 namespace loopscope {
 namespace {
 
-// Time for the fresh blocks was kept back; launches that took longer than their pilots must not cost the answer to what
-// all fixes bring. docs/commands/prove.md promises a tenth, the rest of it is for launches that take longer still.
+// Time for the fresh blocks was kept back; launches slower than their pilots must not prevent measuring what all fixes
+// bring. docs/commands/prove.md promises a tenth, the rest of it is for launches that take longer still.
 constexpr double kBudgetToFinish = 1.05;
 constexpr double kLaunchesVary = 1.02;
 

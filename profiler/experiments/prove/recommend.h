@@ -13,7 +13,7 @@
 namespace loopscope {
 
 // Indices of contenders whose rows (in the plan's order) are "faster", or "useful" without being slower, in the context
-// of the others; those that fail with the others are recommended, one, only when nothing else is.
+// of the others; of those that fail with the others one is recommended, only when nothing else is.
 std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows);
 
 // Fresh blocks of baseline and recommended set: the winners of the first blocks are partly winners by luck. At least

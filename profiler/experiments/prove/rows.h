@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-// One row per planned comparison, in the plan's order: as JudgeComparisons.
+// One row per planned comparison, in the plan's order: see JudgeComparisons.
 std::vector<TrialRow> JudgeFixes(const ExperimentPlan& plan, const Observations& observed,
                                  std::span<const Contender> contenders, double margin);
 

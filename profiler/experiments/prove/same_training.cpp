@@ -63,7 +63,7 @@ bool AllEqual(std::span<const double> values) {
 }
 
 struct Fall {
-  double size = 0, error = 0;  // mean of the first quarter less mean of the last, and its standard error
+  double size = 0, error = 0;  // mean of the first quarter minus mean of the last, and its standard error
 };
 
 Fall FallOf(std::span<const double> losses) {

@@ -25,11 +25,11 @@ bool BitIdentical(std::span<const double> a, std::span<const double> b);  // sam
 LossFacts JudgeExact(const LaunchResult& baseline, const LaunchResult& treated);
 
 // kResampled: both launched with the per-sample generator fixed. The samples must be the same and then the losses too.
-// Other losses on the same samples are no proof of another training, since a program need not fix its generators.
+// Other losses on the same samples do not prove different training, since a program need not fix its generators.
 LossFacts JudgeResampled(const LaunchResult& baseline, const LaunchResult& treated);
 
 // kNumeric on a program whose losses repeat. The yardstick is how far the baseline's loss falls (mean of its first
-// quarter less mean of its last): rounding moves a curve by a few hundredths of that, frozen weights by about all of
+// quarter minus mean of its last): rounding moves a curve by a few hundredths of that, frozen weights by about all of
 // it. Up to a quarter of the fall on average, and at the end, is within rounding; over half of it, or less than half of
 // the baseline's fall, is different; between them, and where the baseline's fall is under twice its standard error:
 // cannot tell.

@@ -62,7 +62,7 @@ class CheckPhase {
     return series_.Insist(spec);
   }
 
-  // The candidate over what keeps every bit.
+  // The candidate on top of what keeps every bit.
   std::vector<int> Over(int i) const {
     std::vector<int> members = contenders_[i].state.in_all ? identical_ : std::vector<int>{};
     members.push_back(i);
@@ -121,7 +121,7 @@ class CheckPhase {
 
   bool Affords(int launches) const { return launches * baselines_[0].wall_s <= kBudgetShare * input_.options.budget_s; }
 
-  // Other draws are told from another training by the spread over seeds: no two launches have the same one.
+  // Different draws are distinguished from different training by the spread over seeds: no two launches share a seed.
   void CheckSeeds() {
     std::vector<int> open;
     ForEach([](const Candidate&) { return true; },
@@ -199,7 +199,7 @@ class CheckPhase {
 
 void CheckTraining(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
                    LaunchSeries& series) {
-  // The pilots' launches tell what these will take.
+  // The pilots' launches show how long these will take.
   const double launch_s = pilots.all.wall_s;
   const int launches = static_cast<int>(std::ranges::count_if(contenders, &Contender::alive)) + 2;
   series.Expect(launches, launches * launch_s);

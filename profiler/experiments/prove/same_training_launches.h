@@ -1,4 +1,4 @@
-// The check launches of an experiment: as few as tell whether each fix still trains the same thing.
+// The check launches of an experiment: as few as show whether each fix still trains the same thing.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@ namespace loopscope {
 // Sets every living fix's loss facts; one that trains something else gets the verdict "different-training".
 //
 // Fixes that must keep every bit are checked all at once: when the losses with all of them equal the untreated ones,
-// each of them is proved, and so is that the program repeats itself. Otherwise each is launched over the untreated
-// program. Numeric and resampled fixes are launched over what was proved identical (it is often much faster). When two
-// untreated launches differ, six of them and several treated ones are compared by permutation, if a quarter of the
+// each of them is proved, and so is that the program repeats itself. Otherwise each is launched on top of the untreated
+// program. Numeric and resampled fixes are launched on top of what was proved identical (it is often much faster). When
+// two untreated launches differ, six of them and several treated ones are compared by permutation, if a quarter of the
 // budget holds that many. So is a resampled fix whose draws the program does not fix: there every launch has a seed of
 // its own.
 void CheckTraining(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,

@@ -69,7 +69,7 @@ int IndexOf(std::span<const SweepAxis> axes, const std::vector<int>& places) {
   return cell;
 }
 
-// The places on one axis next to `place`, of those that are live.
+// The live places on one axis next to `place`.
 std::vector<int> Beside(const SweepAxis& axis, int place, const std::vector<int>& live) {
   std::vector<std::optional<double>> numbers;
   for (const std::string& value : axis.values) numbers.push_back(AsNumber(value));

@@ -13,8 +13,8 @@ namespace loopscope {
 inline constexpr int kMostCells = 100;
 
 // "loader.workers=0,1,2" each. "0" and "1" mean off and on where a treatment is switched by these words. Errors (exit
-// 2): a word of another form, a key that is no treatment or is named twice, a value given twice, more than kMostCells
-// cells.
+// 2): a word of another form, a key that is not a treatment or is named twice, a value given twice, more than
+// kMostCells cells.
 Result<std::vector<SweepAxis>> ParseGrid(std::span<const std::string> words);
 
 // All of them, by value; the last axis varies fastest.
@@ -27,7 +27,7 @@ std::vector<int> NeighboursOf(std::span<const SweepAxis> axes, int cell, const s
 // "loader.workers=2, loader.pin_memory=off"; "as it is" for a cell without values.
 std::string CellName(std::span<const SweepAxis> axes, const SweepCell& cell);
 
-// What others have published for a grid of workers and pinned memory is set beside ours; nothing for other grids.
+// Adds what others have published for a grid of workers and pinned memory; nothing for other grids.
 void AddPublished(SweepFacts& sweep);
 
 }  // namespace loopscope

@@ -22,7 +22,7 @@ namespace {
 constexpr char kLoaderOnly[] = "loader.only";
 constexpr double kSameSamples = 1e-3;  // relative
 
-// Each axis as what is tried: its treatment with all of its values.
+// Each axis as a candidate: its treatment with all of its values.
 std::vector<Candidate> Tried(const std::vector<SweepAxis>& axes) {
   std::vector<Candidate> tried;
   for (const SweepAxis& axis : axes) tried.push_back({FindTreatment(axis.key), axis.values, {}, 0});
@@ -82,7 +82,7 @@ class SweepPilots {
     if (series_.stopped()) return Interrupted();
     std::string why;
     const bool alone = !input_.loader_only || TakenUp(kLoaderOnly, "on", as_it_is_.applied, why) == Taken::kChanged;
-    // A loop that was not replaced may still have ended in order; one that could not be is said to be so.
+    // A loop that was not replaced may still have ended in order; one that could not be replaced is reported as such.
     if (!alone && (as_it_is_.ok() || as_it_is_.status.end == LaunchEnd::kNoSteps)) {
       return Error{"the loader of this program cannot be measured alone: " + why, command,
                    "sweep it without --loader-only; a C++ program offers the knob loader.only (probes/loopscope.h)", 3};
@@ -121,7 +121,7 @@ class SweepPilots {
     return result;
   }
 
-  // What the loader had before a cell changed it runs ahead too.
+  // What the loader had before a cell changed it counts for running ahead too.
   void NoteWorkers(const LaunchResult& result) {
     for (const Applied& one : result.applied) {
       if (one.key != "loader.workers" || one.flags != 0) continue;
@@ -133,7 +133,7 @@ class SweepPilots {
     return result.ms_per_sample > 0 ? result.ms_per_step / result.ms_per_sample : 0;
   }
 
-  // Before the first block, and by the samples of steps alone.
+  // Chosen before the first block, and from the samples of steps alone.
   void ChooseMetric() {
     for (std::size_t cell = 0; cell < pilots_.size(); ++cell) {
       const double own = Samples(pilots_[cell]), usual = Samples(as_it_is_);
@@ -152,7 +152,7 @@ class SweepPilots {
     }
   }
 
-  // The grid may not hold what the program does by itself; a sweep that says what is best says also what it brings.
+  // The grid may not contain the program's own settings; a sweep that names the best cell also reports its gain.
   void AddAsItIs() {
     for (std::size_t cell = 0; cell < sweep_.cells.size(); ++cell) {
       if (sweep_.cells[cell].own && plan_.live[cell]) return;

@@ -1,4 +1,4 @@
-// The pilots of a sweep, which tell which cells can be measured.
+// The pilots of a sweep, which show which cells can be measured.
 #pragma once
 
 #include "profiler/core/report/sweep.h"

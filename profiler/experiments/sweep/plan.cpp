@@ -36,7 +36,7 @@ ExperimentPlan SweepPlan::Over(const std::vector<int>& cells) const {
   over.side_by_side = side_by_side;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     over.arms.push_back(arms[cells[i]]);
-    // Held to the first; of the first itself there is nothing to compare.
+    // Each arm is compared with the first; the first itself has nothing to compare.
     const int arm = static_cast<int>(i);
     over.comparisons.push_back({.with_others = false, .arm = arm, .reference = 0});
   }
@@ -62,7 +62,7 @@ void ShapeSweep(SweepPlan& plan, const SweepFacts& sweep, int blocks, double lef
   const int wanted = (blocks + 1) / 2;
   plan.grid_blocks = std::max(1, fitting(kGridShare * left_s, grid_s, wanted));
   const auto fresh = [&] { return fitting(left_s - plan.grid_blocks * grid_s, fresh_s, blocks); };
-  // Without fresh blocks nothing can be said: they come first.
+  // Without fresh blocks there is no verdict: they come first.
   while (plan.grid_blocks > 1 && fresh() < std::min(kFewestBlocks, blocks)) --plan.grid_blocks;
   plan.fresh_blocks = fresh();
   if (plan.fresh_blocks < kFewestBlocks) {

@@ -21,7 +21,7 @@ struct SweepPlan {
   bool side_by_side = false;  // the launches of a block are, in turns
   std::string shortage;       // what the budget does not allow; empty when nothing is missing
 
-  // An experiment over these cells; the first is what the others are held to.
+  // An experiment over these cells; the first is the reference of the others.
   ExperimentPlan Over(const std::vector<int>& cells) const;
   double Seconds(const std::vector<int>& cells) const;  // of one block of them
 };

@@ -113,7 +113,7 @@ class Sweep {
     if (!epochs.empty()) cell.epoch_ms = Median(epochs);
   }
 
-  // Of the grid's own cells; the program as it is, beside it, is no candidate.
+  // Chooses among the grid's own cells; the program as it is, beside them, is not a candidate.
   void ChooseBest(const std::vector<int>& cells) {
     for (const int cell : cells) {
       const SweepCell& one = sweep_.cells[cell];

@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-// "slower on fresh launches than threads=2; threads=4": the cells of which a word was said.
+// "slower on fresh launches than threads=2; threads=4": the cells that got this verdict.
 std::string Said(const SweepFacts& sweep, const std::vector<SweepComparison>& beside, TrialVerdict word,
                  std::string_view text) {
   std::vector<std::string> names;

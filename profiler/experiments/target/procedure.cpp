@@ -109,7 +109,7 @@ class ToTarget {
     return {};
   }
 
-  // Every arm once with the same seed; false when it was cut short, which leaves nothing of it.
+  // Launches every arm once with the same seed; false when it was cut short, and then nothing of it is kept.
   bool RunSeed() {
     std::vector<std::size_t> order;
     for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
@@ -160,7 +160,7 @@ class ToTarget {
     return run;
   }
 
-  // What cannot be told is said after the first seed, not after all of them.
+  // Reports what cannot be judged after the first seed, not after all of them.
   Result<void> CheckFirst() const {
     const Target& target = input_.watch.target;
     const std::string command = ShellQuoted(input_.command);

@@ -24,7 +24,7 @@ struct Compared {
   ReachEffect seconds, steps;
 };
 
-// Of the seeds that both have.
+// Compares them on the seeds that both have.
 Compared Compare(const ReachArm& baseline, const ReachArm& treated) {
   std::vector<ReachPair> seconds, steps;
   for (const TargetRun& run : treated.runs) {
@@ -109,7 +109,7 @@ void JudgeTargets(std::span<const Candidate> candidates, int blocks, const std::
   std::vector<double> p;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     compared.push_back(arms[i + 1].alive() && blocks > 0 ? Compare(arms[0], arms[i + 1]) : Compared{});
-    p.push_back(compared.back().seconds.p);  // of those that ended early 1
+    p.push_back(compared.back().seconds.p);  // 1 for those that ended early
   }
   const std::vector<double> adjusted = Holm(p);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
