@@ -83,7 +83,7 @@ class ProgramLauncher {
   Signals& signals_;
   SharedCaches caches_;
   int launches_ = 0;
-  // Of the launches so far.
+  // Over the launches so far.
   double fullest_bytes_ = 0;  // LaunchResult::peak_bytes
   bool several_ranks_ = false;
 };

@@ -21,7 +21,7 @@ struct Activity {
   std::vector<Interval> optimizer;    // kOptimizer and kZeroGrad
   std::vector<Interval> steps_taken;  // kOptimizer alone
   std::vector<Interval> sync, communication, copies, evaluations;
-  std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside ops and the ranges above, not for ranks
+  std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside ops and ranges above, not for other ranks
   std::vector<Interval> host_reads;  // outermost
   std::vector<Interval> compute;     // outermost ops of the model: they record a graph node, or are a layer below
   std::vector<Interval> layers;      // outermost convolutions, matmuls and batch norms
