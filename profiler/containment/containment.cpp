@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct Trial {
   std::string failure;                  // empty: it works
   std::vector<std::string> downgraded;  // trees that are read-only inside
-  std::vector<std::string> left;        // trees that stay really writable
+  std::vector<std::string> left;        // trees where writes reach the real files
 };
 
 Trial ReadTrial(int fd) {
@@ -80,7 +80,7 @@ std::vector<fs::path> LikelyFolders(const fs::path& working_directory) {
   return real;
 }
 
-// Empty when this kind of overlay works here, else why not.
+// Empty when this kind of overlay works here, else the reason why not.
 std::string TryOverlay(Containment& candidate, const fs::path& scratch, const fs::path& working_directory) {
   const fs::path writable = scratch / "try-launch";
   std::error_code error;

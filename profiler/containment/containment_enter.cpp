@@ -1,4 +1,4 @@
-// What the child does between fork and exec: system calls on strings that were made before.
+// What the child does between fork and exec: system calls on strings prepared beforehand.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -24,7 +24,7 @@ bool WriteFile(const char* path, const char* text, std::size_t size) noexcept {
   return written;
 }
 
-// A remount may not drop what the mount already forbids, so that is read back and kept.
+// A remount may not drop restrictions that the mount already has, so they are read back and kept.
 bool MakeReadOnly(const char* target) noexcept {
   struct statvfs facts;
   if (statvfs(target, &facts) != 0) return false;
@@ -77,13 +77,13 @@ bool MountInMemory(const MountStep& step, const char* visible, int downgraded_fd
   return true;
 }
 
-// Where it fails, the launch only fills its caches anew.
+// If this fails, the launch merely fills its caches again.
 void MountCache(const MountStep& step) noexcept {
   for (const auto& [folder, source] : step.folders) MakeLike(folder.c_str(), source.c_str());
   mount("overlay", step.target.c_str(), "overlay", 0, step.options.c_str());
 }
 
-// Folders at the top are made in the new root; deeper ones are there in what was mounted before.
+// Top-level folders are created in the new root; deeper ones already exist in earlier mounts.
 bool Apply(const MountStep& step, const char* visible, int downgraded_fd) noexcept {
   const char *const source = step.source.c_str(), *const target = step.target.c_str();
   const bool folder = step.kind != MountStep::Kind::kFile && step.kind != MountStep::Kind::kSymlink;
@@ -110,14 +110,14 @@ bool Apply(const MountStep& step, const char* visible, int downgraded_fd) noexce
   return false;
 }
 
-// The new root becomes "/". Where the present root cannot be exchanged (an initial ramdisk), it is only changed.
+// The new root becomes "/". Where the current root cannot be pivoted (an initial ramdisk), chroot is used instead.
 bool ExchangeRoot(const char* root) noexcept {
   if (chdir(root) != 0) return false;
   if (syscall(SYS_pivot_root, ".", ".") == 0) return umount2(".", MNT_DETACH) == 0;
   return chroot(".") == 0 && chdir("/") == 0;
 }
 
-// The layers of overlays that are kept in memory.
+// Creates the layers of overlays that are kept in memory.
 bool MakeLayers(const char* layers, int overlays) noexcept {
   if (mount("tmpfs", layers, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") != 0) return false;
   for (int i = 0; i < overlays; ++i) {

@@ -32,7 +32,7 @@ bool IsPseudo(const MountPoint& mount) {
   return std::find(kPseudo.begin(), kPseudo.end(), mount.type) != kPseudo.end();
 }
 
-// A folder of files that outlive the machine's next start: a removable drive below /run/media, say.
+// Whether this is a folder of files that survive a reboot: a removable drive below /run/media, for example.
 bool IsDisk(const MountPoint& mount) {
   std::error_code error;
   const bool in_memory = mount.type == "tmpfs" || mount.type == "ramfs" || mount.type.starts_with("fuse.");
@@ -115,7 +115,7 @@ class Planner {
   void AddNested(const MountPoint& mount) {
     std::error_code error;
     const fs::file_status status = fs::status(mount.path, error);
-    if (error || !fs::exists(status)) return;  // cannot be reached by us, nor by the program
+    if (error || !fs::exists(status)) return;  // neither we nor the program can reach it
     if (!fs::is_directory(status)) {
       Add(MountStep::Kind::kFile, mount.path, mount.path);
     } else if (mount.read_only || IsPseudo(mount)) {
@@ -129,7 +129,7 @@ class Planner {
     return std::any_of(mounts_.begin(), mounts_.end(), [&](const auto& mount) { return Below(mount.path, folder); });
   }
 
-  // A folder that an overlay cannot span is itself read-only, its parts are overlaid one by one.
+  // A folder that one overlay cannot span is itself read-only, and its parts are overlaid one by one.
   void AddTree(const fs::path& folder) {
     if (!request_.user_namespace || !HoldsMount(folder.native())) return AddOverlay(folder);
     Add(MountStep::Kind::kReadOnlyBind, folder, folder);
@@ -163,7 +163,7 @@ class Planner {
     plan_.steps.push_back(std::move(step));
   }
 
-  // Loaders pass their batches through it: a disk below would slow them.
+  // Dataloader workers pass batches through it: backing it with a disk would slow them.
   void AddSharedMemory(const fs::path& folder) {
     std::error_code error;
     if (!fs::is_directory(fs::symlink_status(folder, error))) return;

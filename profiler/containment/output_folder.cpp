@@ -25,7 +25,7 @@ std::string TimeName() {
   return text.data();
 }
 
-// Two runs that begin in one second get folders of their own.
+// Two runs that start within the same second get separate folders.
 fs::path DefaultFolder() {
   const fs::path base = fs::path("loopscope-out") / TimeName();
   std::error_code error;

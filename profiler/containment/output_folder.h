@@ -7,11 +7,11 @@
 
 namespace loopscope {
 
-// Makes the folder `asked`, or loopscope-out/<time> when that is empty, and tries to write there; absolute. Error
-// (exit 2): it cannot be written to, or, unless `again`, holds another run.
+// Creates the folder `asked`, or loopscope-out/<time> when that is empty, and checks that it is writable; returns an
+// absolute path. Error (exit 2): it is not writable, or holds another run (unless `again`).
 Result<std::filesystem::path> MakeOutputFolder(const std::filesystem::path& asked, bool again);
 
-// A folder of our own in $TMPDIR or /tmp, mode 0700, deleted with this object unless kept.
+// A private folder in $TMPDIR or /tmp, mode 0700, deleted with this object unless kept.
 class Scratch {
  public:
   static Result<Scratch> Make();  // error (exit 2): no folder can be made there

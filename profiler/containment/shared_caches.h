@@ -1,4 +1,4 @@
-// What a program fetches or makes once: the folders of caches that the launches of one experiment share.
+// Cache folders that the launches of one experiment share, so that a program downloads or builds files only once.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace loopscope {
 
-// A data set in ~/.cache would be fetched anew by each launch, since what launches write is thrown away. So what the
-// first one of each command wrote into its caches is what all later ones find there; what these write is thrown away.
+// Writes of launches are thrown away, so each would download a dataset in ~/.cache again. Instead, what the first
+// launch of each command wrote to its caches is what all later ones find there; their own writes are thrown away.
 class SharedCaches {
  public:
-  // `folder`: private; made when it is first needed.
+  // `folder`: private; created on first use.
   explicit SharedCaches(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // After a launch of command `side` that ended well. Only the first of each counts.
+  // Call after a successful launch of command `side`. Only the first one per command counts.
   void Take(const ContainedWorld& world, int side, const Environment& environment);
 
   const std::vector<FilledCache>& filled() const { return filled_; }
@@ -28,8 +28,8 @@ class SharedCaches {
   std::vector<FilledCache> filled_;
 };
 
-// The folders in which this environment's programs keep caches: those of XDG (~/.cache), torch and Hugging Face.
-// Absolute; none lies in another; none holds `working_directory`, whose files are no cache.
+// The folders where programs in this environment keep caches: XDG (~/.cache), torch and Hugging Face. Absolute paths,
+// none inside another, and none that contains `working_directory`, whose files are not a cache.
 std::vector<std::filesystem::path> CacheFolders(const Environment& environment,
                                                 const std::filesystem::path& working_directory);
 

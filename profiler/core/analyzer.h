@@ -12,9 +12,9 @@
 
 namespace loopscope {
 
-// What must have been recorded for a rule to be clear: without it, a rule that finds nothing cannot tell.
+// What must have been recorded for a rule to be clear: without it, a rule that finds nothing reports cannot-tell.
 enum AnalyzerNeed : std::uint8_t {
-  kNeedsNothing = 0,      // it looks at the loop and at facts
+  kNeedsNothing = 0,      // the loop and the facts are enough
   kNeedsOps = 1 << 0,     // operators
   kNeedsPasses = 1 << 1,  // what the forward and backward pass compute, as operators or kernels
 };
@@ -24,7 +24,7 @@ struct Analyzer {
   std::string_view question;  // "Does the loop make the device wait for the host?"
   std::vector<Finding> (*run)(const Timeline&);
   unsigned needs = kNeedsOps;  // AnalyzerNeed
-  bool without_steps = false;  // what it looks for is a fact of the whole trace where no step was seen
+  bool without_steps = false;  // it judges the whole trace when no steps were seen
 };
 
 }  // namespace loopscope

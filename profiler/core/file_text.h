@@ -1,4 +1,4 @@
-// What a file holds.
+// Reads a file into memory.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-// Its first bytes, up to `most`; none when it cannot be read.
+// The first bytes, up to `most`; nullopt when the file cannot be read.
 inline std::optional<std::string> FileHead(const std::filesystem::path& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -20,7 +20,7 @@ inline std::optional<std::string> FileHead(const std::filesystem::path& path, st
   return head;
 }
 
-// All of it, bytes as they are, also of files of /proc, whose size is not known before; empty when it cannot be read.
+// The whole file as raw bytes, also from /proc, where sizes are not known in advance; empty when it cannot be read.
 inline std::string FileText(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-// What a report is of: not every format has a place for each.
+// The subject of a report: not every format can show each.
 enum class ReportKind : unsigned {
   kRun = 1u << 0,     // a diagnosis
   kTrials = 1u << 1,  // of `prove` and `ab`
@@ -33,20 +33,20 @@ struct OutputFile {
   std::string name, bytes;
 };
 
-// Where a format writes: bytes in memory; the caller puts them where they belong.
+// What a format writes to: bytes in memory, which the caller stores or prints.
 struct Output {
   std::string bytes;
-  bool color = false;  // ANSI colours are welcome
+  bool color = false;  // ANSI colours are allowed
   int columns = 80;
-  std::vector<OutputFile> files;  // of a format that is a folder, in place of `bytes`
+  std::vector<OutputFile> files;  // instead of `bytes`, for a format that writes a folder
 };
 
 struct Format {
   std::string_view id;       // "text", "json"
   std::string_view purpose;  // "a page that works offline"
   Result<void> (*write)(const Report&, Output&);
-  bool folder = false;              // it is several files
-  unsigned carries = kEveryReport;  // the kinds of report that it has a place for, or-ed together
+  bool folder = false;              // it writes several files
+  unsigned carries = kEveryReport;  // the kinds of report that it can show, or-ed together
 
   bool Carries(ReportKind kind) const { return (carries & static_cast<unsigned>(kind)) != 0; }
 };

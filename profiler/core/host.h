@@ -1,4 +1,4 @@
-// The machine: what rules, treatments and reports need to know of it.
+// What rules, treatments and reports need to know about the machine.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace loopscope {
 
 struct Input {
   std::filesystem::path path;  // a file, or a run folder
-  std::uint32_t process = 0;   // of several in one file: its pid; 0: the one that trains
+  std::uint32_t process = 0;   // pid to read when the file holds several; 0: the one that trains
 };
 
 inline constexpr std::size_t kHeadBytes = 4096;
@@ -25,8 +25,8 @@ struct Importer {
   std::string_view id;                   // "capture"
   bool (*sniff)(std::string_view head);  // whether it reads a file with these first bytes (up to kHeadBytes)
   Result<Trace> (*read)(const Input&);
-  std::string_view what;  // it reads, for people: "a trace of torch.profiler (.json, .json.gz)"
-  // Whether it reads a folder that holds files of these names; null: it reads no folders.
+  std::string_view what;  // what it reads, for people: "a trace of torch.profiler (.json, .json.gz)"
+  // Whether it reads a folder that holds files with these names; null: it does not read folders.
   bool (*reads_folder)(std::span<const std::string> names) = nullptr;
 };
 

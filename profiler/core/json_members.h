@@ -1,4 +1,4 @@
-// Reading the members of a JSON object that may lack them. Errors are nlohmann's exceptions and name the place.
+// Reads optional members of a JSON object. Errors are nlohmann's exceptions and name the place.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline std::optional<double> Number(const json& object, const char* key) {
   return member.get<double>();
 }
 
-// Clamped: what a file says must not overflow.
+// Clamped, so that a value from a file cannot overflow.
 template <class Integer>
 Integer Whole(const json& object, const char* key, Integer unknown = 0) {
   const json& member = Member(object, key);
@@ -87,7 +87,7 @@ inline std::optional<std::array<double, 2>> Interval95(const json& object) {
   return Member(object, "ci95").get<std::array<double, 2>>();
 }
 
-// The enumerator that `name` gives this text; an error that names the place when none has it.
+// The enumerator whose `name` is this text; if there is none, an error that names the place.
 template <class Enum>
 Enum Named(const json& object, const char* key, std::string_view (*name)(Enum), Enum last) {
   const std::string text = Text(object, key);

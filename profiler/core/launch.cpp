@@ -36,7 +36,7 @@ std::optional<Window> WindowOf(const LeadingProcess& trace) {
   return Window{begin->time_ns, end->time_ns, begin->thread};
 }
 
-// What probes said of themselves tells more than "no steps".
+// What the probes reported about themselves is more specific than "no steps".
 std::string WhyNoSteps(const LeadingProcess& trace) {
   std::string why;
   for (const Mark& mark : trace.marks) {
@@ -85,7 +85,7 @@ struct StepSum {
   double mean_ms() const { return ns / kNsPerMs / steps; }
 };
 
-// From the first third to the last, as the logarithm of the ratio; 0 of fewer than six steps.
+// The log of the ratio of the last third to the first; 0 for fewer than six steps.
 double Drift(const std::vector<double>& steps) {
   const std::span<const double> lengths(steps);
   const std::size_t third = lengths.size() / 3;
@@ -94,15 +94,15 @@ double Drift(const std::vector<double>& steps) {
   return first > 0 && last > 0 ? std::log(last / first) : 0;
 }
 
-// When the loader of the epoch that begins within a step was started; none: `start_ns`.
+// When the dataloader of the epoch that begins within a step was started; `start_ns` if none begins.
 std::int64_t LoaderStart(const std::vector<std::int64_t>& epochs, std::int64_t start_ns, std::int64_t end_ns) {
   const auto after = std::ranges::upper_bound(epochs, end_ns);
   return after == epochs.begin() ? start_ns : std::max(start_ns, *std::prev(after));
 }
 
-// The steps partition the window: the last one ends where the window closes, after the device was waited for. Of whole
-// epochs the first step counts from its loader's start on: what a loader works ahead there, the other steps need not
-// wait for. What lies before, an evaluation or the end of workers, is the boundary's alone.
+// The steps partition the window: the last one ends where the window closes, after a device sync. With whole epochs,
+// the first step counts from its dataloader's start: batches prefetched there save the other steps their wait. Time
+// before that (an evaluation, workers shutting down) belongs to the boundary alone.
 void MeasureSteps(const LeadingProcess& trace, const Window& window, bool whole_epochs, LaunchResult& result) {
   const std::vector<const Mark*> ends = StepEnds(trace, window);
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
@@ -169,7 +169,7 @@ std::uint32_t ArmOf(std::string_view name) {
   return bits;
 }
 
-// From one switch to the next; what changed in between is written at the end.
+// Blocks run from one switch to the next; the mark at a block's end records what acted in it.
 std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const Window& window) {
   const std::vector<const Mark*> ends =
       StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
@@ -194,7 +194,7 @@ std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const Window& win
   return blocks;
 }
 
-// With devices, theirs is the memory that runs out: the fullest one counts; else the fullest process.
+// With devices, device memory is what runs out: the fullest device counts; otherwise the fullest process.
 double PeakBytes(const Trace& trace) {
   double host = 0, device = 0;
   for (const Mark& mark : trace.marks) {

@@ -13,9 +13,9 @@ enum class LaunchEnd {
   kNoSteps,        // the window never opened or never closed
   kTimeout,        // it was ended
   kInterrupted,    // by the user
-  kTookNoTurns,    // side by side with others, without waiting for a turn: the times of all of them are worth nothing
-  kNotComparable,  // it does other work than what it is held to; detail: which
-  kOther           // detail: what kept it from starting or from being followed
+  kTookNoTurns,    // side by side with others, it did not wait for its turn: the times of all of them are invalid
+  kNotComparable,  // its work differs from what it is compared with; detail: how
+  kOther           // detail: why it could not be started or followed
 };
 
 struct LaunchStatus {

@@ -1,4 +1,4 @@
-// What a launch that was followed to a target tells of it.
+// What a launch that follows a target shows about it.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace loopscope {
 
-// Of a launch that was followed to a target and ended at `end_s`: what its marks tell of the metric, unless `by_output`
-// says it already, and of the steps until then. Seconds from `start_ns`.
+// For a launch that followed a target and ended at `end_s`: what its marks show of the metric (unless `by_output`
+// already has it) and of the steps until then. Seconds from `start_ns`.
 struct TargetByOutput {
-  bool told = false;  // the output, and no marks, decide
+  bool told = false;  // the output decides, not the marks
   std::optional<double> reached_s, best;
 };
 void AddTargetFacts(const Trace& trace, const Target& target, std::int64_t start_ns, const TargetByOutput& by_output,

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// As bits: a loss may be no number, which JSON cannot say.
+// As bits: a loss may be NaN, which JSON cannot represent.
 std::vector<std::uint64_t> Bits(const std::vector<double>& values) {
   std::vector<std::uint64_t> bits;
   for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));

@@ -1,4 +1,4 @@
-// A launch as text: what it is recognised by, what travels to the program, and its result between two processes.
+// A launch as text: its identity, what is passed to the program, and its result on the way between two processes.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace loopscope {
 
 // "loader.workers=4;amp=bf16"
 std::string TreatmentText(const std::vector<std::pair<std::string, std::string>>& treatment);
-// Of live pairs: what env::kLiveTreatment and env::kLive say.
+// For live pairs: the values of env::kLiveTreatment and env::kLive.
 std::string LiveTreatmentText(const LiveSchedule& live);
 std::string LiveText(const LiveSchedule& live);
 
-std::string SpecText(const LaunchSpec& spec);  // all that makes two launches the same, the label included
+std::string SpecText(const LaunchSpec& spec);  // everything that identifies a launch, the label included
 
-// A result as one line of JSON, and back; nothing where the text is cut short.
+// A result as one line of JSON, and back; nullopt when the text is truncated.
 std::string ResultText(const LaunchResult& result);
 std::optional<LaunchResult> ResultOf(std::string_view text);
 

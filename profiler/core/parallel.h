@@ -1,4 +1,4 @@
-// Work that is done by several threads at once.
+// Runs work on several threads at once.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ struct CodeRange {
   char32_t first, last;
 };
 
-// Format characters, separators and the like, which draw nothing or move what stands beside them (Unicode 15, general
+// Format characters, separators and the like, which are invisible or move the text around them (Unicode 15, general
 // categories Cf, Zl, Zp, Co and noncharacters of the BMP).
 constexpr auto kInert = std::to_array<CodeRange>(
     {{0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},

@@ -15,11 +15,11 @@ std::string Printable(std::string_view text, std::size_t max_columns = 500);
 // Columns that printable text takes on a terminal. Combining marks count as one, so the result is never too small.
 std::size_t DisplayWidth(std::string_view printable);
 
-// Lines of at most `columns` (at least 8), broken at spaces, within a word only where it is longer than a line. No line
-// has a space at its end; the result is never empty.
+// Wraps text into lines of at most `columns` (at least 8), at spaces, and within a word only if it is longer than a
+// line. Lines have no trailing space; the result is never empty.
 std::vector<std::string> Wrap(std::string_view printable, std::size_t columns);
 
-// As a shell would read it back: quoted where needed, printable.
+// The command as a shell would read it back: quoted where needed, printable.
 std::string ShellQuoted(const std::vector<std::string>& command, std::size_t max_columns = 500);
 
 }  // namespace loopscope

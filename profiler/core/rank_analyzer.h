@@ -14,7 +14,7 @@ namespace loopscope {
 struct RankAnalyzer {
   std::string_view id;        // "straggler"
   std::string_view question;  // "Do the ranks wait for the same one again and again?"
-  // Ranks of one run, by number. A finding as of an Analyzer; its cost is a bound on what all ranks gain.
+  // Takes the ranks of one run, by number. Findings as in Analyzer; their cost is a bound on what all ranks gain.
   std::vector<Finding> (*run)(std::span<const RankSummary>);
 };
 

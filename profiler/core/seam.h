@@ -1,5 +1,5 @@
-// What the seams (analyzers, importers, treatments, formats) share: looking a constant up by its id. Their lists are
-// made by seam_list.inc.
+// Shared by the seams (analyzers, importers, treatments, formats): finds a constant by its id. seam_list.inc makes
+// their lists.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// Null when there is none of that id.
+// Null when none has that id.
 template <class Kind>
 const Kind* FindById(std::span<const Kind* const> all, std::string_view id) {
   const auto found = std::ranges::find_if(all, [&](const Kind* one) { return one->id == id; });

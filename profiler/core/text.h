@@ -1,4 +1,4 @@
-// Lists and words as people write them, what was probably meant, and a hash to recognise a text by.
+// Lists and words as people write them, suggestions for mistyped words, and a hash that identifies a text.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ std::string_view Trimmed(std::string_view text);  // without blanks and tabs at 
 
 std::vector<std::string> SplitList(std::string_view text);  // at commas, blanks around items dropped, empty ones too
 
-// The choice that `word` is most like, by edits; empty when none is close.
+// The choice closest to `word` by edit distance; empty when none is close.
 std::string Nearest(std::string_view word, std::span<const std::string> choices);
 
 // The last `lines` lines of a text, at most 2 KiB.
 std::string LastLines(std::string_view text, int lines);
 
-std::uint64_t TextHash(std::string_view text);  // FNV-1a, 64 bit: what a text is recognised by
+std::uint64_t TextHash(std::string_view text);  // FNV-1a, 64 bit: identifies a text
 
 }  // namespace loopscope

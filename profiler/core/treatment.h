@@ -17,15 +17,15 @@ enum class Exactness { kExact, kExactIf, kResampled, kNumeric, kChangesTraining 
 std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "resampled", "numeric", "changes-training"
 
 // What a treatment is judged by, fixed before the first block.
-// kSampleTime: where the arms' steps hold other numbers of samples. kTimeToTarget: only `prove --target` judges it.
+// kSampleTime: when the arms' steps hold different numbers of samples. kTimeToTarget: only `prove --target` judges it.
 enum class Metric { kStepTime, kEpochBoundary, kPeakMemory, kSampleTime, kTimeToTarget };
 std::string_view MetricName(Metric metric);  // "step-time", "epoch-boundary", "peak-memory", "sample-time", …
 
-// A variable of the environment by which the launcher applies a treatment.
+// An environment variable through which the launcher applies a treatment.
 struct EnvironmentVariable {
   std::string_view name;
-  std::string_view newer_name = {};  // set in its place where the program's environment has it
-  std::string_view item = {};        // of a list "a:1,b:2": this one is set, to True or False, the others stay
+  std::string_view newer_name = {};  // set instead of it if the program's environment has this one
+  std::string_view item = {};        // of a list "a:1,b:2": only this one is set, to True or False
 };
 
 // How far a loader runs ahead of the loop is its number of workers times the batches that each prepares.
@@ -45,7 +45,7 @@ struct Treatment {
   bool live = false;
   // Its values are "on" and "off".
   bool is_switch = false;
-  // What its values are of how far the loader runs ahead: windows have to be longer than that.
+  // Which factor of the loader's run-ahead its values set: windows have to be longer than the run-ahead.
   RunAheadFactor run_ahead = RunAheadFactor::kNeither;
   // With the applier "environment": what is set before the program starts.
   std::span<const EnvironmentVariable> environment = {};

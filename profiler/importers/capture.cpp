@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One capture file, read: a trace of its own, to be joined with those beside it.
+// One capture file, read into a trace of its own, to be joined with the run's others.
 struct CaptureTrace {
   Trace trace;
   std::uint64_t step_ends = 0, repaired = 0;
@@ -35,7 +35,7 @@ std::string OneLine(const Error& error) {
   return error.where + ": " + error.what;
 }
 
-// Files that were built anew since the run: their addresses mean other lines now.
+// Warns about files that were rebuilt since the run: their addresses now belong to other lines.
 void WarnOfNewerModules(const CaptureDefinitions& all, std::uint64_t run_real_ns, Trace& trace) {
   std::set<std::string> paths;
   for (const ModuleMapping& module : all.modules) {
@@ -149,7 +149,7 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   }
   for (const std::string& slowed : SlowedDevices(read.trace)) warn(slowed);
   for (const std::string& line : DeviceWarnings(read.trace)) warn(line);
-  std::set<StringId> told;  // what probes say of themselves that they cannot see
+  std::set<StringId> told;  // what probes report that they cannot see
   for (const Mark& mark : read.trace.marks) {
     if (mark.kind == MarkKind::kProbeOff && told.insert(mark.name).second) {
       warn(std::string(read.trace.text(mark.name)));
@@ -172,7 +172,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
     ThreadEvents events = ReadThread(thread, ids);
     read.repaired += events.repaired;
-    const bool empty = events.thread.events.empty() && events.marks.empty();  // it wrote for others
+    const bool empty = events.thread.events.empty() && events.marks.empty();  // it recorded for other threads
     if (!empty) AddThread(std::move(events), read.trace);
   }
   read.repaired += AddTensors(all, read.trace);
@@ -212,7 +212,7 @@ void AddRunInfo(const fs::path& folder, Trace& trace) {
   }
 }
 
-// What devices call themselves stands over what the launcher saw of them: containers hide their driver's files.
+// Names that devices report override what the launcher saw: containers hide the driver's files.
 void AddGpuNames(Trace& trace) {
   std::vector<std::string> names;
   for (const Device& device : trace.devices) {
@@ -222,7 +222,7 @@ void AddGpuNames(Trace& trace) {
   if (!names.empty() && std::find(known.begin(), known.end(), names.front()) == known.end()) known = std::move(names);
 }
 
-// What a rank says of itself stands over what the launcher of all of them knew.
+// What a rank reports about itself overrides what the launcher of all ranks knew.
 void AddRank(Trace& trace) {
   const auto number = [&](const char* fact, int& into) {
     const auto found = trace.facts.find(fact);
@@ -234,8 +234,8 @@ void AddRank(Trace& trace) {
   number("ranks", trace.run.ranks);
 }
 
-// The process that trains leads; the others of the run are threads beside it. Of ranks it is the lowest, so that two
-// runs of a program show the same one, whichever was a step ahead at the end.
+// The training process comes first; the run's other processes are threads beside it. Of several ranks it is the lowest,
+// so that two runs of a program show the same one, whichever was a step ahead at the end.
 void Order(std::vector<CaptureTrace>& all) {
   const auto rank = [](const CaptureTrace& one) {
     const auto found = one.trace.facts.find("rank");

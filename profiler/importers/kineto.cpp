@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kClockGrainNs = 1'000;  // times in whole microseconds
 constexpr double kMinOverlapShare = 0.001;
-constexpr unsigned kMaxReaders = 8;  // beyond, cutting windows is what takes the time
+constexpr unsigned kMaxReaders = 8;  // beyond this, cutting windows is the bottleneck
 
 // Reads windows on several threads, each into a shard of its own.
 class Readers {
@@ -93,7 +93,7 @@ void JudgeQuality(const std::vector<std::unique_ptr<KinetoShard>>& shards, const
   if (unpaired > 0) warn(Times(unpaired, "begin or end event is", "begin and end events are") + " not read");
 }
 
-// Work of one stream runs in order: what overlaps by more than the clocks' grain tells of a clock that is off.
+// Work on one stream runs in order, so an overlap of more than the clocks' grain means that a clock is off.
 void WarnOfOverlaps(Trace& trace) {
   std::uint64_t overlaps = 0;
   std::int64_t overlap_ns = 0, work_ns = 0;

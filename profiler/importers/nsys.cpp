@@ -24,8 +24,8 @@ bool SniffNsys(std::string_view head) {
   return head.starts_with(kSqliteHead);
 }
 
-// The ranges that count training steps: of the surest kind, one name on one thread, the most of them; those inside
-// another of that name left out.
+// The ranges that mark training steps: of the surest kind, the most numerous with one name on one thread; those inside
+// another of that name are left out.
 std::vector<NsysStep> StepsOf(const NsysProcess& process) {
   std::map<std::pair<std::uint32_t, StringId>, std::vector<NsysStep>> groups;
   for (const NsysStep& step : process.steps) groups[{step.thread, step.stem}].push_back(step);
@@ -43,12 +43,12 @@ std::vector<NsysStep> StepsOf(const NsysProcess& process) {
   return best;
 }
 
-// What tells training from a launcher or a helper beside it, the more telling first.
+// What sets a training process apart from a launcher or a helper, strongest sign first.
 std::array<std::uint64_t, 4> Likeness(const NsysProcess& process) {
   return {StepsOf(process).size(), process.backward, process.kernels, process.emitted_ops};
 }
 
-// By pid: processes that did at least half of what the busiest did, by the most telling sign that any has.
+// By pid: processes that did at least half of what the busiest did, by the strongest sign that any process has.
 std::vector<NsysProcess*> TrainingProcesses(NsysTables& tables) {
   std::vector<std::pair<std::array<std::uint64_t, 4>, NsysProcess*>> all;
   for (auto& [key, process] : tables.processes) all.emplace_back(Likeness(process), &process);
@@ -83,7 +83,7 @@ int Variable(const RunInfo& run, const char* name) {
   return value;
 }
 
-// Where the environment does not tell: the place among the processes of this file that trained.
+// Without a rank in the environment: the position among the processes of this file that trained.
 void SetRank(const std::vector<NsysProcess*>& training, const NsysProcess* shown, Trace& trace) {
   RunInfo& run = trace.run;
   const int ranks = static_cast<int>(training.size());

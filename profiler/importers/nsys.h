@@ -1,4 +1,4 @@
-// Nsight Systems: what an export tells of its processes, and what to do with its files that are no exports.
+// Nsight Systems: the processes in an export, and what to do with its files that are not exports.
 #pragma once
 
 #include <filesystem>

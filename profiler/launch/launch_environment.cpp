@@ -39,7 +39,7 @@ std::string_view ModeText(LaunchMode mode) {
 }
 
 void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environment& environment) {
-  // A run inside a run must not inherit the outer one's orders.
+  // A nested run must not inherit the outer run's settings.
   std::erase_if(environment, [](const auto& one) { return one.first.starts_with("LOOPSCOPE_"); });
   environment[env::kRunDir] = place.captures;
   environment[env::kLaunchDir] = place.files;
@@ -56,7 +56,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   if (spec.target) {
     environment[env::kTarget] = fmt::format("{}{}{:.17g}", spec.target->target.metric,
                                             spec.target->target.at_least ? ">=" : "<=", spec.target->target.value);
-    environment["PYTHONUNBUFFERED"] = "1";  // what it prints is read as it comes
+    environment["PYTHONUNBUFFERED"] = "1";  // its output is read as it comes
   }
   if (spec.live) {
     environment[env::kLiveTreatment] = LiveTreatmentText(*spec.live);
@@ -64,7 +64,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   }
   if (spec.turn_steps > 0) environment[env::kTurns] = std::to_string(spec.turn_steps);
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
-  // Python's own hashes order its sets: the same in every arm, unless the user fixed them.
+  // Python's string hashes order its sets: the same in every arm, unless the user fixed them.
   if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));
   if (spec.hash_samples) environment[env::kSampleRng] = "hash";
 }
@@ -97,7 +97,7 @@ std::vector<std::string_view> SettingsIn(std::string_view list) {
   return settings;
 }
 
-// The list with one item set, beside what the user has set there.
+// The list with one item set, keeping the user's other items.
 std::string WithItem(std::string_view list, std::string_view item, bool on) {
   const std::string key = std::string(item) + ":";
   std::string merged;
@@ -125,7 +125,7 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   };
   const bool traced = spec.mode == LaunchMode::kTrace;
   std::string& preload = environment[env::kPreload] = probes.preload;
-  // What looks at every call of a kind in a timed trial would be timed with it; so would a collector.
+  // A probe of every call of a kind would add to the time of a timed trial; so would a collector.
   if (traced && !probes.calls.empty()) preload += ":" + probes.calls.native();
   put_first("LD_PRELOAD", preload);
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;

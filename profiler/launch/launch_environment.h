@@ -1,4 +1,4 @@
-// The environment of a launched program, and the part of it that is written down.
+// The environment of a launched program, and the part of it that is recorded.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@ struct LaunchPlace {
   bool throw_away = false;         // a trial: trackers are switched off or sent to `files`
 };
 
-// `base` with what the probes need (probes/environment.h) and what treatments are applied through the environment
-// ("threads"). An LD_PRELOAD, a PYTHONPATH and an NVTX injection that are there already are kept.
+// `base` with what the probes need (probes/environment.h) and with treatments that are applied through the environment
+// ("threads"). An existing LD_PRELOAD, PYTHONPATH or NVTX injection is kept.
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes);
 

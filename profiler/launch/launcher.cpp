@@ -26,7 +26,7 @@ double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
   return 0;
 }
 
-// Followed to a target, a run that is ended at its limit, or ends before it, is as good as one that gets there.
+// When a target is followed, a run that ends before its limit, or is ended at it, is as valid as one that gets there.
 void ReadTarget(const Launched& launched, const Trace& trace, const LaunchSpec& spec, LaunchResult& result) {
   AddTargetFacts(trace, spec.target->target, launched.end.start_ns, launched.by_output, result);
   if (result.steps_seen > 0 && result.status.end == LaunchEnd::kNoSteps) result.status = {};
@@ -52,7 +52,7 @@ LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>
   return result;
 }
 
-// The shim leaves a file per process whose bounded run it ended; of ranks, all that began must have come to theirs.
+// The shim leaves a file for each process whose bounded run it ended; every rank that began must have reached its end.
 bool ProbeEndedIt(const fs::path& directory) {
   bool ended = false;
   std::error_code error;
@@ -163,7 +163,7 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(folder)) {
     launched.status_after_end = std::exchange(launched.end.status, 0);
   }
-  // One that takes turns is followed by a process of its own, whose caches nobody would see.
+  // A launch that takes turns is followed by a process of its own, so nobody would see what it adds to caches_.
   if (world && launched.end.ok() && spec.turn_steps == 0) caches_.Take(*world, spec.side, own);
   info.exit_status = launched.end.status;
   if (const auto written = WriteRunJson(folder / "run.json", info); !written) return written.error();

@@ -25,7 +25,7 @@ struct Side {
   std::filesystem::path folder = {};  // where it starts; empty: our own working folder
   Environment environment = {};       // set over our own
 
-  // The command with its program as a path from our own working folder: what messages and look-ups need.
+  // The command with its program as a path from our own working folder, for messages and look-ups.
   std::vector<std::string> Resolved() const;
 };
 
@@ -34,7 +34,7 @@ struct LaunchSetup {
   std::vector<Side> sides;  // by LaunchSpec::side
   ProbePaths probes;
   std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>
-  std::filesystem::path kept;              // where launches are moved that failed, or all with `keep`
+  std::filesystem::path kept;              // where failed launches are moved, or all with `keep`
   std::optional<Containment> containment;  // of trials; empty: the real run, with the user's terminal and files
   std::string prepare;                     // shell command before each launch
   bool keep = false;
@@ -45,8 +45,8 @@ struct Launched {
   TargetByOutput by_output;         // of a launch with a target
   std::filesystem::path directory;  // run.json, captures, and output.txt of a trial
   ProcessEnd end;
-  // Not 0: what the command ended with because the probe had ended the process in it that trains (a notebook's kernel,
-  // whose client takes that for a failure). `end` says 0 then.
+  // Nonzero: the command's exit status when the probe ended the training process inside it (a notebook's kernel, whose
+  // client takes that for a failure). `end` then says 0.
   int status_after_end = 0;
 };
 
@@ -83,12 +83,12 @@ class ProgramLauncher {
   Signals& signals_;
   SharedCaches caches_;
   int launches_ = 0;
-  // Of the launches so far.
+  // Over the launches so far.
   double fullest_bytes_ = 0;  // LaunchResult::peak_bytes
   bool several_ranks_ = false;
 };
 
-// LaunchResult::status before the capture is looked at.
+// LaunchResult::status before the capture is read.
 LaunchStatus StatusOf(const ProcessEnd& end, const std::vector<std::string>& command);
 
 // "block 3, ALL-amp" as part of a file name: "block-3-ALL-amp".

@@ -1,4 +1,4 @@
-// Launches side by side: a process of ours follows each program to its end, and this one gives out the turns.
+// Launches side by side: a process of ours follows each program to its end, and this one hands out the turns.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ double AvailableBytes() {
   return 0;
 }
 
-// Open for both directions: then neither end ever waits for the other to open it.
+// Opened for both directions, so that neither end ever waits for the other to open it.
 int MakePipe(const fs::path& path) {
   return mkfifo(path.c_str(), 0600) == 0 ? open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
 }

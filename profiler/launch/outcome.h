@@ -12,7 +12,7 @@
 
 namespace loopscope {
 
-// Of what the probes saw.
+// What the probes saw.
 struct Seen {
   bool capture = false;        // there is one that can be read
   std::string why_no_capture;  // when it is there but cannot be read
@@ -20,10 +20,10 @@ struct Seen {
 };
 Seen SeenIn(const Result<Trace>& trace, const std::filesystem::path& directory);
 
-// Of ProcessEnd::How::kNotStarted: no such command, not executable, or a world that could not be made.
+// For ProcessEnd::How::kNotStarted: no such command, not executable, or a world that could not be made.
 Error DescribeStart(const ProcessEnd& end, const std::vector<std::string>& command);
 
-// Empty when the program ended in order and steps were seen. Exit codes as for `prove`: 4 when the program failed, 3
+// Empty when the program ended normally and steps were seen. Exit codes as for `prove`: 4 when the program failed, 3
 // when it ran but nothing could be seen.
 std::optional<Error> DescribeOutcome(const ProcessEnd& end, const std::vector<std::string>& command, const Seen& seen);
 

@@ -42,7 +42,7 @@ constexpr char kAsk[] =
     "m=re.search(r'_GLIBCXX_USE_CXX11_ABI=(\\d)',open(c).read() if os.path.exists(c) else '')\n"
     "print(d);print(v['__version__']);print(m.group(1) if m else 1)\n";
 
-// Compiles every source below the folder $1, $2 at a time, each beside itself, and links them.
+// Compiles every source below the folder $1, $2 at a time, each object next to its source, and links them.
 constexpr char kCompileAll[] =
     "cd \"$1\" && jobs=$2 && shift 2 && find . -name '*.cpp' | xargs -P \"$jobs\" -I{} \"$@\" -c {} -o {}.o && \"$@\" "
     "-shared "
@@ -62,7 +62,7 @@ std::vector<fs::path> FilesBelow(const fs::path& folder) {
   return files;
 }
 
-// FNV-1a: tells apart, guards nothing.
+// FNV-1a: to distinguish builds, not for security.
 std::uint64_t HashOfFiles(const std::vector<fs::path>& files) {
   std::uint64_t hash = 1469598103934665603ull;
   for (const fs::path& path : files) {
@@ -106,7 +106,7 @@ std::vector<std::string> CompileCommand(const std::string& compiler, const Torch
           "-lc10"};
 }
 
-// A folder beside the probe that is made, deleted at the end.
+// A temporary folder next to the probe being built, deleted at the end.
 struct Workshop {
   explicit Workshop(const fs::path& beside) : path(beside.native() + fmt::format(".{}", getpid())) {}
   ~Workshop() { RemoveTree(path); }
@@ -129,7 +129,7 @@ ProcessEnd Compile(const fs::path& folder, const std::string& compiler, const To
   return RunProcess(spec, signals);
 }
 
-// Its folder, version and ABI, a line each.
+// Reads torch's folder, version and ABI, one per line.
 std::optional<TorchInstall> ReadTorch(std::istream& lines) {
   std::string folder, version, abi;
   if (!std::getline(lines, folder) || !std::getline(lines, version) || !std::getline(lines, abi)) return std::nullopt;

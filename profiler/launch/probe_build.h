@@ -1,5 +1,5 @@
-// A LibTorch probe for an environment whose torch the ones that came with Loopscope were not built for: compiled from
-// the sources beside them, and kept in the user's cache by torch's version and the C++ ABI.
+// Builds a LibTorch probe for an environment whose torch none of Loopscope's own probes fits, from the sources shipped
+// beside them, and keeps it in the user's cache by torch version and C++ ABI.
 #pragma once
 
 #include <filesystem>
@@ -20,14 +20,14 @@ struct TorchInstall {
   bool cxx11_abi = true;         // of libstdc++'s strings, as torch was built with
 };
 
-// The interpreter that runs a command: itself, or the one of its script's first line; empty: none is known.
+// The interpreter that runs a command: the command itself, or the one in its script's first line; empty: unknown.
 std::string InterpreterOf(const std::vector<std::string>& command);
 
-// Asks the interpreter, which imports nothing for it; empty: it has no torch, or cannot be asked.
+// Asks the interpreter, which imports nothing for it; nullopt: it has no torch, or cannot be asked.
 std::optional<TorchInstall> TorchOf(const std::string& interpreter);
 
-// Whether a probe that was built for `built` works with `running`: headers lay out what probes look at, so the major
-// and the minor version have to be the same.
+// Whether a probe that was built for `built` works with `running`: headers define the layout of what probes read, so
+// the major and the minor version have to match.
 bool SameTorch(const std::string& built, const std::string& running);
 
 // Where probes for other versions are kept: <cache>/loopscope/probes/<what Loopscope's own probes were made from>.
@@ -40,15 +40,15 @@ std::filesystem::path CachedProbe(const std::filesystem::path& cache, const Torc
 Result<void> BuildProbe(const ProbePaths& probes, const TorchInstall& torch, Signals& signals);
 
 enum class ProbeOffer {
-  kUnknown,  // the command does not tell which Python it runs: a shell script, `env`, `uv run`
+  kUnknown,  // the command does not show which Python it runs: a shell script, `env`, `uv run`
   kSettled,  // there is a probe, or one was built, or declined, or could not be built
 };
 
-// Before a program is launched: if it is a Python program whose torch has no probe, builds one where `yes`, or where a
-// terminal says so; else says on stderr what will be missing.
+// Before a program is launched: if it is a Python program whose torch has no probe, builds one if `yes` is set or the
+// user agrees on the terminal; otherwise prints on stderr what will be missing.
 ProbeOffer OfferProbe(const ProbePaths& probes, const std::vector<std::string>& command, bool yes, Signals& signals);
 
-// After a launch with its folder `run`: builds the probe that its torch had not. Returns whether there is one now.
+// After a launch with its folder `run`: builds the probe that its torch lacked. Returns whether there is one now.
 bool BuildMissingProbe(const ProbePaths& probes, const std::filesystem::path& run, Signals& signals);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// Where the probes lie that are loaded into a program.
+// Where to find the probes that are loaded into a program.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ struct ProbePaths {
   std::filesystem::path cupti;      // libloopscope_cupti.so, for CUDA_INJECTION64_PATH; empty when there is none
   std::filesystem::path python;     // the folder for PYTHONPATH that holds the shim; empty when there is none
   std::filesystem::path nccl = {};  // libloopscope_nccl.so, for NCCL_PROFILER_PLUGIN; empty when there is none
-  // libloopscope_calls.so, for LD_PRELOAD of traced launches behind `preload`; empty when there is none.
+  // libloopscope_calls.so, for LD_PRELOAD of traced launches, after `preload`; empty when there is none.
   std::filesystem::path calls = {};
 };
 

@@ -157,7 +157,7 @@ class Running {
         KillTree(main_);
         continue;
       }
-      // Sharing the terminal's group, the program has had what the keyboard sent.
+      // In the terminal's process group, the program has already received what the keyboard sent.
       const bool had = !own_group_ && info.ssi_code == SI_KERNEL;
       if (!had) kill(own_group_ ? -main_ : main_, static_cast<int>(info.ssi_signo));
     }
@@ -196,7 +196,7 @@ class Running {
   Signals& signals_;
   ProcessStreams streams_;
   const bool own_group_;
-  // Made before fork: the child only calls the system.
+  // Prepared before fork: the child only makes system calls.
   std::vector<char*> arguments_, environment_, prepare_environment_;
   Clock::time_point start_;
   pid_t main_ = -1;

@@ -23,7 +23,7 @@ struct ProcessSpec {
   bool stdout_to_stderr = false;  // passed through, all of it to stderr
   bool throw_away = false;        // a trial: no stdin, ended at once by an interrupt and with us
   double timeout_s = 0;           // 0: none
-  // Asked again and again, with the seconds since the start: true ends the program, which counts as an end in order.
+  // Polled with the seconds since the start: true ends the program, which counts as a normal end.
   std::function<bool(double)> enough;
 };
 

@@ -22,7 +22,7 @@ bool SameFile(int a, int b) {
   return fstat(a, &left) == 0 && fstat(b, &right) == 0 && left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
-// A reader that went away (`| head`) must not stop the program: what cannot be passed on is let go.
+// A reader that went away (`| head`) must not stop the program: what cannot be passed on is dropped.
 void WriteAll(int fd, const char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t wrote = write(fd, data, size);

@@ -90,7 +90,7 @@ Program InspectProgram(const std::string& word) {
 
 std::vector<std::string> LinkedLibraries(const Program& program) {
   std::vector<std::string> libraries;
-  // Only glibc's loader is known to list instead of run.
+  // Only glibc's loader is known to list libraries without running the program.
   if (program.interpreter.find("/ld-linux") == std::string::npos) return libraries;
   const std::string command = "LD_TRACE_LOADED_OBJECTS=1 " + Quoted(fs::absolute(program.path)) + " 2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> listing(popen(command.c_str(), "r"), pclose);

@@ -1,4 +1,4 @@
-// What kind of program a command starts, as far as its file tells: why a probe may see nothing of it.
+// What kind of program a command starts, as far as its file shows: why a probe may see nothing of it.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ struct Program {
 
 Program InspectProgram(const std::string& word);
 
-// The libraries that the loader would load for a dynamic executable, by path; empty when it cannot tell. The program
-// itself is not run.
+// The libraries that the loader would load for a dynamic executable, by path; empty when unknown. The program itself is
+// not run.
 std::vector<std::string> LinkedLibraries(const Program& program);
 
 // One sentence on why no LibTorch was seen in it.

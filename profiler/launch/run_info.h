@@ -1,4 +1,4 @@
-// What is written down about a run before it starts.
+// What is recorded about a run before it starts.
 #pragma once
 
 #include <string>

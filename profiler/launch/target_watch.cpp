@@ -38,12 +38,12 @@ bool TargetFollower::Reached(double now_s) {
 void TargetFollower::ReadOutput(double now_s) {
   if (!stream_.is_open()) stream_.open(output_, std::ios::binary);
   if (!stream_.is_open()) return;
-  stream_.clear();  // the end that was there last time
+  stream_.clear();  // the end of file reached last time
   char block[16 * 1024];
   do {
     stream_.read(block, sizeof block);
     for (std::streamsize at = 0; at < stream_.gcount(); ++at) {
-      // A progress bar writes over its line.
+      // A progress bar overwrites its line.
       if (block[at] == '\n' || block[at] == '\r') {
         ReadLine(now_s);
         line_.clear();

@@ -21,7 +21,7 @@ class TargetFollower {
   // Looks once, `now_s` after the program's start. True when the target is reached.
   bool Reached(double now_s);
 
-  // What the output told; nothing without a regular expression.
+  // When the output reached the target; nullopt without a regular expression.
   std::optional<double> reached_s() const { return reached_s_; }
   std::optional<double> best() const { return best_; }
   int unreadable() const { return unreadable_; }  // lines that matched and held no number

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kLookAgainMs = 1000;
 
-// Twice, since a process may be made while the first look is taken.
+// Twice, since a process may be created during the first pass.
 void Stop(TurnTaker& taker) {
   for (int look = 0; look < 2; ++look) {
     taker.stopped = Descendants(taker.keeper);

@@ -1,5 +1,5 @@
 // Programs side by side, one of them at a time: each goes on for a turn of steps while all threads and processes of the
-// others are stopped, so that all have the machine to themselves and what disturbs it meets all of them alike.
+// others are stopped, so that each has the machine to itself and disturbances affect all of them alike.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +26,8 @@ struct TurnTaker {
 };
 
 // Starts from programs that are starting up, all at once; returns when every keeper has ended. All wait for each other
-// where their windows open and where they close; in between `rounds` rounds give each a turn, in an order drawn anew.
-// An interrupt is handed on to the keepers, which end their programs.
+// where their windows open and where they close; in between, `rounds` rounds give each a turn, in a new random order.
+// An interrupt is passed on to the keepers, which end their programs.
 void TakeTurns(std::span<TurnTaker> takers, int rounds, std::uint64_t seed, Signals& signals);
 
 }  // namespace loopscope

@@ -32,7 +32,7 @@ std::string FileName(const std::string& word) {
   return std::filesystem::path(word).filename();
 }
 
-// The option of Python's command line that keeps sitecustomize or PYTHONPATH out: 'I', 'E' or 'S'; 0: none does.
+// The option on Python's command line that disables sitecustomize or PYTHONPATH: 'I', 'E' or 'S'; 0: there is none.
 char Isolation(Words arguments) {
   for (std::size_t i = 0; i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-'; ++i) {
     const std::string& word = arguments[i];

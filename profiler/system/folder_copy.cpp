@@ -14,7 +14,7 @@ Error CannotCopy(const fs::path& path, const std::error_code& error) {
   return {"cannot be copied: " + error.message(), path, "make it readable, free space, or pass --allow-writes"};
 }
 
-// Checkpoints are chosen by their age, so it is kept.
+// Programs choose checkpoints by age, so it is kept.
 void KeepTimes(const fs::path& from, const fs::path& to) {
   struct stat facts;
   if (lstat(from.c_str(), &facts) != 0) return;
@@ -27,7 +27,7 @@ bool Same(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, error) && !error;
 }
 
-// Where a link leads when that lies outside of `root`; empty when it lies inside or nowhere.
+// Where a link leads if that is outside `root`; empty when it is inside or does not exist.
 fs::path LeadsOut(const fs::path& link, const fs::path& root) {
   std::error_code error;
   const fs::path target = fs::canonical(link, error);

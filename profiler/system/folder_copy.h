@@ -22,13 +22,13 @@ struct FolderSize {
 FolderSize MeasureFolder(const std::filesystem::path& folder, const std::filesystem::path& left_out,
                          std::uintmax_t max_bytes, int max_files);
 
-// Files, folders, permissions and symbolic links as they are, but relative links that lead out of `from` made absolute;
-// sockets, pipes and devices are left out, and so is `left_out`. Error (exit 2): a file that cannot be read, or no
-// space.
+// Files, folders, permissions and symbolic links as they are, except that relative links that lead out of `from` become
+// absolute; sockets, pipes and devices are left out, and so is `left_out`. Error (exit 2): a file that cannot be read,
+// or no space.
 Result<void> CopyFolder(const std::filesystem::path& from, const std::filesystem::path& to,
                         const std::filesystem::path& left_out);
 
-// Moves a file or folder, also between file systems. Error (exit 2): the source then stays whole.
+// Moves a file or folder, also between file systems. Error (exit 2): the source is then left intact.
 Result<void> MovePath(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// Which folder holds what, by names.
+// Whether a folder contains a path, by name.
 #pragma once
 
 #include <algorithm>

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The parent of a process, from the text behind the name in /proc/<pid>/stat: names may hold anything, ')' too.
+// The parent of a process, from the text after the name in /proc/<pid>/stat: names may hold anything, ')' too.
 pid_t ParentOf(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   std::string text;
@@ -91,7 +91,7 @@ void EndChildren(double grace_s) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
   bool asked = false;
   while (!ReapAll()) {
-    // Each death may hand us further children, so the question is asked of all until none is left.
+    // Each death may hand us more children, so this repeats until none is left.
     const bool late = Clock::now() >= deadline;
     if (!asked || late) {
       for (const pid_t child : Children()) kill(child, late ? SIGKILL : SIGTERM);

@@ -1,4 +1,4 @@
-// The folder of this user's caches.
+// This user's cache folder.
 #pragma once
 
 #include <filesystem>

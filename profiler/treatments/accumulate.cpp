@@ -7,7 +7,7 @@ constexpr std::string_view kCures[] = {"memory-bound-batch"};
 constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
-  return {};  // how many is for the user to say: --only accumulate=4
+  return {};  // the number is for the user to choose: --only accumulate=4
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ constexpr std::string_view kCures[] = {"small-batch"};
 constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
-  return {};  // which sizes fit is for the user to say: --only batch.size=128
+  return {};  // the user knows which sizes fit: --only batch.size=128
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ constexpr int kMostWorkers = 16;
 constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host& host) {
-  // The optimum is searched for by launches. As many as there are cores keeps up most often, and more only take cores
-  // from each other; over 16 no loader was seen to gain.
+  // Launches search for the optimum. One worker per core keeps up most often, and more only compete for the cores; no
+  // loader was seen to gain from more than 16.
   std::vector<std::string> values;
   for (int workers = std::clamp(host.cores, 1, kMostWorkers); workers > 0; workers /= 2) {
     values.push_back(std::to_string(workers));

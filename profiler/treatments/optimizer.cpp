@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
-  return {};  // which is for the user to say: --only optimizer=VALUE
+  return {};  // the value is for the user to choose: --only optimizer=VALUE
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view kAppliers[] = {"knob:train_text"};
 
 std::vector<std::string> Values(const Finding&, const Host&) {
-  return {};  // what may be cut is for the user to say: --only seq.max_len=64
+  return {};  // the user knows how much can be cut: --only seq.max_len=64
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ constexpr std::string_view kCures[] = {"host-sync", "loss-reduction"};
 constexpr std::string_view kAppliers[] = {"python", "knob:train_image", "knob:train_text"};
 
 std::vector<std::string> Values(const Finding& finding, const Host& host) {
-  // On a CPU nothing runs ahead of the host: there is no wait to save but that for other ranks.
+  // On a CPU nothing runs ahead of the host: the only wait to save is that for other ranks.
   if (host.gpus.empty() && finding.rule != "loss-reduction") return {};
   return {"on"};
 }

@@ -10,7 +10,7 @@ namespace loopscope {
 
 std::span<const Treatment* const> AllTreatments();
 
-// Null when there is none of that id.
+// Null when none has that id.
 const Treatment* FindTreatment(std::string_view id);
 
 bool Cures(const Treatment& treatment, std::string_view rule);

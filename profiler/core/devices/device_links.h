@@ -1,4 +1,4 @@
-// Which call on the host launched which work of a device, by correlation id, and what a call meant for its thread.
+// Matches host calls to the device work they launched, by correlation id, and classifies what each call did.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace loopscope {
 
-// What a thread did in a call of the device's runtime or driver.
+// What a thread did in a call to the device runtime or driver.
 enum class HostCall : std::uint8_t {
   kIssue,         // it queued work and went on
   kCopyToDevice,  // it took part in a copy to the device, or waited for one right after
   kWait,          // it waited for the device: a synchronisation, or a copy that returned only when it was done
 };
 
-// The copies that calls began, of all devices.
+// Copies on all devices, by the call that started them.
 class DeviceCopies {
  public:
   explicit DeviceCopies(const Trace& trace);
-  const DeviceEvent* Find(std::uint32_t correlation) const;  // null when the call began none
+  const DeviceEvent* Find(std::uint32_t correlation) const;  // null when the call started none
 
  private:
   std::vector<std::pair<std::uint32_t, const DeviceEvent*>> copies_;
@@ -29,7 +29,7 @@ class DeviceCopies {
 
 class DeviceLinks {
  public:
-  // Calls of process `pid` only; 0 = of any. Where the driver's call is nested in the runtime's, the outer one counts.
+  // Only calls of process `pid`; 0: of any. When a driver call is nested in a runtime call, the outer one counts.
   DeviceLinks(const Trace& trace, std::uint32_t pid);
   EventRef Call(std::uint32_t correlation) const;  // {kNone, kNone} when there is none
 
@@ -37,7 +37,7 @@ class DeviceLinks {
   std::vector<std::pair<std::uint32_t, EventRef>> calls_;
 };
 
-// Goes through one thread's events in order and says of each device call (kDeviceCall, kSync) what it meant.
+// Reads one thread's events in order and classifies each device call (kDeviceCall, kSync).
 class HostCallReader {
  public:
   explicit HostCallReader(const DeviceCopies& copies) : copies_(copies) {}

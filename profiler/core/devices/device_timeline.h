@@ -1,4 +1,4 @@
-// What one device did and why it stood still: unions of its work, the calls that launched it, its idle time by cause.
+// What one device did and why it was idle: unions of its work, the calls that launched it, its idle time by cause.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace loopscope {
 
-// Why a device has nothing to do. Each idle interval ends with a piece of work; the call that launched it tells which
-// host thread the device waited for. Time before that call is judged by what the host did then, in this order:
-//   kLoader         the training thread waited for its loader
+// Why a device was idle. Each idle interval ends when some work starts; the call that launched that work identifies the
+// host thread that the device waited for. Time before the call is classified by what the host did then, in this order:
+//   kLoader         the training thread waited for its dataloader
 //   kHostSync       the host was waiting for the device when it ran dry: until the next launch, but for no longer than
 //                   that wait, since without it the launch would have come earlier by that much
-//   kCopy           the same after a copy to the device that the host waited for; and the host's part of any such copy
+//   kCopy           the same when that wait was for a copy to the device; and the host's part of any such copy
 //   kCommunication  the host was inside a collective (gloo), or a queued collective had not begun
-//   kLaunch         the host was issuing operators: it could not queue work as fast as the device did it
-//   kOther          nothing of the above was recorded, or queued work did not begin although the device was free
+//   kLaunch         the host was issuing operators: it could not queue work as fast as the device finished it
+//   kOther          none of the above was recorded, or queued work did not begin although the device was free
 // Time from the launching call on is kLaunch for up to kLaunchLatencyNs after the call, kCopy for a pageable copy to
 // the device, then kCommunication for a collective, else kOther.
 enum class IdleCause { kLoader, kHostSync, kCopy, kLaunch, kCommunication, kOther };
@@ -34,7 +34,7 @@ inline constexpr std::int64_t kMaxIssueGapNs = 200'000;   // between two operato
 // their kind and may overlap each other.
 struct DeviceTimes {
   std::int64_t span = 0, busy = 0, idle = 0;
-  std::int64_t compute = 0;        // kernels and graphs that are no collectives
+  std::int64_t compute = 0;        // kernels and graphs other than collectives
   std::int64_t communication = 0;  // collectives
   std::int64_t memory = 0;         // copies and memsets
   std::int64_t overlap = 0;        // of communication and compute
@@ -47,9 +47,9 @@ struct DeviceTimes {
 // Whether the trace shows what the devices did.
 struct DeviceCoverage {
   bool used = false;               // the program used a device
-  std::string why_not;             // why nothing can be said of devices: one sentence; empty when it can
+  std::string why_not;             // one sentence when the devices cannot be judged; else empty
   std::string why_no_causes;       // why idle time cannot be split by cause; empty when it can
-  std::string why_no_passes = {};  // why what the passes compute cannot be told; empty when it can
+  std::string why_no_passes = {};  // why what the passes compute is unknown; empty when known
 };
 
 class DeviceTimeline {
@@ -60,7 +60,7 @@ class DeviceTimeline {
   const IntervalSet& communication() const { return communication_; }
   const IntervalSet& memory() const { return memory_; }
   const IntervalSet& idle(IdleCause cause) const { return idle_[static_cast<std::size_t>(cause)]; }  // in the window
-  // The steady steps; without any, from the device's first piece of work to its last.
+  // The steady steps; if there are none, from the device's first piece of work to its last.
   const IntervalSet& window() const { return window_; }
 
   // The host's call that launched event `i` of the device; {kNone, kNone} when it is not in the trace.
@@ -72,7 +72,7 @@ class DeviceTimeline {
   DeviceTimes times() const;                            // over the window
   DeviceTimes times(Interval within) const;             // of its part inside `within`
   double launch_delay_us() const { return delay_us_; }  // median from the call's start to the work's; -1 unknown
-  double queue_depth() const { return queue_depth_; }   // mean of work launched but not begun, at a launch; -1 unknown
+  double queue_depth() const { return queue_depth_; }   // mean work queued but not started, at a launch; -1 unknown
 
  private:
   friend class DeviceTimelineBuilder;

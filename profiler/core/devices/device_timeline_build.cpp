@@ -93,12 +93,12 @@ void DeviceTimelineBuilder::MeasureQueue() {
   device_.queue_depth_ = waiting / static_cast<double>(launched.size());
 }
 
-// The host was in a blocking call when the device ran dry: with the call still open, or just over. Without the call the
-// next launch would have come earlier by its length: no more of the gap is its fault.
+// The host was in a blocking call when the device ran dry, or had just left one. Without the call the next launch would
+// have come earlier by its length, so no more of the gap than that is attributed to it.
 void DeviceTimelineBuilder::FindDrain(Gap& gap) const {
   const auto after = std::ranges::upper_bound(host_.blocking, gap.before.start_ns, {},
                                               [](const HostActivity::Blocking& one) { return one.time.start_ns; });
-  // The nearest few: calls of several threads may overlap.
+  // Only the nearest few: calls of several threads may overlap.
   for (auto one = after; one != host_.blocking.begin() && after - one < 4;) {
     --one;
     if (one->time.end_ns + kReturnSlackNs < gap.before.start_ns || one->time.end_ns > gap.before.end_ns) continue;
@@ -143,7 +143,7 @@ void DeviceTimelineBuilder::ForEachGap(const std::function<void(const Gap&)>& vi
   };
   for (const Interval& busy : device_.busy_.intervals()) {
     if (busy.start_ns >= span.end_ns) {
-      add(busy.start_ns);  // it ends behind the window, and what ends it tells its cause
+      add(busy.start_ns);  // it ends after the window, and the work that ends it decides its cause
       return;
     }
     add(busy.start_ns);

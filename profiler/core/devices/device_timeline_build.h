@@ -1,4 +1,4 @@
-// How a DeviceTimeline is made: unions of the device's work, then each idle interval judged by what the host did.
+// Builds a DeviceTimeline: unions of the device's work, then the cause of each idle interval from what the host did.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class DeviceTimelineBuilder {
   // One idle interval of the device, cut at the call that ended it.
   struct Gap {
     Interval before, launching, queued;
-    Interval drained;                          // the part of `before` that a wait of the host is to blame for
+    Interval drained;                          // the part of `before` caused by a wait of the host
     bool drained_by_copy = false;              // it waited for a copy to the device
     bool copy = false, communication = false;  // what came next
   };

@@ -22,7 +22,7 @@ bool Issues(const Event& event) {
   }
 }
 
-// Touching ones become one, and those with no more than `gap_ns` between them.
+// Merges intervals that touch or are at most `gap_ns` apart.
 IntervalSet Bridged(std::vector<Interval> intervals, std::int64_t gap_ns) {
   for (Interval& one : intervals) one.end_ns += gap_ns;
   const IntervalSet wide(std::move(intervals));
@@ -49,7 +49,7 @@ struct Collected {
       if (call != HostCall::kIssue) blocking.push_back({time, call == HostCall::kCopyToDevice});
     }
     if (!Issues(event) || event.end_ns <= covered_ns) return;
-    // Bridged at once: one interval for each op of a long trace is too many to keep.
+    // Merged on the fly: one interval per op of a long trace is too many to keep.
     const bool goes_on = covered_ns != INT64_MIN && event.start_ns <= covered_ns + kMaxIssueGapNs;
     covered_ns = event.end_ns;
     goes_on ? void(issuing.back().end_ns = event.end_ns) : issuing.push_back(time);

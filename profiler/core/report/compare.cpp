@@ -80,7 +80,7 @@ struct Use {
 
 using Uses = std::map<std::pair<bool, std::string_view>, Use>;  // by (on a device, name)
 
-// Ops of the training thread and the autograd engine's by their own time, kernels by theirs.
+// Ops of the training thread and the autograd engine by self time, kernels by duration.
 Uses UsesOf(const Timeline& timeline) {
   std::vector<Use> by_name(timeline.trace().strings.size());
   timeline.ForEachSteady([&](EventRef ref) {
@@ -141,7 +141,7 @@ void AddOps(const Timeline& before, const Timeline& after, Comparison& compariso
   comparison.ops.resize(kMostOps);
 }
 
-// Those of `these` that `others` does not have.
+// Findings in `these` that are not in `others`.
 std::vector<FindingName> Only(const std::vector<Finding>& these, const std::vector<Finding>& others) {
   std::vector<FindingName> only;
   for (const Finding& one : these) {

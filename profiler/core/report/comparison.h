@@ -1,4 +1,4 @@
-// Two runs beside each other: what changed per step. Two runs are no experiment: nothing here claims that a change is
+// Two runs side by side: what changed per step. Two runs are not an experiment: nothing here claims that a change is
 // more than noise.
 #pragma once
 
@@ -11,12 +11,12 @@
 
 namespace loopscope {
 
-// An op of the host or a kernel of a device, by its name, per steady step.
+// A host op or a device kernel, by name, per steady step.
 struct OpChange {
   std::string name;
   bool device = false;
   std::string change;                  // "appeared", "vanished", "slower", "faster"
-  double before_ms = 0, after_ms = 0;  // of its own, without what it called
+  double before_ms = 0, after_ms = 0;  // self time, without callees
   double before_count = 0, after_count = 0;
 };
 

@@ -15,7 +15,7 @@ struct Tally {
   CounterKind kind = CounterKind::kCount;
   double total = 0;
   std::map<Where, double> sites;
-  bool detail_only = true;  // sites are known in the steps of the detail window alone
+  bool detail_only = true;  // sites are known only in the steps of the detail window
 };
 
 struct Switch {
@@ -25,7 +25,7 @@ struct Switch {
 constexpr Switch kSwitches[] = {
     {wire::kOpAnomaly, "anomaly mode"}, {wire::kOpProfiler, "torch profiler"}, {wire::kOpEmitNvtx, "emit_nvtx"}};
 
-// What aten::item and aten::is_nonzero come down to, once each.
+// What aten::item and aten::is_nonzero each call, once.
 constexpr std::string_view kHostRead = "aten::_local_scalar_dense";
 
 bool Flagged(const Event& event) {
@@ -101,7 +101,7 @@ class Counting {
     if (name == kHostRead) Add("host reads", ref, CounterKind::kSync, 1, true, true);
   }
 
-  // The probe's own word, where it gives one: a short operator's end may be noted after that of the one around it.
+  // The probe's own flag if there is one: a short op's end may be recorded after that of the op around it.
   bool Outermost(EventRef ref) const { return flagged_ ? Flagged(timeline_.event(ref)) : timeline_.outermost_op(ref); }
 
   void CountRange(EventRef ref, const Event& event, HostCallReader& calls) {
@@ -115,7 +115,7 @@ class Counting {
     if (name.starts_with("cudaMalloc") || name.starts_with("hipMalloc")) Add("device allocations", ref);
   }
 
-  // Work belongs to the step in which the host asked for it.
+  // Work counts in the step in which the host launched it.
   void CountDevices() {
     for (const DeviceTimeline& device : timeline_.devices()) {
       const Device& events = timeline_.trace().devices[device.index()];
@@ -173,12 +173,12 @@ class Counting {
   const Timeline& timeline_;
   const DeviceCopies copies_;
   const std::string directory_;
-  std::vector<std::uint32_t> steps_;  // indices of those that are counted, ascending
+  std::vector<std::uint32_t> steps_;  // indices of the counted steps, ascending
   int detailed_ = 0;
-  bool flagged_ = false;  // ops say whether they are outermost
+  bool flagged_ = false;  // ops carry the flag for outermost
   std::map<std::string, Tally> tallies_;
   std::map<std::string, std::set<std::uint32_t>> switched_on_;
-  std::optional<Where> backward_;  // where the backward pass is begun
+  std::optional<Where> backward_;  // where the backward pass is started
 };
 
 }  // namespace

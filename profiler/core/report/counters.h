@@ -1,5 +1,5 @@
-// What a run does per step, as numbers that do not depend on how fast it is: calls, copies, launches, findings. A gate
-// compares them without statistics. What they mean for the verdict is decided here too, with no launches in it.
+// What a run does per step, as numbers that do not depend on its speed: calls, copies, launches, findings. A gate
+// compares them without statistics. The verdict on them is decided here too, without any launches.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct CounterSite {
 
 struct Count {
   CounterKind kind = CounterKind::kCount;
-  double per_step = 0;             // of a switch: the share of the steps in which it is on
-  std::vector<CounterSite> sites;  // where calls were seen to come from; of most counts only in the detail window
+  double per_step = 0;             // of a switch: the share of steps with it on
+  std::vector<CounterSite> sites;  // where calls came from; for most counts only in the detail window
 };
 
 struct CountedFinding {
@@ -35,10 +35,10 @@ struct CountedFinding {
 };
 
 struct Counters {
-  int steps = 0;                // that were counted: the first of the steady ones
+  int steps = 0;                // that were counted: the first steady ones
   double samples_per_step = 0;  // 0 unknown
   std::string clock;            // what ends a step
-  double ms_per_step = 0;       // under tracing; nothing is judged by it
+  double ms_per_step = 0;       // under tracing; not used for any verdict
   std::map<std::string, Count> counts;
   std::vector<CountedFinding> findings;
   std::set<std::string> unstable;  // names of counts and rules that differed between two runs of the same program
@@ -49,10 +49,10 @@ struct Counters {
 // aten::clone"), tensors allocated, kernels, bytes each way, collectives and their bytes, peak memory of devices.
 Counters CountersOf(const Timeline& timeline, std::span<const Finding> findings, int steps);
 
-// Two runs of the same program under the same seed: the first one's, with what differs as unstable.
+// Combines two runs of one program with the same seed: the first one's counters, with what differs marked unstable.
 Counters Stable(Counters first, const Counters& second);
 
-// Why the two do other work per step and are not compared; empty when they do not.
+// Why the two do different work per step and are not compared; empty when the work is the same.
 std::string OtherWork(const Counters& before, const Counters& after);
 
 struct CounterRules {
@@ -68,20 +68,20 @@ struct CounterComparison {
   bool fails() const;
 };
 
-// New synchronising calls, switches and findings of `fails_from` or more fail. A finding whose cost is a measured share
-// of the step fails from twice the threshold of that severity on: what is nearer may cross it by noise, and is a
-// slowdown that the time gate judges.
+// New synchronising calls, switches and findings of `fails_from` or worse fail. A finding whose cost is a measured
+// share of the step fails only from twice that severity's threshold on: noise alone may push a closer one across it,
+// and the time gate judges that slowdown.
 CounterComparison CompareCounters(const Counters& before, const Counters& after, const CounterRules& rules);
 
-// A failure counts when a second launch of the candidate shows it too.
+// A failure counts only if a second launch of the candidate shows it too.
 void Confirm(const CounterComparison& again, CounterComparison& comparison);
 
-// Traces the candidate, or what it is gated against, once more.
+// Traces the candidate, or its baseline, once more.
 using Recount = std::function<Result<Counters>(bool candidate)>;
 
-// The two compared. Where something fails, the candidate is launched again, and with `against_runs` so is what it is
-// gated against: what only one of the candidate's launches shows, or the other command's too by then (a machine under
-// load shows new costs in both), does not fail. Errors of `recount`.
+// Compares the two. If something fails, the candidate is launched again, and with `against_runs` so is its baseline.
+// What only one of the candidate's launches shows, or what the baseline shows too by then (a machine under load adds
+// costs to both), does not fail. Errors: those of `recount`.
 Result<CounterComparison> CompareAndConfirm(Counters before, const Counters& after, const CounterRules& rules,
                                             bool against_runs, const Recount& recount);
 

@@ -1,4 +1,4 @@
-// What a change of counters means for a gate.
+// What a change in counters means for a gate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kSurely = 2;  // times the share of the step from which a cost has a severity
+constexpr double kSurely = 2;  // times the share of the step at which a severity starts
 constexpr std::size_t kMostPlaces = 10;
 
 bool Same(double a, double b) {
@@ -34,7 +34,7 @@ double At(const std::vector<CounterSite>& sites, const std::string& key, int lin
   return sum;
 }
 
-// Where the candidate does more; of a function that does more, the lines that did not do so before.
+// Where the candidate does more; within a function that does more, the lines that did not do so before.
 std::vector<CounterPlace> PlacesOf(const std::vector<CounterSite>& before, const std::vector<CounterSite>& after) {
   std::vector<CounterPlace> places;
   for (const CounterSite& site : after) {
@@ -60,7 +60,7 @@ std::string WhyFails(CounterKind kind, const CounterRules& rules, bool more) {
   return rules.strict ? "every change fails under --strict-counters" : "";
 }
 
-// The share of the step, in percent, from which a cost has the severity (SeverityOfShare).
+// The smallest share of the step, in percent, with this severity (SeverityOfShare).
 double LeastShareOf(Severity severity) {
   double least = 0;
   for (const double share : {20.0, 5.0, 1.0}) {
@@ -151,7 +151,7 @@ class Comparing {
     result_.rows.push_back(std::move(row));
   }
 
-  // Of that severity or more, whatever the noise and the machine.
+  // Whether its severity is at least that, regardless of noise and machine.
   bool Weighs(const CountedFinding& finding) const {
     if (finding.severity < rules_.fails_from) return false;
     const bool fact = finding.cost_pct <= 0 || finding.rule == "debug-left-on";
@@ -217,7 +217,7 @@ Result<CounterComparison> CompareAndConfirm(Counters before, const Counters& aft
   if (!comparison.fails() || !against_runs) return comparison;
   const auto third = recount(false);
   if (!third) return third.error();
-  // A launch that did other work tells nothing of these counters.
+  // A launch that did different work says nothing about these counters.
   if (!OtherWork(before, *third).empty()) return comparison;
   CounterComparison closing = CompareCounters(Stable(std::move(before), *third), after, rules);
   Confirm(comparison, closing);

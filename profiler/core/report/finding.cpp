@@ -68,7 +68,7 @@ std::string FindingId(std::string_view rule, const std::optional<Where>& where) 
 }
 
 std::string RelativePath(std::string_view path, std::string_view directory) {
-  // Compilers leave the build folder in it: /train/build/../loop.cpp.
+  // Compilers leave the build folder in paths: /train/build/../loop.cpp.
   std::string normal(path);
   if (path.find("/../") != path.npos) normal = std::filesystem::path(path).lexically_normal().native();
   while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);

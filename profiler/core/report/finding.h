@@ -1,4 +1,4 @@
-// What an analyzer says: a finding with its cost and its evidence, or why it cannot tell.
+// What an analyzer returns: a finding with its cost and its evidence, or why it cannot tell.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ struct CodeExample {
   std::string before, after;  // whole lines; before is empty where nothing is replaced
 };
 
-// An analyzer returns no finding when the rule is clear, one with kCannotTell or kNotApplicable and a reason when
-// that is so, else one or more with kFound.
+// An analyzer returns no finding when the rule is clear, one with kCannotTell or kNotApplicable and a reason when that
+// applies, else one or more with kFound.
 struct Finding {
   Verdict verdict = Verdict::kFound;
   std::string reason;  // for kCannotTell and kNotApplicable: one sentence
   std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
   Severity severity = Severity::kLow;
-  double cost_ms_per_step = 0;     // an upper bound on what fixing it can bring; 0 for facts without a measurable cost
+  double cost_ms_per_step = 0;     // an upper bound on what a fix can gain; 0 for facts without a measurable cost
   double cost_pct = 0;             // of the mean step
   bool per_epoch = false;          // the cost falls at epoch boundaries: cost_ms_per_step is spread over the steps
   std::vector<Evidence> evidence;  // the first names the place to change, where one is known
@@ -56,10 +56,10 @@ struct Finding {
 // id is the same in another checkout.
 std::string FindingId(std::string_view rule, const std::optional<Where>& where);
 
-// `path` without `directory` in front when it lies inside it, else as it is. Pure text: links are not followed.
+// `path` relative to `directory` when inside it, else unchanged. Works on text only: links are not followed.
 std::string RelativePath(std::string_view path, std::string_view directory);
 
-// The severity that a share of the step deserves: >= 20 % high, >= 5 % medium, >= 1 % low, else info.
+// The severity of a share of the step: >= 20 % high, >= 5 % medium, >= 1 % low, else info.
 Severity SeverityOfShare(double pct);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// What `gate` found, as the report says it. Numbers are absent where unknown.
+// What `gate` found, as reports show it. Numbers are absent where unknown.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace loopscope {
 
-// A place in the candidate that accounts for a change of a counter. Counts are per step.
+// A place in the candidate that accounts for a change in a counter. Counts are per step.
 struct CounterPlace {
   Where where;
   double before = 0, after = 0;
@@ -21,7 +21,7 @@ struct CounterPlace {
 enum class CounterKind { kSync, kDebug, kFinding, kCount };
 std::string_view CounterKindName(CounterKind kind);  // "sync", "debug", "finding", "count"
 
-// What is new, gone, or another number per step; and what is not compared, with the reason.
+// What is new, gone or changed per step, and what is not compared, with the reason.
 struct CounterRow {
   std::string name;  // "host reads", "anomaly mode", "input-starvation", "op aten::copy_"
   CounterKind kind = CounterKind::kCount;
@@ -39,9 +39,8 @@ struct GateRow {
   std::string reason;                // one sentence
   std::string error;                 // the commands could not be compared at all: what, where and what to do
   std::optional<GateDecision> time;  // absent when no pairs were launched
-  std::vector<LaunchRow>
-      launches;  // the pairs': `block` counts the pairs of both stages, arm "A" is what is gated against
-  std::string why_no_time, why_no_counters;  // one sentence each; empty when there are
+  std::vector<LaunchRow> launches;   // the pairs': `block` counts the pairs of both stages, arm "A" is the baseline
+  std::string why_no_time, why_no_counters;  // one sentence each, or empty
   int counters_compared = 0;
   std::vector<CounterRow> counters;  // those that fail first
   std::vector<std::string> notes;
@@ -52,7 +51,7 @@ struct GateFacts {
   std::vector<GateRow> workloads;  // at least one
 };
 
-// The worst of all: a failure, then what could not be judged, then a pass.
+// The worst row: a failure, then one that could not be judged, then a pass.
 const GateRow& DecidingRow(const GateFacts& gate);
 
 }  // namespace loopscope

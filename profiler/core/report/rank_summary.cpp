@@ -145,8 +145,8 @@ RankOutput OutputOf(const Timeline& timeline) {
   return output;
 }
 
-// The map of used parameters is summed over the ranks in each backward pass: as many integers as there are parameters.
-// Those that got a gradient each have a node that accumulates it.
+// Each backward pass sums the map of used parameters over the ranks: one integer per parameter. Each parameter that got
+// a gradient has a node that accumulates it.
 UnusedSearch UnusedSearchOf(const Timeline& timeline, const std::vector<HostCollective>& collectives) {
   constexpr std::string_view kSearch = "reducer::search_unused_parameters";
   UnusedSearch search;

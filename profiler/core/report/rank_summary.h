@@ -1,4 +1,4 @@
-// What one rank of a run comes down to, small enough that thousands fit: its steps, its devices, its collectives.
+// A summary of one rank, small enough that thousands fit in memory: its steps, devices and collectives.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace loopscope {
 
-// One collective on the rank's device, or without any there on the threads of a backend of the CPU (gloo). Those that
-// all ranks of a group enter together only: a send, a receive and a broadcast may rightly take longer on one side.
+// One collective on the rank's device or, if there are none, on a CPU backend's threads (gloo). Only those that all
+// ranks of a group enter together: a send, a receive and a broadcast may rightly take longer on one side.
 struct RankCollective {
   std::uint32_t name = 0;      // index into RankSummary::names: "group operation"
   std::uint64_t sequence = 0;  // in its group; 0 unknown
   std::int64_t length_ns = 0;
-  std::int64_t added_ns = 0;  // of its length, what none that began before it covers: several may wait at a time
+  std::int64_t added_ns = 0;  // the part of it not covered by any that began before: several may wait at once
   bool steady = false;        // in a step that rules look at
 };
 
@@ -32,7 +32,7 @@ struct RankDevice {
 // DistributedDataParallel's search for parameters that get no gradient.
 struct UnusedSearch {
   double per_step = 0, ms_per_step = 0;
-  int passes_checked = 0;  // backward passes of which it is known how many parameters got a gradient
+  int passes_checked = 0;  // backward passes for which the number of parameters with a gradient is known
   int passes_unused = 0;   // … and in which some got none
   std::optional<Where> where;
 };
@@ -40,18 +40,18 @@ struct UnusedSearch {
 // Text that the training thread writes: log lines, progress bars.
 struct RankOutput {
   double ms_per_step = 0;
-  double steps_share = 0;  // of the steady steps, in which it writes
+  double steps_share = 0;  // share of the steady steps in which it writes
   std::optional<Where> where;
 };
 
 struct RankSummary {
-  std::string input;  // where it was read from, as a person writes it
-  RunInfo run;        // rank -1: the trace does not tell
+  std::string input;  // where it was read from, as a person would write it
+  RunInfo run;        // rank -1: not in the trace
   int steps = 0;      // steady
   std::string why_no_steps;
   double mean_step_ms = 0;
   std::optional<double> loader_wait_ms, communication_ms;  // of the training thread, per step
-  bool communication_seen = false;                         // else own_ms() holds what waiting there was
+  bool communication_seen = false;                         // else own_ms() includes any waiting there
   std::vector<float> own_step_ms;  // by steady step: its wall time without waiting in communication, see own_ms()
   std::vector<RankDevice> devices;
   std::vector<std::string> names;
@@ -60,13 +60,13 @@ struct RankSummary {
   int all_steps = 0;                         // with warm-up and epoch boundaries
   Interval trained;                          // from the first of them to the last, by the trace's own clock
   std::map<std::string, std::string> facts;  // as in Trace
-  std::vector<double> first_losses;          // of the run's first backward passes, where a probe kept them
+  std::vector<double> first_losses;          // of the run's first backward passes, where a probe recorded them
   double gradient_exchanges = 0;             // collectives inside backward passes, per step
   UnusedSearch unused_search;
   RankOutput output;
 
-  // A step without the time in which the rank only communicated: on the device where one was recorded, else while the
-  // training thread ran no operator. The rank that the others wait for has the longest. 0 without steps.
+  // A step without the time in which the rank only communicated: on the device if one was recorded, else while the
+  // training thread ran no operator. Longest on the rank that the others wait for. 0 without steps.
   double own_ms() const;
   double exposed_ms() const;  // the rest of the step
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kOpen = HUGE_VAL;
 
-// What is known of ln(treated / baseline).
+// Bounds on ln(treated / baseline).
 Bounds Known(const ReachPair& pair) {
   const double d = std::log(pair.treated.value / pair.baseline.value);
   if (pair.treated.censored && pair.baseline.censored) return {-kOpen, kOpen};

@@ -11,10 +11,10 @@
 
 namespace loopscope {
 
-// Seeds under which nothing is called: five have no two-sided p under 5 %.
+// Fewest seeds for a verdict: with five, no two-sided p is under 5 %.
 inline constexpr int kFewestSeeds = 6;
 
-// Seconds, steps or samples. A censored one is known to be more than `value`.
+// Seconds, steps or samples. A censored one is only known to exceed `value`.
 struct Reach {
   double value = 0;
   bool censored = false;
@@ -24,7 +24,7 @@ struct ReachPair {
   Reach baseline, treated;
 };
 
-// Of baseline / treated; above 1 the treated run gets there first.
+// The ratio baseline / treated; above 1 the treated run gets there first.
 struct ReachEffect {
   int n = 0;
   TargetRatio ratio;  // Hodges and Lehmann's estimate and the exact 95 % interval; see CompareReach
@@ -34,13 +34,13 @@ struct ReachEffect {
 
 // The p value is Wilcoxon's over ln(treated / baseline) with censored runs at their limit. Under "no effect" the two
 // runs of a seed could change places, limit and all, so that the signs are random and the test is exact, however many
-// are censored. A pair of two censored runs counts for both sides. The ends of the interval take each censored pair at
-// its worst: where the treated run is censored the logarithm lies anywhere above what is known, and so on. An end that
-// this leaves without a bound is absent, and so is the estimate when the bounds give two of them.
+// are censored. A pair of two censored runs counts for both sides. The ends of the interval assume the worst for each
+// censored pair: with the treated run censored, the logarithm lies anywhere above its known bound, and so on. An end
+// left without a bound is absent, and so is the estimate when the bounds give two values for it.
 ReachEffect CompareReach(std::span<const ReachPair> pairs);
 
-// The median of Kaplan and Meier (1958): the first time by which half of the runs have reached it; absent when half
-// never did. All censored runs share one limit, or are censored at their end.
+// The Kaplan-Meier median (1958): the first time by which half of the runs have reached it; absent when half never did.
+// All censored runs share one limit, or are censored at their end.
 std::optional<double> MedianReach(std::vector<Reach> runs);
 
 }  // namespace loopscope

@@ -14,7 +14,7 @@ double Percentile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
-// Over the steady steps; absent unless every one of them tells its samples.
+// Over the steady steps; absent unless the sample count of every one is known.
 std::optional<double> SamplesPerSecond(const Timeline& timeline) {
   double samples = 0, seconds = 0;
   for (const std::uint32_t index : timeline.steady()) {

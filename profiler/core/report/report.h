@@ -1,4 +1,4 @@
-// Everything a report says, as in reports/schema.json ("loopscope.report/1"). Numbers are absent where unknown.
+// Everything in a report, as in reports/schema.json ("loopscope.report/1"). Numbers are absent where unknown.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct GpuFacts {
   std::string definitions =
       "loopscope";  // or "hta": those of Holistic Trace Analysis, see profiler/core/timeline/hta.h
   int devices = 0;
-  int steps = 0;  // in the window, which is these steady steps; 0: the whole of what the devices did
+  int steps = 0;  // in the window, which is these steady steps; 0: all that the devices did
   double span_us = 0, idle_us = 0, compute_us = 0, communication_us = 0, memory_us = 0;
   double other_us = 0;  // communication or memory without compute
   std::optional<double> busy_pct, idle_pct;

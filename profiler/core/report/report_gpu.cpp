@@ -16,7 +16,7 @@ void FillShares(GpuFacts& gpu) {
   gpu.busy_pct = 100 - *gpu.idle_pct;
 }
 
-// Of all devices together, and which one worked most.
+// The sum over all devices, and which one was busiest.
 DeviceTimes TimesOf(const Timeline& timeline, const DeviceTimeline*& busiest) {
   DeviceTimes all;
   std::int64_t most = -1;

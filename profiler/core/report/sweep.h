@@ -1,5 +1,5 @@
 // What a sweep found: every cell of a grid over settings was launched in random blocks, and the quickest was compared
-// with its neighbours on fresh ones. Numbers are absent where unknown.
+// with its neighbours on fresh launches. Numbers are absent where unknown.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ enum class CellVerdict { kMeasured, kBest, kNotApplicable, kFailed };
 std::string_view CellVerdictName(CellVerdict verdict);  // "measured", "best", "not-applicable", "failed"
 
 struct SweepCell {
-  std::vector<std::string> values;  // one per axis; empty: the program as it is, beside the grid
+  std::vector<std::string> values;  // one per axis; empty: the unchanged program, outside the grid
   bool own = false;                 // these are the program's own settings
   CellVerdict verdict = CellVerdict::kMeasured;
   std::string reason;
   int n = 0;                                  // launches in the grid's blocks
   std::optional<double> ms;                   // per step, or per sample: SweepFacts::metric
   std::optional<double> samples_per_s;        // unknown without samples per step
-  std::optional<double> epoch_ms;             // a pass's end and beginning, on top
+  std::optional<double> epoch_ms;             // extra time at the end and start of an epoch
   std::optional<double> ratio;                // ms over the best cell's, within blocks: >= 1 but for noise
   std::optional<std::array<double, 2>> ci95;  // of the ratio, unadjusted; the best was picked from the same launches
   std::optional<double> peak_bytes;
@@ -50,8 +50,8 @@ struct SweepComparison {
 struct SweepFacts {
   std::vector<SweepAxis> axes;
   bool loader_only = false;
-  std::string metric = "step-time";  // step-time | sample-time, where the cells' steps hold other numbers of samples
-  std::vector<SweepCell> cells;      // the last axis varies fastest; then the program as it is, where no cell is that
+  std::string metric = "step-time";  // step-time | sample-time, where the cells' steps differ in number of samples
+  std::vector<SweepCell> cells;      // the last axis varies fastest; then the unchanged program, unless a cell is that
   std::optional<int> best;           // index into cells
   bool stands_out = false;           // better than every neighbour that was compared
   std::string verdict;               // one sentence

@@ -8,14 +8,14 @@
 
 namespace loopscope {
 
-// A metric and what it has to reach. `at_least` false: to come down to.
+// A metric and the value it has to reach; with `at_least` false, it has to come down to it.
 struct Target {
   std::string metric;  // "accuracy"
   double value = 0;
   bool at_least = true;
 };
 
-// What a launch is followed by: the target, and what the program prints of it; an empty regex: its marks tell.
+// How a launch is followed: the target, and a regex for the metric in the program's output; empty: marks report it.
 struct TargetWatch {
   Target target;
   std::string regex;
@@ -24,7 +24,7 @@ struct TargetWatch {
 struct TargetRun {
   int block = 0;  // the seed's number
   bool reached = false;
-  double seconds = 0;                    // from the program's start; of a censored run the limit
+  double seconds = 0;                    // from the program's start; the limit for a censored run
   std::optional<double> steps, samples;  // until then
   std::optional<double> last;            // the metric's best value
   std::string status;                    // "reached", "not within the limit", "ended without it", or what went wrong
@@ -37,7 +37,7 @@ struct TargetArm {
   std::vector<TargetRun> runs;
 };
 
-// The ratio baseline / treated of what it takes to get there, above 1 is better; an end that is absent is open, because
+// The ratio baseline / treated of what it takes to get there; above 1 is better. An absent end is open, because
 // censored runs bound it from one side only.
 struct TargetRatio {
   std::optional<double> estimate, low, high;

@@ -1,4 +1,4 @@
-// What an experiment found, as the report says it. Numbers are absent where unknown.
+// What an experiment found, as reports show it. Numbers are absent where unknown.
 #pragma once
 
 #include <array>
@@ -24,25 +24,25 @@ enum class LossVerdict {
   kBitIdentical,
   kSameSamples,
   kWithinRounding,
-  kWithinSpread,  // of untreated launches
+  kWithinSpread,  // within the spread of untreated launches
   kDifferent,
   kCannotTell
 };
-std::string_view LossVerdictName(LossVerdict verdict);  // "bit-identical", "cannot tell", …; "" of kUnjudged
+std::string_view LossVerdictName(LossVerdict verdict);  // "bit-identical", "cannot tell", …; "" for kUnjudged
 
 struct LossFacts {
   std::vector<double> baseline = {}, treated = {};  // check launches, by step
   std::optional<double> max_difference = {};
   LossVerdict verdict = LossVerdict::kUnjudged;
-  std::string detail = {};         // in what it is different, or why that cannot be told
-  bool only_draws_differ = false;  // cannot tell, since the samples are the same but not the random numbers for each
+  std::string detail = {};         // how it differs, or why that is unknown
+  bool only_draws_differ = false;  // cannot tell: the samples are the same, but not the random numbers for each
 };
 
-// "different: the losses should be the same bit for bit", as reports say it; and back.
+// "different: the losses should be the same bit for bit", as reports show it; and back.
 std::string LossText(const LossFacts& loss);
 void SetLossText(std::string_view text, LossFacts& loss);
 
-// What a comparison of an experiment says; kOpen: it has not ended.
+// The verdict of one comparison in an experiment; kOpen: not finished.
 enum class TrialVerdict {
   kOpen,
   kFaster,
@@ -55,9 +55,9 @@ enum class TrialVerdict {
   kFailed,
   kUseful
 };
-std::string_view TrialVerdictName(TrialVerdict verdict);  // "faster", "different-training", …; "" of kOpen
+std::string_view TrialVerdictName(TrialVerdict verdict);  // "faster", "different-training", …; "" for kOpen
 
-// TrialRow::treatment of `ab`, which compares two commands: its value is the second.
+// TrialRow::treatment for `ab`, which compares two commands: its value is the second.
 inline constexpr std::string_view kCommandB = "B";
 
 struct TrialRow {
@@ -73,7 +73,7 @@ struct TrialRow {
   TrialVerdict verdict = TrialVerdict::kOpen;
   std::string reason;
   std::optional<double> margin_pct;      // "equivalent within ±margin"
-  std::optional<double> detectable_pct;  // the smallest effect that this comparison could have called
+  std::optional<double> detectable_pct;  // the smallest effect that this comparison could have detected
   std::vector<Applied> applied;
   std::string exactness;
   LossFacts loss;

@@ -17,7 +17,7 @@ double Spread(std::span<const double> values) {
   return typical > 0 ? typical : Mean(steps) / std::sqrt(2.0);
 }
 
-// Each value at most three spreads from the median of its neighbours: one launch gone wrong is no level.
+// Limits each value to three spreads from the median of its neighbours, so that one bad launch does not make a level.
 std::vector<double> Tamed(std::span<const double> values, double spread) {
   std::vector<double> tamed;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -29,7 +29,7 @@ std::vector<double> Tamed(std::span<const double> values, double spread) {
   return tamed;
 }
 
-// Sums, so that the cost of any stretch takes constant time.
+// Prefix sums, so that the cost of any stretch takes constant time.
 class Costs {
  public:
   Costs(std::span<const double> values, double spread) : sums_(values.size() + 1), squares_(values.size() + 1) {

@@ -1,4 +1,4 @@
-// What a gate says of pairs of launches: the two-stage procedure of docs/measurement.md, with no clock in it.
+// How a gate judges pairs of launches: the two-stage procedure of docs/measurement.md, without a clock.
 #pragma once
 
 #include <optional>
@@ -31,10 +31,10 @@ struct GateDecision {
   double p_first = 1;              // one-sided signed-rank p of "slower", stage 1
   std::optional<double> p_second;  // of stage 2 alone; none when it was not needed
   double pair_sd = 0;              // of ln(T_B / T_A)
-  double detectable = 0;           // the slowdown that so many pairs of this noise show with 80 % power
+  double detectable = 0;           // the slowdown that this many pairs with this noise detect with 80 % power
 };
 
-// Whether the first stage's pairs ask for a second of fresh pairs. d = ln(T_B / T_A), one per pair.
+// Whether the first stage's pairs call for a second stage of fresh pairs. d = ln(T_B / T_A), one per pair.
 bool AsksForSecondStage(std::span<const double> first, const GateLimits& limits);
 
 // `second` is empty when no second stage was run. In this order: a slowdown that both stages show fails, however

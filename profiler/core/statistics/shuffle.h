@@ -1,5 +1,5 @@
-// Fisher and Yates with a generator that is the same everywhere, so that a seed means an order (std::shuffle's is left
-// to the library).
+// Fisher-Yates shuffle with a generator that is the same everywhere, so that a seed fixes the order (std::shuffle
+// leaves it to the library).
 #pragma once
 
 #include <cstddef>

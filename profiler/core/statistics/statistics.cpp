@@ -48,7 +48,7 @@ double Studentized(double difference, double error) {
   return difference == 0 ? 0 : std::copysign(HUGE_VAL, difference);
 }
 
-// An arm so much noisier than the others that their spread says nothing of its own.
+// An arm so much noisier than the others that their spread says nothing about its own.
 constexpr double kUnlike = 4;
 
 Effect StudentEffect(std::span<const double> d, const PooledSpread& spread, double margin) {

@@ -14,9 +14,9 @@ struct Bounds {
 
 enum class Tail { kTwoSided, kLess, kGreater };  // what p is evidence for: centre differs, lies below, lies above
 
-double Mean(std::span<const double> values);      // 0 of none
-double Variance(std::span<const double> values);  // with n - 1; 0 of fewer than two
-double Median(std::vector<double> values);        // 0 of none
+double Mean(std::span<const double> values);      // 0 for none
+double Variance(std::span<const double> values);  // with n - 1; 0 for fewer than two
+double Median(std::vector<double> values);        // 0 for none
 
 // --- Wilcoxon's signed ranks, exact (Wilcoxon 1945; Hodges and Lehmann 1963; Hollander and Wolfe, ch. 3)
 // --------------- All (d_i + d_j) / 2 with i <= j, sorted: n (n + 1) / 2 of them.
@@ -43,7 +43,7 @@ double StudentP(double t, double df, Tail tail);
 
 // --- Arms that share a reference -------------------------------------------------------------------------------------
 inline constexpr int kExactBlocks = 10;  // from here on signed ranks
-inline constexpr int kFewestBlocks = 4;  // from here on the pooled form; below nothing is called
+inline constexpr int kFewestBlocks = 4;  // from here on the pooled form; below, no verdict
 
 enum class Method { kTooFew, kPooled, kExact };
 
@@ -60,22 +60,22 @@ struct Effect {
   int n = 0;
   double estimate = 0;
   std::optional<Bounds> ci95 = {};  // unadjusted
-  double p = 1;                     // two-sided, of no difference
+  double p = 1;                     // two-sided, for no difference
   double p_equivalent = 1;          // the larger of the two one-sided tests against -margin and +margin
 };
 
-// arms[i] holds d = ln(T_arm / T_reference), one per block; all have the same number of blocks. `margin` is of the log.
-// In the pooled form an arm whose variance is over four times the others' mean is judged by its own spread (n - 1
-// degrees of freedom) where that says less: by simulation one arm of 4 x the noise (a starved loader put back) raises
-// any false call of ten arms to 17-21 % without this, and to at most 5 % with it.
+// arms[i] holds d = ln(T_arm / T_reference), one per block; all have the same number of blocks. `margin` is on the log
+// scale. In the pooled form an arm whose variance is over four times the others' mean is judged by its own spread (n -
+// 1 degrees of freedom) if that is more cautious: in simulations one arm of 4 x the noise (a starved loader put back)
+// raises the rate of any false call among ten arms to 17-21 % without this, and to at most 5 % with it.
 std::vector<Effect> CompareWithReference(std::span<const std::vector<double>> arms, double margin);
 
 // --- Many comparisons, and what could be seen ------------------------------------------------------------------------
 // Step-down adjusted p values (Holm 1979), in the order given.
 std::vector<double> Holm(std::span<const double> p);
 
-// The smallest true |log ratio| that `n` pairs of this standard deviation, known to `df` degrees of freedom, show with
-// 80 % power at two-sided `alpha`.
+// The smallest true |log ratio| that `n` pairs of this standard deviation, known to `df` degrees of freedom, detect
+// with 80 % power at two-sided `alpha`.
 double DetectableEffect(double pair_sd, int n, double df, double alpha = 0.05);
 
 // The exact permutation p of "the first `treated` curves are as far from the others as those are from one another":

@@ -76,8 +76,8 @@ bool RunsHooks(std::string_view name) {
   return ops::IsAccumulateNode(name) || name == "torch::autograd::AccumulateGrad";
 }
 
-// Where the training thread worked: its operators. A hook on a gradient may exchange it and wait for that, so that of
-// the nodes that run such hooks what they call counts, and not all they span.
+// When the training thread worked: its operators. A hook on a gradient may exchange it and wait for that, so for nodes
+// that run such hooks only what they call counts, not their whole span.
 IntervalSet HostWorking(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   std::vector<bool> runs_hooks(trace.strings.size());

@@ -1,5 +1,5 @@
-// What ranks exchange, as the training process shows it: collectives that its host calls, and the time in which it does
-// nothing but communicate.
+// What ranks exchange, as seen in the training process: collectives that its host calls, and time in which it only
+// communicates.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct HostCollective {
   std::string_view operation;  // "allreduce_"
   std::uint32_t step = 0;      // index into Timeline::steps()
   int pass = -1;               // the backward pass that it belongs to, as an index into part(Part::kBackward); -1: none
-  // Of what it exchanges; elements is -1 outside the detail window and where the trace does not tell.
+  // Size of what it exchanges; elements is -1 outside the detail window and where it is not in the trace.
   std::int64_t elements = -1, bytes = 0;
   std::string_view dtype = {}, device = {};  // of the first tensor; "" on the CPU
 
@@ -24,11 +24,11 @@ struct HostCollective {
   bool sized() const { return elements >= 0; }
 };
 
-// Those of steady steps, by thread and start.
+// The collectives of steady steps, by thread and start.
 std::vector<HostCollective> HostCollectives(const Timeline& timeline);
 
-// When the thread that called it went on to something else: the start of its next event that is no wait, or the end of
-// the step.
+// When the calling thread went on to something else: the start of its next event that is not a wait, or the end of the
+// step.
 std::int64_t GoesOnAt(const Timeline& timeline, const HostCollective& collective);
 
 // Calls `visit` for every range of a backend's own threads in the training process ("gloo:all_reduce": from the start

@@ -17,8 +17,8 @@ bool IsMemory(const DeviceEvent& event, std::string_view name) {
          name.starts_with("Memset");
 }
 
-// In doubles, as that tool computes it: a start of 0.655 us and a length of 0.345 us end before 1 us. It knows nothing
-// of a base that times are relative to.
+// In doubles, as that tool computes it: a start of 0.655 us and a length of 0.345 us end before 1 us. The tool does not
+// know the base that times are relative to.
 Interval Rounded(const DeviceEvent& event, std::int64_t base_ns) {
   const auto us = [](std::int64_t ns) { return static_cast<double>(static_cast<long double>(ns) / 1000.0L); };
   const double start_us = us(event.start_ns - base_ns), length_us = us(event.duration_ns());
@@ -63,7 +63,7 @@ std::optional<std::int64_t> LastStepStart(const Trace& trace) {
   return starts.rbegin()->second;
 }
 
-// Work that counts, by what it is.
+// Work that counts, by kind.
 struct Work {
   std::vector<Interval> all, compute, communication, memory;
 };

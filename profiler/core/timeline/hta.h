@@ -1,4 +1,4 @@
-// A device's times by the definitions of Holistic Trace Analysis, to be held against that tool's figures.
+// A device's times by the definitions of Holistic Trace Analysis, for comparison with that tool's figures.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace loopscope {
 // Microseconds, over all devices of the trace as if they were one:
 // - with two or more distinct ranges ProfilerStep#n, work counts only when a host event that begins before the one with
 //   the highest n launched it;
-// - an event reaches from ceil(start) to floor(start + duration) in microseconds;
+// - an event spans ceil(start) to floor(start + duration) in microseconds;
 // - idle is the span of all work less its union. Waits recorded on a stream count as work there, which hides idle time:
 //   our own definitions leave them out;
 // - communication is ^nccl or ncclKernel by name, memory is copies and memsets, compute is the union of the other work.

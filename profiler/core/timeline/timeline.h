@@ -26,8 +26,8 @@ std::string_view PartName(Part part);  // "loader_wait", "h2d_copy", "forward", 
 struct Step {
   Interval time;
   std::uint64_t samples = 0;  // 0 unknown
-  bool warmup = false;        // before the window: no rule looks at it
-  bool boundary = false;      // an epoch ended or an evaluation ran inside: reported apart, not steady state
+  bool warmup = false;        // before the window: rules ignore it
+  bool boundary = false;      // an epoch ended or an evaluation ran inside: reported separately, not steady state
   bool operators = true;      // they were recorded; else only ranges and marks were
   bool detail = false;        // the detail window covers it: details (inputs, stacks) are complete
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
@@ -43,7 +43,7 @@ class Timeline {
   // --- Steps -------------------------------------------------------------------------------------------------------
   std::span<const Step> steps() const { return steps_; }             // all, in order
   std::span<const std::uint32_t> steady() const { return steady_; }  // indices of steps that rules look at
-  // Those, and the steps between them that are as plain but whose operators were not recorded.
+  // The steady steps, and equally plain steps between them whose operators were not recorded.
   std::span<const std::uint32_t> timed() const { return timed_; }
   const std::string& why_no_steps() const { return why_no_steps_; }  // why steady() is empty; "" when it is not
   std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
@@ -58,7 +58,7 @@ class Timeline {
   // --- Threads and what they do -------------------------------------------------------------------------------------
   std::uint32_t training_thread() const { return training_thread_; }  // index into trace().threads; kNone when unknown
   std::span<const std::uint32_t> step_threads() const { return step_threads_; }  // it, then the autograd engine's
-  bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told from other time
+  bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told apart from other time
   const IntervalSet& part(Part part) const { return part_sets_[static_cast<int>(part)]; }  // whole run
   const IntervalSet& evaluation() const { return evaluation_; }  // forward passes without backward at boundaries
 
@@ -69,17 +69,17 @@ class Timeline {
   // --- Events ------------------------------------------------------------------------------------------------------
   const Event& event(EventRef ref) const { return trace_.threads[ref.thread].events[ref.index]; }
   std::string_view name(EventRef ref) const { return trace_.text(event(ref).name); }
-  const EventDetail* detail(EventRef ref) const;                                        // null when none was taken
-  std::string_view inputs(EventRef ref) const;                                          // "" when none was taken
+  const EventDetail* detail(EventRef ref) const;                                        // null when none was recorded
+  std::string_view inputs(EventRef ref) const;                                          // "" when none was recorded
   std::uint32_t parent(EventRef ref) const { return parents_[ref.thread][ref.index]; }  // same thread; kNone at the top
   bool outermost_op(EventRef ref) const;                    // an op with no op above it (ranges do not count)
   std::int64_t self_ns(EventRef ref) const;                 // without its children
   const Where* where(EventRef ref) const;                   // innermost user frame of its own stack or the nearest
                                                             // ancestor's; null when none
   bool inside(EventRef ref, RangeCategory category) const;  // below a range of that category on its thread
-  // The forward op that made the graph node with this sequence number, the deepest; {kNone, kNone} when not seen.
+  // The deepest forward op that made the graph node with this sequence number; {kNone, kNone} when not seen.
   EventRef producer(std::uint32_t sequence) const;
-  // Sequence numbers of the graph nodes that made the op's tensor inputs, each once; empty when they were not taken.
+  // Sequence numbers of the graph nodes that made the op's tensor inputs, each once; empty when not recorded.
   std::vector<std::uint32_t> input_producers(EventRef ref) const;
 
   // Calls `visit` for every event of `thread` that starts inside `within`, in start order. O(log n + hits).
@@ -114,7 +114,7 @@ class Timeline {
 };
 
 using WorkVisitor = std::function<void(const DeviceTimeline&, std::uint32_t index, const DeviceEvent&)>;
-// Calls `visit` for every piece of work that begins in a steady step, or without any in DeviceTimeline::window().
+// Calls `visit` for all work that begins in a steady step, or in DeviceTimeline::window() if there are no steady steps.
 void ForEachWork(const Timeline& timeline, const WorkVisitor& visit);
 
 }  // namespace loopscope

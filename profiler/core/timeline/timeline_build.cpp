@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLinkingThreads = 2;
 
-// The nearest earlier event that contains each one. Asynchronous ops are nobody's parent: they end elsewhere.
+// The nearest earlier event that contains each one. Asynchronous ops are never a parent: they end elsewhere.
 std::vector<std::uint32_t> ParentsOf(const std::vector<Event>& events) {
   std::vector<std::uint32_t> parents(events.size());
   std::vector<std::uint32_t> open;
@@ -111,7 +111,7 @@ void TimelineBuilder::FindTrainingThread() {
   for (const ThreadFacts& facts : thread_facts_) any_backward |= facts.backward_ranges + facts.backward_nodes > 0;
   for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {
     const ThreadFacts& facts = thread_facts_[t];
-    // Nodes run on the engine's threads on a GPU: there the forward ops tell which thread trains.
+    // On a GPU, graph nodes run on the engine's threads: there the forward ops identify the training thread.
     const std::uint64_t weight = facts.backward_ranges ? facts.backward_ranges << 32 : facts.graph_ops;
     const std::pair<std::uint64_t, std::uint64_t> score{step_ends[t], any_backward ? weight : 0};
     if (score > best) {

@@ -1,4 +1,4 @@
-// How a Timeline is made from a Trace: linear passes over the events, then interval arithmetic on what they showed.
+// Builds a Timeline from a Trace: linear passes over the events, then interval arithmetic on the results.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Activity {
   std::vector<Interval> optimizer;    // kOptimizer and kZeroGrad
   std::vector<Interval> steps_taken;  // kOptimizer alone
   std::vector<Interval> sync, communication, copies, evaluations;
-  std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside of ops and of the ranges above, for no rank
+  std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside ops and ranges above, not for other ranks
   std::vector<Interval> host_reads;  // outermost
   std::vector<Interval> compute;     // outermost ops of the model: they record a graph node, or are a layer below
   std::vector<Interval> layers;      // outermost convolutions, matmuls and batch norms
@@ -29,7 +29,7 @@ struct Activity {
                                                      // whether in training mode
 };
 
-// A kWait shorter than this is no wait for data: the queue's lock was merely taken.
+// A kWait shorter than this is not a wait for data: it only took the queue's lock.
 inline constexpr std::int64_t kMinWaitNs = 20'000;
 
 class TimelineBuilder {

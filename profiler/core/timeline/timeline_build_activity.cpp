@@ -24,7 +24,7 @@ bool IsPhase(const Event& range) {
   }
 }
 
-// Adjacent intervals become one when no `other` starts between them.
+// Merges adjacent intervals when no `other` starts between them.
 std::vector<Interval> Bursts(const std::vector<Interval>& by_start, const std::vector<Interval>& other) {
   std::vector<Interval> bursts;
   for (const Interval& one : by_start) {
@@ -71,7 +71,7 @@ void TimelineBuilder::AddRange(const Event& range) {
   }
 }
 
-// A collective only starts on the thread that calls it: what it waits for next is the other ranks.
+// A collective only starts on the thread that calls it: that thread's next wait is for the other ranks.
 void TimelineBuilder::AddWait(const Interval& time, bool for_collective) {
   if (for_collective) {
     activity_.communication.push_back(time);

@@ -5,9 +5,9 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMinSteps = 3;  // fewer say nothing about a loop
-// The most that the LibTorch probe adds per op, by tests/bench: 0.2 us in a loop whose code stays in the caches, 0.7 us
-// among many small operators in Python.
+constexpr std::size_t kMinSteps = 3;  // fewer are not enough to judge a loop
+// The most that the LibTorch probe adds per op, measured by tests/bench: 0.2 us in a loop whose code stays in the
+// caches, 0.7 us among many small operators in Python.
 constexpr double kProbeNsPerEvent = 700;
 
 std::int64_t Middle(const Interval& time) {
@@ -21,7 +21,7 @@ bool AnyIn(const std::vector<std::int64_t>& sorted, const Interval& time) {
 
 }  // namespace
 
-// Of the process that trains: another one of the run may have marks of its own.
+// Only of the training process: other processes of the run may have marks of their own.
 std::vector<std::int64_t> TimelineBuilder::TimesOf(MarkKind kind) const {
   const Trace& trace = timeline_.trace_;
   std::vector<std::int64_t> times;
@@ -64,7 +64,7 @@ void TimelineBuilder::FindSteps() {
   };
   for (const Mark& mark : trace.marks) {
     if (mark.kind != MarkKind::kStepEnd || mark.thread != timeline_.training_thread_) continue;
-    timeline_.clock_ = trace.text(mark.name);  // the last name stands: the primary optimizer is chosen in warm-up
+    timeline_.clock_ = trace.text(mark.name);  // the last name wins: the primary optimizer is chosen in warm-up
     add(mark.time_ns, mark.value);
   }
   if (steps.empty()) {
@@ -92,8 +92,8 @@ void TimelineBuilder::MarkWarmup() {
   }
 }
 
-// Where an epoch turns into the next. A loader that runs ahead exhausts its sampler several batches before the epoch is
-// over, so that kEpochEnd counts only where no kEpochStart tells it better.
+// Where one epoch turns into the next. A loader that prefetches exhausts its sampler several batches before the epoch
+// ends, so kEpochEnd is used only without any kEpochStart.
 std::vector<std::int64_t> TimelineBuilder::EpochInstants() const {
   if (timeline_.steps_.empty()) return {};
   std::vector<std::int64_t> starts = TimesOf(MarkKind::kEpochStart);
@@ -111,7 +111,7 @@ void TimelineBuilder::MarkBoundaries() {
   CountStepsPerEpoch(instants);
 }
 
-// From one boundary to the next; the first epoch counts when its start was seen. The last whole epoch stands.
+// From one boundary to the next; the first epoch counts when its start was seen. The last whole epoch wins.
 void TimelineBuilder::CountStepsPerEpoch(const std::vector<std::int64_t>& instants) {
   const std::vector<Step>& steps = timeline_.steps_;
   if (steps.empty()) return;
@@ -140,7 +140,7 @@ IntervalSet TimelineBuilder::Between(MarkKind begin, MarkKind end) const {
   return IntervalSet(std::move(found));
 }
 
-// All of a step but 2 %: marks are written a moment after the step's end.
+// All but 2 % of a step must be recorded: marks are written a moment after the step's end.
 void TimelineBuilder::MarkOperators() {
   const IntervalSet without = Between(MarkKind::kOpsEnd, MarkKind::kOpsBegin);
   for (Step& step : timeline_.steps_) step.operators = without.total_ns(step.time) * 50 <= step.time.length();
@@ -154,7 +154,7 @@ void TimelineBuilder::MarkDetail() {
   }
 }
 
-// Steps behind the window stay only where they are boundaries: not all that ran in the others was recorded.
+// Steps after the window are kept only if they are boundaries: not everything in the others was recorded.
 void TimelineBuilder::ChooseSteady() {
   std::vector<Step>& steps = timeline_.steps_;
   const std::vector<std::int64_t> ends = TimesOf(MarkKind::kMeasureEnd);

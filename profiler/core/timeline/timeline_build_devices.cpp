@@ -1,4 +1,4 @@
-// How much of what the devices did is in the trace: whether anything can be said from it.
+// How much of what the devices did is in the trace, and whether that is enough to judge them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMaxUnlinkedShare = 0.05;    // of the devices' work in the window, whose call is missing
+constexpr double kMaxUnlinkedShare = 0.05;    // of the devices' work in the window, with its call missing
 constexpr double kMaxHiddenShare = 0.05;      // of the devices' time in the window, spent inside graphs
-constexpr double kMaxUnrecordedShare = 0.05;  // of the launches in the window; the last ones may run behind the trace
+constexpr double kMaxUnrecordedShare = 0.05;  // of the launches in the window; the last may run after the trace ends
 
 struct Launches {
   std::uint64_t kernels = 0, unrecorded_kernels = 0, graphs = 0, unrecorded_graphs = 0;
@@ -19,7 +19,7 @@ struct Launches {
 
 enum class Launch : std::uint8_t { kNo, kKernel, kGraph };
 
-// Of CUDA's runtime and driver, and HIP's: cudaLaunchKernelExC, cuLaunchKernel, hipExtModuleLaunchKernel …
+// Calls of the CUDA runtime and driver, and of HIP: cudaLaunchKernelExC, cuLaunchKernel, hipExtModuleLaunchKernel …
 Launch LaunchOf(std::string_view name) {
   if (name.find("GraphLaunch") != name.npos) return Launch::kGraph;
   return name.find("LaunchKernel") != name.npos || name.find("LaunchCooperative") != name.npos ? Launch::kKernel
@@ -98,7 +98,7 @@ bool AnyDeviceInput(const Trace& trace) {
   return std::ranges::any_of(trace.strings, [](std::string_view text) { return text.find("]@cuda") != text.npos; });
 }
 
-// torch.profiler registers CUPTI's callbacks anew, and turns off when it stops what was on before it.
+// torch.profiler registers CUPTI's callbacks again and, when it stops, turns off what was on before it.
 bool ProfilerTookTheRecords(const Timeline& timeline) {
   const auto profiled = [](const Event& event) {
     return event.kind == EventKind::kOp && (event.flags & wire::kOpProfiler) != 0;

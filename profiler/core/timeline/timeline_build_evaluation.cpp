@@ -1,5 +1,5 @@
-// Where the training thread evaluated: forward passes that no backward and no optimizer step follow before the loader
-// is asked again, and that more than this tells from batches which are left out of training.
+// Where the training thread evaluated: forward passes with no backward pass or optimizer step before the next batch is
+// drawn, and with a further sign that they are not training batches which the program skips.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -22,7 +22,7 @@ std::int64_t LastEndIn(const std::vector<Interval>& by_start, const Interval& wi
   return (after - 1)->end_ns;
 }
 
-// The part of one batch's stretch, from its draw to the next one's, that evaluates; empty when it only trains.
+// The evaluating part of one batch's stretch, from its draw to the next one's; empty when it only trains.
 Interval EvaluatedIn(const Activity& activity, const Interval& batch) {
   const bool trains = AnyStartsIn(activity.backward, batch) || AnyStartsIn(activity.steps_taken, batch);
   std::int64_t from = batch.start_ns;
@@ -35,8 +35,8 @@ Interval EvaluatedIn(const Activity& activity, const Interval& batch) {
   return {start, LastEndIn(activity.compute, {from, batch.end_ns}, start)};
 }
 
-// What tells a pass over evaluation data from a batch of the training data that a program passes over (a triplet that
-// is too easy, a loss that is not finite): another loader, modules in evaluation mode, or its place between two epochs.
+// Distinguishes a pass over evaluation data from a training batch that the program skips (a triplet that is too easy, a
+// loss that is not finite): by another loader, modules in evaluation mode, or its place between two epochs.
 class EvaluationSigns {
  public:
   EvaluationSigns(const Activity& activity, const std::vector<std::int64_t>& epoch_starts,
@@ -60,7 +60,7 @@ class EvaluationSigns {
   }
 
  private:
-  // Modules that are never seen in training mode are frozen and tell nothing.
+  // Modules that are never seen in training mode are frozen and prove nothing.
   bool InEvaluationMode(const Interval& work) const {
     auto mode = std::lower_bound(activity_.modes.begin(), activity_.modes.end(), std::pair{work.start_ns, false});
     bool any = false;
@@ -71,8 +71,8 @@ class EvaluationSigns {
     return any && training_mode_seen_;
   }
 
-  // Without training in between, an epoch's end lies before it, or an epoch's start behind it: the first and the last
-  // batch of an epoch have these the other way round.
+  // With no training in between, an epoch ends before it or an epoch starts after it; for the first and the last batch
+  // of an epoch it is the other way round.
   bool BetweenEpochs(const Interval& work) const {
     constexpr std::int64_t kEver = INT64_MIN;
     const Interval before{kEver, work.start_ns};
@@ -102,7 +102,7 @@ std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::i
     const std::int64_t start_ns = activity_.loaders[i].time.start_ns;
     const std::int64_t end_ns = last ? span_.end_ns : activity_.loaders[i + 1].time.start_ns;
     const Interval evaluated = EvaluatedIn(activity_, {start_ns, end_ns});
-    // Where the program was cut off in a forward pass, what would have followed is not known.
+    // If the program was cut off in a forward pass, what would have followed is unknown.
     const bool known = !last || (!instants.empty() && instants.back() >= evaluated.end_ns);
     const Interval* layer = FirstFrom(activity_.layers, evaluated.start_ns);
     const bool evaluates =
@@ -118,8 +118,8 @@ std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::i
   return found;
 }
 
-// A program that runs a second model, or two batches, in every step shows the same pattern: where it is no exception,
-// only what lies in a step with an epoch's end counts.
+// A program that runs a second model, or two batches, in every step shows the same pattern: if most steps show it, only
+// evaluation in a step with an epoch's end counts.
 void TimelineBuilder::FindEvaluation() {
   const std::vector<std::int64_t> instants = EpochInstants();
   std::vector<Interval> found = EvaluatedBatches(instants);

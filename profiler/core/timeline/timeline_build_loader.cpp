@@ -1,5 +1,5 @@
 // How long the training thread waited for its loader. A native loader range covers only the call that draws a batch's
-// indices; the wait itself is told from what lies around it.
+// indices; the wait itself is inferred from what surrounds it.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -17,7 +17,7 @@ std::int64_t StartFrom(const std::vector<Interval>& by_start, std::int64_t time_
   return found ? found->start_ns : INT64_MAX;
 }
 
-// Decides, batch by batch, what of the training thread's time was spent on getting it.
+// Decides for each batch which part of the training thread's time was spent on getting it.
 class LoaderInference {
  public:
   LoaderInference(const Trace& trace, const Activity& activity) : activity_(activity) {
@@ -72,7 +72,7 @@ class LoaderInference {
     return end;
   }
 
-  // When the batch that `loader` draws is there; the draw's own end when nothing was waited for.
+  // When the batch drawn by `loader` is ready; the end of the draw itself when nothing was waited for.
   std::int64_t BatchReady(std::size_t i) const {
     const Activity::Loader& loader = activity_.loaders[i];
     const std::int64_t waited = LastWaitAfter(i);
@@ -83,7 +83,7 @@ class LoaderInference {
     return use == FirstUse(loader.time.end_ns) && use < NextLoader(i) ? use : loader.time.end_ns;
   }
 
-  // Drawn ahead: the next draw follows at once, and not because an epoch ended or began between.
+  // Whether it was drawn ahead: the next draw follows at once, and not because an epoch ended or began in between.
   bool IsQueued(std::size_t i) const {
     const Activity::Loader& loader = activity_.loaders[i];
     const std::int64_t next = NextLoader(i);
@@ -93,8 +93,8 @@ class LoaderInference {
     return turn == turns_.end() || *turn > next;
   }
 
-  // A loader has workers when it was seen to wait for them, or draws several batches in a row; what the program says of
-  // its own loader.workers holds for the loader that is asked most.
+  // A loader has workers if it was seen waiting for them, or draws several batches in a row; the loader.workers that
+  // the program reports applies to the loader used most.
   void FindWorkers(const Trace& trace) {
     std::map<StringId, std::size_t> asked;
     for (std::size_t i = 0; i < activity_.loaders.size(); ++i) {

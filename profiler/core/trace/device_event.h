@@ -1,4 +1,4 @@
-// What a device did, as importers tell it.
+// What a device did, as importers report it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ using StringId = std::uint32_t;  // index into Trace::strings; 0 is ""
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
-// What a device did. A collective's kernel is kCommunication, not kKernel; a wait is not work of the device.
+// The kind of device activity. A collective's kernel is kCommunication, not kKernel; a wait is not device work.
 enum class DeviceKind : std::uint8_t { kKernel, kCommunication, kCopy, kMemset, kGraph, kWait };
 enum class CopyKind : std::uint8_t { kNotACopy, kHostToDevice, kDeviceToHost, kDeviceToDevice, kHostToHost, kPeer };
 enum DeviceFlag : std::uint8_t {
   kDevicePageable = 1,  // copies: the host side is pageable memory
-  kDevicePinned = 2,    // copies: the host side is pinned; neither bit: not known
+  kDevicePinned = 2,    // copies: the host side is pinned; neither bit: unknown
   kDeviceAsync = 4,     // copies: the call did not have to wait
 };
 
@@ -37,11 +37,11 @@ struct DeviceEvent {
 
 struct Device {
   std::string name;                 // "NVIDIA A100-SXM4-40GB"; empty unknown
-  std::uint32_t ordinal = 0;        // the process's number of it
+  std::uint32_t ordinal = 0;        // its number in the process
   std::vector<DeviceEvent> events;  // by start
 };
 
-// What is known of a collective beside its kernel.
+// What is known about a collective besides its kernel.
 struct Collective {
   StringId operation = 0;      // "allreduce"
   StringId group = 0;          // name of the process group

@@ -1,4 +1,4 @@
-// Tensors in the host's memory that a probe followed one by one: which were there when nothing used them any more.
+// Tensors in host memory that a probe tracked one by one: those still allocated after their last use.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace loopscope {
 
-// When all tensors in the host's memory held the most in a step of the first detail window.
+// When all tensors in host memory held the most in a step of the first detail window.
 struct TensorPeak {
   std::int64_t time_ns = 0;
   std::uint64_t bytes = 0;
 };
 
-// A tensor in the host's memory that was there at one of those peaks although no op used it any more.
+// A tensor in host memory that was still allocated at one of those peaks although no op used it any more.
 struct IdleTensor {
   std::uint64_t bytes = 0;
-  std::int64_t allocated_ns = 0, used_ns = 0;  // used_ns: when the last op began that used it
+  std::int64_t allocated_ns = 0, used_ns = 0;  // used_ns: start of the last op that used it
   std::int64_t freed_ns = 0;                   // 0: not before the window closed
   std::uint32_t thread = kNone;                // index into Trace::threads of who allocated it; kNone unknown
 };

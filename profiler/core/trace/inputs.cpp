@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, int>, 13> kDtypes{{{"f64", 8},
                                                                     {"c64", 8},
                                                                     {"other", 0}}};
 
-constexpr std::string_view kPadding = ";padding=";  // behind the inputs
+constexpr std::string_view kPadding = ";padding=";  // after the inputs
 
 const std::pair<std::string_view, int>* FindDtype(std::string_view name) {
   for (const auto& one : kDtypes) {
@@ -31,7 +31,7 @@ const std::pair<std::string_view, int>* FindDtype(std::string_view name) {
   return nullptr;
 }
 
-// "32,3,48,48" or "" → sizes; false when it is anything else.
+// "32,3,48,48" or "" → sizes; false for anything else.
 bool ParseSizes(std::string_view text, std::vector<std::int64_t>& sizes) {
   while (!text.empty()) {
     std::int64_t size = 0;

@@ -21,12 +21,12 @@ struct TensorText {
 };
 std::vector<TensorText> ParseInputs(std::string_view inputs);
 
-// How many tokens of a batch are padding, where the op was told (a mask, an embedding's padding index).
+// How many tokens of a batch are padding, where the op knows (a mask, an embedding's padding index).
 struct PaddedTokens {
   std::uint64_t padded = 0, tokens = 0;
 };
 std::optional<PaddedTokens> ParsePadding(std::string_view inputs);
-// The tensors of a list, whose text is an input's `scalar`; empty for anything else and for a list that was cut.
+// The tensors of a list, whose text is an input's `scalar`; empty for anything else and for a truncated list.
 std::vector<TensorText> ParseTensorList(std::string_view text);
 
 }  // namespace loopscope

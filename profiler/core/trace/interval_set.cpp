@@ -10,7 +10,7 @@ bool ByStart(const Interval& a, const Interval& b) {
   return a.start_ns < b.start_ns;
 }
 
-// `sorted` by start; touching intervals become one. In place: there may be one for each event of a trace.
+// Merges touching intervals of `sorted` (by start), in place: there may be one for each event of a trace.
 std::vector<Interval> Merged(std::vector<Interval> sorted) {
   std::size_t kept = 0;
   for (const Interval one : sorted) {

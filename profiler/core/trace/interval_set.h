@@ -1,4 +1,4 @@
-// Sets of time intervals: unions, overlaps, what is left.
+// Sets of time intervals: unions, overlaps, differences.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ bool IsConvolution(std::string_view name) {
 
 Factors FactorsOf(std::string_view name) {
   if (IsLayoutConversion(name) || !(IsConvolution(name) || HasAny(name, kProducts))) return Factors::kNone;
-  if (HasAny(name, k16Bits)) return Factors::k16Bit;  // before the sums' type, which is float32
+  if (HasAny(name, k16Bits)) return Factors::k16Bit;  // before the accumulator's dtype, which is float32
   return HasAny(name, kFloat32s) ? Factors::kFloat32 : Factors::kUnknown;
 }
 

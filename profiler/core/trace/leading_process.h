@@ -11,8 +11,8 @@
 
 namespace loopscope {
 
-// The marks of the process that leads: the first that trained (ranks are joined in their order, and each has losses and
-// a window of its own).
+// The marks of the leading process: the first that trained (ranks are joined in order, and each has its own losses and
+// window).
 class LeadingProcess {
  public:
   explicit LeadingProcess(const Trace& trace) : trace_(trace) {

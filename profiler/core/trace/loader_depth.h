@@ -1,4 +1,4 @@
-// How far a program's loader works ahead, as probes wrote it down.
+// How far ahead a program's dataloader prefetches, as recorded by probes.
 #pragma once
 
 #include "profiler/core/trace/trace.h"

@@ -97,7 +97,7 @@ constexpr auto kRandomsAndFills = std::to_array<std::string_view>(
      "zeros_like", "ones",     "full",    "ones_like", "fill_",      "full_like",  "new_zeros",
      "new_ones",   "new_full", "arange",  "eye",       "linspace",   "zero_",      "multinomial"});
 
-// PyTorch, torch.use_deterministic_algorithms: those it gives another implementation.
+// From PyTorch's torch.use_deterministic_algorithms: the ops that it gives another implementation.
 constexpr auto kScatters = std::to_array<std::string_view>({"scatter",
                                                             "scatter_",
                                                             "scatter_add",

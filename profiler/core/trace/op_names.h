@@ -7,8 +7,8 @@ namespace loopscope::ops {
 
 bool IsConvolution(std::string_view name);  // aten::conv2d, aten::convolution, aten::_convolution, mkldnn, cudnn …
 bool IsMatmul(std::string_view name);       // aten::mm, addmm, bmm, baddbmm, linear, matmul, scaled dot product …
-bool IsBatchNorm(std::string_view name);    // the outermost aten::batch_norm and its kinds
-bool IsDropout(std::string_view name);      // aten::dropout and its kinds: (input, p, train)
+bool IsBatchNorm(std::string_view name);    // the outermost aten::batch_norm and its variants
+bool IsDropout(std::string_view name);      // aten::dropout and its variants: (input, p, train)
 bool IsHostRead(std::string_view name);  // aten::item, aten::_local_scalar_dense, is_nonzero: a value goes to the host
 bool IsZeroFill(std::string_view name);  // aten::zero_, aten::_foreach_zero_
 bool IsCopy(std::string_view name);      // aten::copy_, aten::_to_copy, aten::clone
@@ -16,7 +16,7 @@ bool IsRandomOrFill(std::string_view name);  // aten::rand, randn, zeros, full �
 bool IsAccumulate(std::string_view name);    // aten::add, aten::add_
 bool IsScatter(
     std::string_view name);  // has a slower form under torch.use_deterministic_algorithms: scatter, index_add …
-bool IsUninitialized(std::string_view name);   // aten::empty and its kinds, aten::resize_
+bool IsUninitialized(std::string_view name);   // aten::empty and its variants, aten::resize_
 bool IsBackwardNode(std::string_view name);    // autograd::engine::evaluate_function: …
 bool IsAccumulateNode(std::string_view name);  // the backward node that adds to a parameter's gradient, and its hooks
 

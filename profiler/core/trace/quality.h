@@ -1,4 +1,4 @@
-// How far a recording can be trusted, and what its reader has to know before that.
+// How far a recording can be trusted, and what its reader should know first.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class WarningKind : std::uint8_t {
   kOtherProcesses,  // other processes of the file trained too; only one is shown
 };
 
-// What a reader should know before trusting the figures. Most warnings are only read, and made from their text.
+// What a reader should know before trusting the figures. Most warnings are only read, and are created from their text.
 struct Warning {
   Warning(std::string what) : text(std::move(what)) {}
   Warning(const char* what) : text(what) {}
@@ -30,7 +30,7 @@ struct Warning {
 struct Quality {
   std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
   bool clean_end = false;
-  double probe_cost_pct = -1;  // most that probes took of the step time, estimated; -1 unknown
+  double probe_cost_pct = -1;  // estimated upper bound on the probes' share of the step time; -1 unknown
   std::vector<Warning> warnings;
 };
 

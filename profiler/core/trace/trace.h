@@ -31,7 +31,7 @@ struct Event {
   std::int64_t start_ns = 0, end_ns = 0;
   StringId name = 0;
   std::uint32_t sequence = kNone;    // autograd sequence number (ops); kNone when none
-  std::uint32_t shape_hash = 0;      // ops; 0 when not taken
+  std::uint32_t shape_hash = 0;      // ops; 0 when not recorded
   std::uint32_t detail = kNone;      // index into Trace::details
   std::uint32_t value = 0;           // ranges: wire::RangeRecord::value; device calls and waits: correlation
   std::uint16_t forward_thread = 0;  // ops
@@ -54,7 +54,7 @@ struct EventDetail {
   StringId inputs = 0;                           // text of the inputs, see wire::OpDetailRecord
   std::uint32_t stack = kNone;                   // index into Trace::stacks
   std::uint32_t producer = kNone;                // sequence number of the first tensor input's grad_fn
-  std::uint32_t further = 0, further_count = 0;  // those of other tensor inputs: a stretch of Trace::further_producers
+  std::uint32_t further = 0, further_count = 0;  // of the other tensor inputs: a range of Trace::further_producers
 };
 
 struct Thread {
@@ -109,7 +109,7 @@ struct Trace {
   std::vector<Collective> collectives;
   std::vector<Mark> marks;               // by time
   std::vector<TensorPeak> tensor_peaks;  // of the process that trains, by time; empty: tensors were not followed
-  std::vector<IdleTensor> idle_tensors;  // the largest first
+  std::vector<IdleTensor> idle_tensors;  // largest first
   std::vector<Applied> applied;
   std::map<std::string, std::string> facts;                       // wire::FactRecord, the last value of each key
   std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;  // of few: thread index << 32 | event index → stack

@@ -20,7 +20,7 @@ bool IsWhole(wire::RecordHead head) {
   return std::size_t{head.words} * 8 >= sizeof(Record);
 }
 
-// Records that may refer to strings defined behind them.
+// Records that may refer to strings defined after them.
 bool IsOther(RecordKind kind) {
   return (kind >= RecordKind::kStack && kind <= RecordKind::kFact) || kind == RecordKind::kTensorPeak ||
          kind == RecordKind::kTensor;

@@ -1,5 +1,5 @@
-// What a capture defines once and refers to by id: strings, stacks, modules; and what it says once: facts, treatments,
-// tensors.
+// What a capture defines once and refers to by id: strings, stacks, modules; and what it records once: facts,
+// treatments, tensors.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace loopscope {
 
 struct CaptureDefinitions {
-  std::vector<std::string> strings{""};            // by id; what was never defined is ""
+  std::vector<std::string> strings{""};            // by id; "" where undefined
   std::vector<std::vector<std::uint64_t>> stacks;  // by id - 1, as recorded
   std::vector<ModuleMapping> modules;
   std::vector<Applied> applied;
@@ -27,7 +27,7 @@ struct CaptureDefinitions {
   std::string_view text(std::uint32_t id) const { return id < strings.size() ? std::string_view(strings[id]) : ""; }
 };
 
-// Definitions may lie in any chunk, behind their use. Memory is bounded by the size of the file: ids that could not
+// Definitions may be in any chunk, even after their use. Memory is bounded by the size of the file: ids that could not
 // all be defined in `file_bytes` are left out.
 CaptureDefinitions ReadDefinitions(const std::vector<ChunkView>& chunks, std::size_t file_bytes);
 

@@ -1,4 +1,4 @@
-// What NVML told of the devices while the program ran (marks kDeviceSample).
+// What NVML reported about the devices while the program ran (marks kDeviceSample).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// A line for each device whose clock was held down in a tenth or more of its samples: its times are not those of a
+// One line for each device whose clock was throttled in a tenth or more of its samples: its times are not those of a
 // device at full speed, and differ from run to run.
 std::vector<std::string> SlowedDevices(const Trace& trace);
 

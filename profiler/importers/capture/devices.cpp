@@ -75,7 +75,7 @@ class DeviceReader {
   }
 
  private:
-  // What a name in the file stands for among the trace's, once per name.
+  // What a name in the file means in the trace, worked out once per name.
   struct KernelName {
     StringId name = 0;
     std::uint32_t collective = kNone;
@@ -177,7 +177,7 @@ class DeviceReader {
     thread->events = std::move(merged);
   }
 
-  // Stacks of ranges are kept by place, which the calls between them change.
+  // Stacks of ranges are keyed by event index, which the calls inserted between them change.
   void MoveStacks(std::uint32_t thread, const std::vector<Event>& events, const std::vector<Event>& calls) {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> moved;
     std::erase_if(trace_.range_stacks, [&](const auto& one) {

@@ -1,4 +1,4 @@
-// What devices did, from the records of a capture: they are told late, by threads that have nothing to do with them.
+// Device activity from the records of a capture, which are written late, by unrelated threads.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace loopscope {
 // `trace`. Returns how many records had impossible times and were left out.
 std::uint64_t AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace);
 
-// What the reader of a report should know of them, a line each.
+// What the reader of a report should know about them, one line each.
 std::vector<std::string> DeviceWarnings(const Trace& trace);
 
 }  // namespace loopscope

@@ -58,7 +58,7 @@ std::size_t WholeRecords(std::span<const char> bytes) {
   return at;
 }
 
-// `bytes` is what the file holds of the chunk: all of it, but for the last one of a file that was cut.
+// `bytes` is what the file holds of the chunk: all of it, except for the last chunk of a truncated file.
 void ReadChunk(std::span<const char> bytes, std::size_t chunk_bytes, CaptureChunks& capture) {
   wire::ChunkHeader header;
   if (bytes.size() < sizeof header) return;

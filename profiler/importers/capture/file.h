@@ -39,7 +39,7 @@ struct CaptureChunks {
   wire::FileHeader header{};
   std::vector<ChunkView> chunks;     // in file order
   std::uint64_t torn_bytes = 0;      // that were written, or claimed, and cannot be used
-  std::uint64_t missing_bytes = 0;   // of chunks that were handed out, behind the end of the file
+  std::uint64_t missing_bytes = 0;   // of chunks that were handed out, past the end of the file
   std::uint32_t damaged_chunks = 0;  // closed chunks whose bytes are not what was written
 };
 

@@ -6,7 +6,7 @@
 namespace loopscope {
 namespace {
 
-// Devices that two processes share are one.
+// A device shared by two processes becomes one.
 void JoinDevices(const Trace& from, StringId strings, Trace& into) {
   const auto collectives = static_cast<std::uint32_t>(into.collectives.size());
   for (Collective one : from.collectives) {

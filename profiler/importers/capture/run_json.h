@@ -1,4 +1,4 @@
-// run.json: what the launcher wrote down about a run, beside its captures.
+// run.json: what the launcher records about a run, next to its captures.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace loopscope {
 
 inline constexpr char kRunJsonName[] = "run.json";
 
-// Replaces the file at once: a reader sees the old or the new one, never a part.
+// Replaces the file atomically: a reader sees the old or the new one, never a part.
 Result<void> WriteRunJson(const std::filesystem::path& path, const RunInfo& run);
 
 // Fields that the file lacks keep their defaults. Errors: no such file, not JSON, a newer schema.

@@ -45,7 +45,7 @@ Dwarf_Die Declared(Dwarf_Die die) {
   return die;
 }
 
-// "app::Loop::" of the namespaces and classes around a declaration.
+// "app::Loop::": the namespaces and classes around a declaration.
 std::string Enclosing(Dwarf_Die declared) {
   Dwarf_Die* found = nullptr;
   const int count = dwarf_getscopes_die(&declared, &found);
@@ -61,7 +61,7 @@ std::string Enclosing(Dwarf_Die declared) {
   return prefix;
 }
 
-// The name of a function's or inlined function's entry; functions of one file alone have no linkage name, and those of
+// The name in a function's or inlined function's entry; file-local functions have no linkage name, and the entries of
 // some lambdas cannot be read.
 std::string FunctionName(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
@@ -112,7 +112,7 @@ class Module {
 
   bool ok() const { return module_ != nullptr; }
 
-  // The file's own address of what lies at `offset` in it; 0 when no loaded part holds it.
+  // The file's own address of what is at `offset` in it; 0 when no loaded segment contains it.
   std::uint64_t AddressOf(std::uint64_t offset) const {
     GElf_Addr bias = 0;
     Elf* elf = dwfl_module_getelf(module_, &bias);
@@ -177,7 +177,7 @@ class Module {
     return frames;
   }
 
-  // Innermost first, by where the code really lies: an inlined function's scopes lead to its caller.
+  // Innermost first, by where the code really is: an inlined function's scopes lead to its caller.
   static std::pair<Scopes, int> ScopesAt(Dwarf_Die* unit, Dwarf_Addr address) {
     Dwarf_Die* found = nullptr;
     const int depth = dwarf_getscopes(unit, address, &found);

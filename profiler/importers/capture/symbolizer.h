@@ -1,4 +1,4 @@
-// From return addresses to places in the user's source, after the process is gone, by the debug information of the
+// Maps return addresses to places in the user's source after the process has ended, using the debug information of the
 // files that were mapped.
 #pragma once
 

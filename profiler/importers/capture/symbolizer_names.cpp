@@ -30,7 +30,7 @@ std::size_t Opening(std::string_view text, std::size_t close) {
   return text.npos;
 }
 
-// Where the return type of a template's instance ends: behind the last blank outside of all brackets.
+// Where the return type of a template's instance ends: after the last blank outside all brackets.
 std::size_t AfterReturnType(std::string_view name) {
   if (name.find("operator") != name.npos) return 0;
   int depth = 0;

@@ -1,4 +1,4 @@
-// Tensors that the probe followed one by one, from the records of a capture.
+// Tensors that the probe tracked one by one, from the records of a capture.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// Adds the peaks and the tensors to `trace`, whose threads must be there. Returns how many records had impossible times
-// and were left out.
+// Adds the peaks and the tensors to `trace`, which must already have its threads. Returns how many records had
+// impossible times and were left out.
 std::uint64_t AddTensors(const CaptureDefinitions& all, Trace& trace);
 
 }  // namespace loopscope

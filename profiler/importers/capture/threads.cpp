@@ -59,8 +59,8 @@ std::uint64_t StartOf(const char* at) {
   return start_ns;
 }
 
-// Records come when events end: children before their parent. An event's place in start order, parents first, follows
-// from the sizes of the subtrees: laid out from the end, each takes the last free places of what encloses it.
+// Records are written when events end: children before their parent. An event's place in start order, parents first,
+// follows from the sizes of the subtrees: going backwards, each takes the last free places of its parent.
 std::vector<std::uint32_t> StartOrder(const std::vector<std::uint64_t>& starts) {
   std::vector<std::uint32_t> places(starts.size());  // at first the sizes
   std::vector<std::uint32_t> open;

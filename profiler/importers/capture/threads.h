@@ -1,4 +1,4 @@
-// From the records of one thread to its events in start order, parents before children.
+// Turns the records of one thread into its events in start order, parents before children.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace loopscope {
 
-// Four and a half years after boot: no machine's clock says more, and sums of such times do not overflow.
+// Four and a half years after boot: no machine's clock reads more, and sums of such times do not overflow.
 inline constexpr std::uint64_t kMaxTimeNs = 1ull << 57;
 
 // How the ids of one file become the ids of the trace. Ids that the file never defined become "none".
@@ -31,13 +31,13 @@ std::vector<ThreadChunks> GroupByThread(const std::vector<ChunkView>& chunks);
 
 struct ThreadEvents {
   Thread thread;
-  std::vector<EventDetail> details;  // Event::detail counts from 0 here; of a range it is the index of its stack
+  std::vector<EventDetail> details;  // Event::detail counts from 0 here; for a range it is the index of its stack
   std::vector<std::uint32_t> further_producers;  // of the details, which count from 0 here
   std::vector<Mark> marks;                       // Mark::thread is not set
-  std::uint64_t repaired = 0;  // events whose times could not be: the end was set to the start, or they were left out
+  std::uint64_t repaired = 0;  // events with impossible times: the end was set to the start, or they were left out
 };
 
-// Linear in the number of records but for threads whose records are out of order.
+// Linear in the number of records, except for threads whose records are out of order.
 ThreadEvents ReadThread(const ThreadChunks& chunks, const IdMap& ids);
 
 }  // namespace loopscope

@@ -5,7 +5,7 @@
 namespace loopscope {
 
 void FillInOlder(const wire::FileHeader& header, Trace& trace) {
-  // Before version 1.6 marks did not say which probe is off: where no operator was recorded it was that of LibTorch.
+  // Before version 1.6, marks do not name the probe that is off: with no operator recorded, it is LibTorch's.
   constexpr std::uint16_t kProbesAreNamed = 6;
   const auto is_op = [](const Event& event) { return event.kind == EventKind::kOp; };
   const auto has_ops = [&](const Thread& one) { return std::ranges::any_of(one.events, is_op); };

@@ -1,4 +1,4 @@
-// What captures of older minor versions do not say, as far as the rest of them tells it.
+// Fills in what captures of older minor versions lack, as far as it can be inferred from the rest of them.
 #pragma once
 
 #include "probes/wire.h"
@@ -6,7 +6,7 @@
 
 namespace loopscope {
 
-// Once the threads and marks of the file are in `trace`.
+// Call once the threads and marks of the file are in `trace`.
 void FillInOlder(const wire::FileHeader& header, Trace& trace);
 
 }  // namespace loopscope

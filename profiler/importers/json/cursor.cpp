@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;
 
-// The next quote or backslash from `at` on; may give a place behind `end`.
+// The next quote or backslash from `at` on; may return a place past `end`.
 const char* FindQuote(const char* at, const char* end) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
@@ -39,7 +39,7 @@ int HexDigit(char byte) {
   return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-// The four digits behind "\u" at `at`; -1 when they are none.
+// The four hex digits after "\u" at `at`; -1 when they are malformed.
 int CodeUnit(std::string_view raw, std::size_t at) {
   if (at + 6 > raw.size() || raw[at] != '\\' || raw[at + 1] != 'u') return -1;
   int unit = 0;
@@ -62,7 +62,7 @@ void AppendUtf8(std::string& text, std::uint32_t point) {
   for (int i = more; i-- > 0;) text += static_cast<char>(0x80 | (point >> (6 * i) & 0x3f));
 }
 
-// Appends what stands at the "\u" at `at`; gives how many bytes of `raw` it took.
+// Appends the character that the "\u" at `at` stands for; returns how many bytes of `raw` it took.
 std::size_t AppendCodePoint(std::string_view raw, std::size_t at, std::string& text) {
   const int unit = CodeUnit(raw, at);
   if (unit < 0) {

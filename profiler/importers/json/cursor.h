@@ -1,5 +1,5 @@
-// Reads one JSON value after another out of a window. Made for text that is known to be balanced and padded: a scalar
-// that is malformed fails the value it stands in, and nothing is read behind the padding.
+// Reads JSON values one after another from a window. Made for text that is known to be balanced and padded: a malformed
+// scalar fails the value that contains it, and nothing is read past the padding.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ class JsonCursor {
     ++at_;
     return true;
   }
-  char Next() {  // the next byte that is no blank, not taken; 0 at the end
+  char Next() {  // the next non-blank byte, not taken; 0 at the end
     SkipBlanks();
     return at_ < end_ ? *at_ : '\0';
   }
 
-  // Takes a string; what it gives is raw, between the quotes. False when there is none.
+  // Takes a string and returns its raw text, between the quotes. False when there is none.
   bool String(std::string_view& raw);
-  // Takes a number and gives it times 10^decimals, rounded; false when it is none or does not fit.
+  // Takes a number and returns it times 10^decimals, rounded; false when it is not a number or does not fit.
   bool Scaled(int decimals, std::int64_t& value);
   bool Whole(std::int64_t& value) { return Scaled(0, value); }
   // Takes any value. False when its brackets or strings do not end.
@@ -44,7 +44,7 @@ class JsonCursor {
     std::string_view raw;
     return Raw(raw);
   }
-  // The same, and gives its text.
+  // The same, and returns its text.
   bool Raw(std::string_view& raw);
 
  private:
@@ -54,7 +54,7 @@ class JsonCursor {
   const char* end_;
 };
 
-// The text of a raw string. Escapes that JSON does not know stay as they are.
+// Unescapes a raw string. Escapes that JSON does not define stay as they are.
 std::string UnescapedJson(std::string_view raw);
 
 }  // namespace loopscope

@@ -11,7 +11,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kBlockBytes = 64;
-constexpr std::size_t kTailBytes = 64 * 1024;  // where the last end is looked for first
+constexpr std::size_t kTailBytes = 64 * 1024;  // searched first for the last end
 
 // One byte; true when it closed or opened a bracket.
 bool Step(char byte, JsonScanState& state) {
@@ -62,7 +62,7 @@ __attribute__((target("avx2,pclmul"))) inline Masks MasksOf(const char* block) {
           mask(folded_low, folded_high, '}')};
 }
 
-// Which bytes a backslash before them takes; only backslashes inside strings are seen in JSON.
+// The bytes escaped by a backslash before them; in JSON, backslashes occur only inside strings.
 std::uint64_t EscapedBytes(std::uint64_t backslashes, bool& carried) {
   std::uint64_t escaped = carried ? 1 : 0;
   carried = false;
@@ -80,7 +80,7 @@ std::uint64_t EscapedBytes(std::uint64_t backslashes, bool& carried) {
   return escaped;
 }
 
-// Blocks with a place where the depth is `watched` or less are gone through bracket by bracket.
+// Blocks in which the depth is `watched` or less anywhere are scanned bracket by bracket.
 __attribute__((target("avx2,pclmul"))) void ScanBlocks(std::string_view text, std::size_t end, std::int64_t base,
                                                        std::int64_t watched, JsonScanState& state, JsonScan& scan) {
   const __m128i ones = _mm_set1_epi8(-1);

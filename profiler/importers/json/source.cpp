@@ -17,11 +17,11 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kInputBytes = 256 * 1024;
-// Traces shrink to a fifteenth or a fiftieth. A file that expands this much, past this size, was made to do harm.
+// Traces compress to a fifteenth or a fiftieth. A file that expands this much, past this size, is malicious.
 constexpr std::uint64_t kMaxExpansion = 400;
 constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 30;
 
-// A file descriptor that is closed with it.
+// Owns a file descriptor and closes it.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}

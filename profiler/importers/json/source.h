@@ -18,7 +18,7 @@ class JsonSource {
  public:
   virtual ~JsonSource() = default;
 
-  // Reads up to `size` bytes; 0 at the end. Errors: the file cannot be read, or it expands so much that it is no text.
+  // Reads up to `size` bytes; 0 at the end. Errors: the file cannot be read, or expands too much to be text.
   virtual Result<std::size_t> Read(char* to, std::size_t size) = 0;
 
   std::uint64_t file_bytes() const { return file_bytes_; }  // as stored
@@ -32,7 +32,7 @@ class JsonSource {
 
 Result<std::unique_ptr<JsonSource>> OpenJsonSource(const std::filesystem::path& path);
 
-// The first bytes of what `head`, the first bytes of a file, expands to; `head` itself when it is not compressed.
+// The first bytes that `head`, the start of a file, decompresses to; `head` itself when it is not compressed.
 std::string ExpandedHead(std::string_view head);
 
 }  // namespace loopscope

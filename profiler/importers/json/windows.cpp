@@ -162,8 +162,8 @@ Result<bool> JsonWindows::Next(JsonWindow& window) {
   return false;
 }
 
-// Fills a window with what is left over and more from the source, and hands out all whole elements in it. False when
-// it held none; the place then tells how to go on.
+// Fills a window with leftover bytes and more from the source, and returns all whole elements in it. False when there
+// were none; the scan state then decides how to go on.
 Result<bool> JsonWindows::Cut(JsonWindow& window) {
   std::vector<char>& storage = window.storage;
   const std::size_t had = rest_.size() - at_;
@@ -210,7 +210,7 @@ Result<bool> JsonWindows::Cut(JsonWindow& window) {
   return true;
 }
 
-// What was scanned is no part of a window: an element that is too large, or what stands between elements.
+// Drops scanned bytes that belong to no window: an element that is too large, or text between elements.
 Result<void> JsonWindows::DropElement(std::size_t bytes) {
   at_ = bytes;
   scanned_ = 0;

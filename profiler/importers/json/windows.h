@@ -14,14 +14,14 @@
 
 namespace loopscope {
 
-inline constexpr std::size_t kJsonPadding = 64;                 // readable zeros behind every window
+inline constexpr std::size_t kJsonPadding = 64;                 // readable zeros after every window
 inline constexpr std::size_t kJsonWindowBytes = 1 << 20;        // grown for a single element up to
 inline constexpr std::size_t kMaxJsonElementBytes = 16u << 20;  // this; a larger one is left out
 inline constexpr std::size_t kMaxJsonMemberBytes = 4u << 20;    // of a top-level member; a larger one is left out
 
 struct JsonWindow {
   std::uint32_t index = 0;
-  std::string_view text;  // elements with commas between, before and behind; never part of one
+  std::string_view text;  // elements with commas between, before and after; never part of one
   std::vector<char> storage;
 };
 
@@ -30,7 +30,7 @@ class JsonWindows {
   // `array` is the key of the elements ("traceEvents"); a text that is one array at the top is read as its value.
   JsonWindows(std::unique_ptr<JsonSource> source, std::string array);
 
-  // False at the end. Errors: what the source says, and a text that is not a JSON object or array. Not thread-safe.
+  // False at the end. Errors: those of the source, and text that is not a JSON object or array. Not thread-safe.
   Result<bool> Next(JsonWindow& window);
 
   // The other members of the top-level object, as raw JSON text; complete after the last window.
@@ -38,15 +38,15 @@ class JsonWindows {
   bool array_seen() const { return array_seen_; }
   bool any_element() const { return next_index_ > 0 || oversized_ > 0 || torn_bytes_ > 0; }
   bool complete() const { return complete_; }               // the text ended where its brackets close
-  std::uint64_t torn_bytes() const { return torn_bytes_; }  // behind the last whole element of a text that did not
+  std::uint64_t torn_bytes() const { return torn_bytes_; }  // after the last whole element of text that did not
   std::uint64_t oversized() const { return oversized_; }    // elements left out for their size
   const JsonSource& source() const { return *source_; }
 
  private:
   enum class Place { kStart, kMembers, kArray, kEnd };
 
-  Result<bool> Fill();                         // more of the source behind rest_; false at its end
-  Result<int> Peek();                          // the next byte that is no blank, not taken; -1 at the end
+  Result<bool> Fill();                         // appends more of the source to rest_; false at its end
+  Result<int> Peek();                          // the next non-blank byte, not taken; -1 at the end
   Result<std::string> Raw(std::size_t limit);  // takes a value; "" when it is longer than `limit`
   Result<void> Start();
   Result<void> Member();
@@ -60,7 +60,7 @@ class JsonWindows {
   bool top_is_array_ = false, array_seen_ = false, complete_ = false;
   std::vector<char> rest_;  // read and not yet taken, from at_ on
   std::size_t at_ = 0;
-  std::size_t scanned_ = 0;  // bytes of the rest that state_ has gone through
+  std::size_t scanned_ = 0;  // bytes of the rest that state_ has scanned
   JsonScanState state_;      // inside the array, which is at depth 1
   std::uint32_t next_index_ = 0;
   std::uint64_t torn_bytes_ = 0, oversized_ = 0;

@@ -1,4 +1,4 @@
-// Records of one kind, by the window that held them, in memory that goes back to the system as soon as they are taken.
+// Records of one kind, by the window that held them, in memory returned to the system as soon as they are taken.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,8 +13,8 @@
 
 namespace loopscope {
 
-// A heap keeps freed pieces that lie between others, so that the records would be held twice while they are merged:
-// pieces of a few pages are mapped.
+// A heap keeps freed pieces that lie between others, so that the records would be held twice during the merge: pieces
+// of a few pages are mapped instead.
 struct BlockStorage {
   static constexpr std::size_t kMinMappedBytes = 8 * 1024;
   std::size_t bytes = 0;

@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-// Ranges that rules ask the place of, where no op above has it.
+// Ranges whose place rules ask for, if no op above has it.
 bool WantsStack(const Event& event) {
   return event.kind == EventKind::kRange && !event.is_range(RangeCategory::kDeviceCall);
 }

@@ -1,4 +1,4 @@
-// Gives ops their inputs and the place they were called from, out of what encloses them on their thread.
+// Gives ops their inputs and the place they were called from, based on what encloses them on their thread.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace loopscope {
 
-// What a trace says of its ops' inputs and stacks, all shards together.
+// The inputs and stacks of a trace's ops, from all shards.
 struct KinetoRawDetails {
-  struct Inputs {  // text of an op's inputs; as of tensors on a device, too
+  struct Inputs {  // text of an op's inputs, also in the form for tensors on a device
     StringId text = 0, on_device = 0;
     std::uint32_t shape_hash = 0;
   };

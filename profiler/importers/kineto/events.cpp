@@ -140,7 +140,7 @@ void KinetoEvents::AddDevice(const Element& element, KinetoDevice& device) {
       event.kind = DeviceKind::kMemset;
       break;
     case KinetoCategory::kWait:
-      if (args.stream == -1) return;  // for the whole device, on no stream: the host's call tells of it
+      if (args.stream == -1) return;  // for the whole device, not one stream: the host's call shows it
       event.kind = DeviceKind::kWait;
       break;
     default:

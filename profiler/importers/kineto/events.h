@@ -19,7 +19,7 @@ class KinetoEvents {
     std::int64_t device_type = 0, device_id = 0, allocated = 0;
     std::string_view dims, types, concrete, call_stack, collective, dtype, group, name;
   };
-  // One element, as far as this format looks at it. Strings are raw.
+  // The fields of one element that this format uses. Strings are raw.
   struct Element {
     std::string_view name;
     char phase = 0;
@@ -27,7 +27,7 @@ class KinetoEvents {
     bool has_category = false, has_start = false, has_duration = false, fits = true;
     std::int64_t pid = -1, tid = -1, start_ns = 0, duration_ns = 0;
     Args args;
-    std::string_view unread_args;  // met before it was known what the element is
+    std::string_view unread_args;  // seen before it was known what the element is
   };
 
   bool ReadElement(JsonCursor& cursor, Element& element);

@@ -1,4 +1,4 @@
-// The fields of an element of "traceEvents": strings stay raw, numbers become whole.
+// The fields of an element of "traceEvents": strings stay raw, numbers become integers.
 #include "profiler/importers/kineto/events.h"
 
 namespace loopscope {

@@ -26,7 +26,7 @@ std::vector<std::string> ListOf(std::string_view raw) {
   return list;
 }
 
-// "[32, 3, 48]" → "32,3,48"; false when it is no flat list of numbers (a list of tensors has lists of sizes).
+// "[32, 3, 48]" → "32,3,48"; false when it is not a flat list of numbers (a list of tensors has lists of sizes).
 bool SizesOf(std::string_view raw, std::string& sizes) {
   for (const char byte : raw) {
     if ((byte >= '0' && byte <= '9') || byte == ',') sizes += byte;

@@ -28,7 +28,7 @@ std::uint8_t BackwardOf(std::string_view name) {
   return engine ? kBackwardCall : kNoBackward;
 }
 
-// One entry of a shard's table, by where the file has it first.
+// One entry of a shard's table, ordered by where it first occurs in the file.
 struct Sighting {
   std::uint64_t seen_at;
   std::uint32_t shard, number;
@@ -141,7 +141,7 @@ std::vector<KinetoMerge::MergedThread> KinetoMerge::GroupThreads() {
   return threads;
 }
 
-// Behind those that are there already, which stay in front of others of the same time.
+// After the existing ones, which stay ahead of others with the same time.
 void KinetoMerge::AddEvents(MergedThread& merged, KinetoColumn<Event> KinetoThread::*column) const {
   std::vector<Event>& events = merged.thread.events;
   const auto had = static_cast<std::ptrdiff_t>(events.size());
@@ -170,7 +170,7 @@ void KinetoMerge::MergeThread(MergedThread& merged) const {
   SortRuns(std::span(merged.python), StartsFirst<PythonCall>);
   std::vector<Event>& events = merged.thread.events;
   const std::vector<Event> backward = BackwardCalls(merged);
-  // Taken once and in full: growing would hold them twice.
+  // Reserved once and in full: growing would hold them twice.
   events.reserve(backward.size() + RecordsIn(ColumnsOf(merged, &KinetoThread::ops)) +
                  RecordsIn(ColumnsOf(merged, &KinetoThread::calls)));
   AddEvents(merged, &KinetoThread::ops);
@@ -185,7 +185,7 @@ void KinetoMerge::MergeThread(MergedThread& merged) const {
   MarkOutermostOps(events);
 }
 
-// Python's own call of the engine is the backward pass, gaps included.
+// Python's call into the autograd engine is the backward pass, gaps included.
 std::vector<Event> KinetoMerge::BackwardCalls(const MergedThread& merged) const {
   std::vector<Event> calls;
   std::int64_t covered_to = INT64_MIN;

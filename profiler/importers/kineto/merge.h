@@ -1,5 +1,5 @@
-// Puts the shards of all reading threads together: one table of strings, each thread's events by time with what can be
-// told from their order, each device's work.
+// Merges the shards of all reading threads: one table of strings, each thread's events by time with what follows from
+// their order, each device's work.
 #pragma once
 
 #include <cstdint>

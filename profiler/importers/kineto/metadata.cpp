@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMaxBaseNs = std::int64_t{1} << 61;
-constexpr std::int64_t kEarliestNs = 1'000'000'000'000'000'000;  // 2001: times below do not count from 1970
+constexpr std::int64_t kEarliestNs = 1'000'000'000'000'000'000;  // 2001: smaller times do not count from 1970
 
 json Member(const KinetoMembers& members, std::string_view key) {
   for (const auto& [name, raw] : members) {
@@ -49,7 +49,7 @@ void AddRank(const KinetoMembers& members, Trace& trace) {
   if (!nccl.empty()) trace.run.versions["nccl"] = nccl;
 }
 
-// All GPUs of the machine are listed; those that did something are the run's.
+// The file lists all GPUs of the machine; those that did something belong to the run.
 void AddDevices(const KinetoMembers& members, Trace& trace) {
   const json properties = Member(members, "deviceProperties");
   for (Device& device : trace.devices) {

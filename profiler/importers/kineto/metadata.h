@@ -1,4 +1,4 @@
-// What stands beside "traceEvents" in a Kineto trace: the machine, the rank, the clock.
+// What a Kineto trace holds besides "traceEvents": the machine, the rank, the clock.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace loopscope {
 
 using KinetoMembers = std::vector<std::pair<std::string, std::string>>;  // key, raw JSON
 
-// What is added to every time, in ns since 1970; 0 where the times hold it already.
+// The offset to add to every time, in ns since 1970; 0 where the times already include it.
 std::int64_t KinetoBaseNs(const KinetoMembers& members);
 
 // Fills trace.run (ranks, GPUs, versions, when it started), names the devices, and notes as facts what was recorded.
-// A member that is malformed is passed over.
+// Malformed members are skipped.
 void AddKinetoMetadata(const KinetoMembers& members, Trace& trace);
 
 }  // namespace loopscope

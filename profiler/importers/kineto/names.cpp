@@ -55,8 +55,8 @@ constexpr auto kDtypes = std::to_array<Dtype>({
     {"ComplexFloat", "c64", 8},
 });
 
-// Top-level modules of Python's standard library that training programs are seen in, and packages that a program is
-// written with rather than in.
+// Top-level modules of Python's standard library that appear in training programs, and packages that a program uses
+// rather than contains.
 constexpr std::string_view kLibraryModules =
     " _bootlocale _collections_abc _pytest _weakrefset abc accelerate aiohttp apex argparse ast asyncio base64"
     " bdb bisect bz2 cProfile cloudpickle codecs collections concurrent contextlib copy copyreg csv ctypes cv2"

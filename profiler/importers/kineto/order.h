@@ -1,4 +1,4 @@
-// Puts columns of records in order. Kineto writes each kind nearly by time, so that a few long runs are merged.
+// Sorts columns of records. Kineto writes each kind almost in time order, so only a few long runs have to be merged.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-// Stable. A sequence of few ascending runs takes time in proportion to its length.
+// Stable sort. A sequence of few ascending runs takes time proportional to its length.
 template <class T, class Before>
 void SortRuns(std::span<T> all, Before before) {
   constexpr std::size_t kMaxRuns = 4096;

@@ -1,4 +1,4 @@
-// What one reading thread made of the windows it took, before all of it is put together.
+// What one reading thread produced from its windows, before the merge.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct PythonCall {
   std::uint32_t name = 0;
 };
 
-// Names and details in the records are numbers of the shard's own tables.
+// Names and details in the records are indices into the shard's own tables.
 struct KinetoThread {
   std::uint32_t pid = 0, tid = 0;
   KinetoColumn<Event> ops;    // ops and ranges
@@ -50,7 +50,7 @@ struct KinetoShard {
   std::uint64_t events = 0;                                                       // of any kind that this format knows
   std::uint64_t damaged = 0;                                                      // elements that could not be read
   std::uint64_t impossible = 0;  // events with a negative length, or times that do not fit
-  std::uint64_t crowded = 0;     // events of threads or devices beyond the number that is kept apart
+  std::uint64_t crowded = 0;     // events of threads or devices beyond the most that are kept apart
   std::uint64_t unpaired = 0;    // begin and end events, which Kineto does not write
 };
 

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 5> kOfTraces{"traceEvents", "deviceProper
                                                     "baseTimeNanoseconds", "displayTimeUnit"};
 constexpr std::array<std::string_view, 1> kOfEvents{"ph"};
 
-// Looks at the members of an object whose bracket is taken, up to one of the keys.
+// Looks at the members of an object whose opening bracket is taken, up to one of the keys.
 template <std::size_t kKeys>
 bool MayHold(JsonCursor& cursor, const std::array<std::string_view, kKeys>& keys) {
   do {

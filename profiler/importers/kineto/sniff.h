@@ -5,8 +5,8 @@
 
 namespace loopscope {
 
-// False where the text that is there rules it out: no JSON, an object that ends without "traceEvents", an array of
-// anything but events. True where `head`, plain text, ends before that can be told.
+// False when the text so far rules it out: not JSON, an object that ends without "traceEvents", an array of anything
+// but events. True when `head`, plain text, ends before that can be decided.
 bool MayBeKineto(std::string_view head);
 
 }  // namespace loopscope

@@ -9,7 +9,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMaxFrames = 32;  // innermost ones; a recursion's others say nothing new
+constexpr std::size_t kMaxFrames = 32;  // innermost ones; the rest of a recursion adds nothing new
 
 }  // namespace
 

@@ -17,7 +17,7 @@ class KinetoStacks {
   // `caller` itself for a frame that is not the user's.
   std::uint32_t Called(std::uint32_t caller, StringId frame);
 
-  // Of a "Call stack" text: frames with ';' between, innermost first. kNone when none is the user's.
+  // The stack of a "Call stack" text: frames separated by ';', innermost first. kNone when none is the user's.
   std::uint32_t OfText(std::string_view text);
 
  private:

@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMinSteps = 3;  // below, no range of people's own is taken for a step
+constexpr std::size_t kMinSteps = 3;  // with fewer, a user's own range is not taken for a step
 
 struct StepRange {
   std::int64_t start_ns, end_ns;
@@ -36,7 +36,7 @@ void CountEvents(const Trace& trace, StepRange& range) {
   range.events = static_cast<std::size_t>(std::lower_bound(first, events.end(), range.end_ns, starts_before) - first);
 }
 
-// Those of the surest kind, of one name without its number, on one thread; the outermost ones.
+// The ranges of the surest kind, with one name (its number aside), on one thread; only the outermost ones.
 Group StepRanges(const Trace& trace) {
   std::vector<int> likeness(trace.strings.size());
   bool any = false;
@@ -62,7 +62,7 @@ Group StepRanges(const Trace& trace) {
   return best;
 }
 
-// Leaves out the first and the last where they were cut off: by the start and the end of the recording.
+// Drops the first and the last range if the start and the end of the recording cut them off.
 void DropCutOff(Trace& trace, std::vector<StepRange>& ranges) {
   if (ranges.size() < kMinSteps) return;
   std::vector<std::size_t> counts;
@@ -89,7 +89,7 @@ void MarkRanges(Trace& trace, Group group) {
   const auto name = static_cast<StringId>(trace.strings.size());
   trace.strings.push_back(std::string(StepStem(trace.strings[first.name])));
   const bool enough = group.ranges.size() >= kMinSteps;
-  // What lies before the first whole step is no step; a recording that begins later is past its warm-up.
+  // Time before the first whole step is not a step; a recording that begins later is past its warm-up.
   if (enough) trace.marks.push_back({first.start_ns, MarkKind::kStepEnd, name, 0, first.thread});
   const bool cold = IsFirstOfProgram(trace.strings[first.name]);
   if (enough && !cold) trace.marks.push_back({first.start_ns, MarkKind::kMeasureBegin, name, 0, first.thread});

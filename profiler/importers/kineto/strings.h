@@ -1,4 +1,4 @@
-// A table of the raw strings that one reading thread met: each is kept once and has a small number.
+// Interns the raw strings seen by one reading thread: each is kept once and has a small number.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace loopscope {
 class KinetoStrings {
  public:
   struct Entry {
-    std::string_view text;      // raw JSON, in memory of this table's
+    std::string_view text;      // raw JSON, in this table's memory
     std::uint64_t hash = 0;     // not zero
-    std::uint64_t seen_at = 0;  // where in the file it was met first; orders strings over all threads
+    std::uint64_t seen_at = 0;  // where in the file it was first seen; orders strings over all threads
   };
 
-  // The number of `text`; a new one is noted as met at `seen_at`.
+  // The number of `text`; a new one is recorded as first seen at `seen_at`.
   std::uint32_t Id(std::string_view text, std::uint64_t seen_at);
 
   const std::vector<Entry>& entries() const { return entries_; }

@@ -11,12 +11,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxTextBytes = 4096;
-constexpr int kMaxValueBytes = 64 << 20;  // exports keep whole log files as values; they are never asked for
+constexpr int kMaxValueBytes = 64 << 20;  // exports keep whole log files as values; they are never read
 constexpr int kStepsPerLook = 1'000'000;
 // A row of an event table is some 60 bytes and 40 steps of SQLite's machine.
 constexpr std::int64_t kStepsPerByte = 20, kStepsBesides = 200'000'000;
 
-// What the two queries that are made here need, and nothing else.
+// Allows what the two queries made here need, and nothing else.
 int Authorize(void*, int action, const char*, const char* function, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
@@ -42,7 +42,7 @@ std::string Quoted(std::string_view name) {
   return quoted + '"';
 }
 
-// A path as a URI: what has a meaning there is escaped.
+// A path as a URI: special characters are escaped.
 std::string Uri(const fs::path& path) {
   std::string uri = "file:";
   for (const char letter : path.native()) {
@@ -56,7 +56,7 @@ std::string Uri(const fs::path& path) {
   return uri + "?mode=ro&immutable=1";
 }
 
-// Bytes that the header counts and the file does not have; https://www.sqlite.org/fileformat.html, 1.3.
+// Bytes that the header counts but the file lacks; https://www.sqlite.org/fileformat.html, 1.3.
 std::int64_t MissingBytes(const fs::path& path, std::int64_t size) {
   unsigned char head[32]{};
   std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(head), sizeof head);
@@ -65,7 +65,7 @@ std::int64_t MissingBytes(const fs::path& path, std::int64_t size) {
   return std::max<std::int64_t>(page * pages - size, 0);
 }
 
-// A file that is shorter than its header says is only read at all where the schema counts as writable.
+// SQLite reads a file that is shorter than its header says only if the schema counts as writable.
 void Limit(sqlite3* database, bool torn) {
   sqlite3_db_config(database, torn ? SQLITE_DBCONFIG_WRITABLE_SCHEMA : SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -122,8 +122,8 @@ std::optional<Error> NsysDatabase::Prepare(const fs::path& path) {
                "export it again: nsys export --type sqlite REPORT.nsys-rep"};
 }
 
-// Tables proper: neither views nor virtual tables, whose reading runs what the file says. The authorizer comes after,
-// since it allows what follows alone.
+// Real tables only: not views or virtual tables, since reading those runs what the file says. The authorizer is set
+// afterwards, since it allows only the later queries.
 bool NsysDatabase::ListTables() {
   const Statement list = Compile(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql NOT LIKE 'CREATE VIRTUAL%' "

@@ -1,5 +1,5 @@
-// An Nsight Systems export as an untrusted SQLite file: read-only, tables and columns asked for before they are used,
-// work and lengths bounded (https://www.sqlite.org/security.html).
+// An Nsight Systems export as an untrusted SQLite file: read-only, tables and columns are checked before they are used,
+// work and lengths are bounded (https://www.sqlite.org/security.html).
 #pragma once
 
 #include <sqlite3.h>
@@ -19,8 +19,8 @@
 
 namespace loopscope {
 
-// One row of a query; columns by their place in the list that was asked for. NULL, a column that the table lacks and a
-// value of another kind give what `otherwise` says.
+// One row of a query; columns by their position in the requested list. NULL, a column that the table lacks and a value
+// of another type return `otherwise`.
 class NsysRow {
  public:
   explicit NsysRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -35,7 +35,7 @@ class NsysRow {
 
 class NsysDatabase {
  public:
-  // Errors (exit 2): cannot be read, no SQLite database, damaged beyond its schema.
+  // Errors (exit 2): cannot be read, not an SQLite database, damaged beyond its schema.
   static Result<NsysDatabase> Open(const std::filesystem::path& path);
 
   bool HasTable(std::string_view table) const { return tables_.contains(table); }

@@ -25,7 +25,7 @@ struct NsysStep {
 struct NsysProcess {
   std::uint32_t pid = 0;
   std::vector<Thread> threads;
-  std::map<std::uint32_t, Device> devices;  // by CUDA's number
+  std::map<std::uint32_t, Device> devices;  // by CUDA's ordinal
   std::unordered_map<std::uint32_t, std::uint32_t> stream_devices;
   std::vector<NsysStep> steps;
   std::uint64_t emitted_ops = 0, backward = 0, kernels = 0;
@@ -41,8 +41,8 @@ struct NsysTables {
   std::uint64_t unfinished = 0;  // ranges without an end
 };
 
-// Reads every table that is known; `only_pid` leaves all other processes out (0: none). Of another kind than the names
-// say, a value counts as absent.
+// Reads every known table; `only_pid` leaves all other processes out (0: none). A value of the wrong type counts as
+// absent.
 class NsysTableReader {
  public:
   NsysTableReader(NsysDatabase& database, std::uint32_t only_pid) : database_(database), only_pid_(only_pid) {}

@@ -28,7 +28,7 @@ DeviceEvent EventOf(const NsysRow& row, int correlation) {
   return event;
 }
 
-// ENUM_CUDA_MEMCPY_OPER. Arrays lie on the device; unified memory's moves count as the copies they are.
+// ENUM_CUDA_MEMCPY_OPER. Arrays are on the device; moves of unified memory count as ordinary copies.
 CopyKind CopyKindOf(std::int64_t kind) {
   switch (kind) {
     case 1:
@@ -54,7 +54,7 @@ CopyKind CopyKindOf(std::int64_t kind) {
   }
 }
 
-// ENUM_CUDA_MEM_KIND of the host's side.
+// ENUM_CUDA_MEM_KIND of the host side.
 std::uint8_t HostFlags(CopyKind kind, std::int64_t from, std::int64_t to) {
   if (kind != CopyKind::kHostToDevice && kind != CopyKind::kDeviceToHost) return 0;
   const std::int64_t host = kind == CopyKind::kHostToDevice ? from : to;
@@ -134,7 +134,7 @@ void NsysTableReader::ReadGraphs() {
 }
 
 // ENUM_CUPTI_SYNC_TYPE 2: a stream waits for an event. The others are waits of the host, which its calls show. These
-// records name device 0 whatever the device is: the stream tells it.
+// records always name device 0: the actual device follows from the stream.
 void NsysTableReader::ReadDeviceWaits() {
   constexpr std::int64_t kStreamWaitEvent = 2;
   database_.Read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kWaitColumns, 5, [&](const NsysRow& row) {

@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-// A call of the system in which a thread waits for another: condition variables, semaphores, poll.
+// A system call in which a thread waits for another: condition variables, semaphores, poll.
 bool IsWaitingCall(std::string_view name) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "sem_wait", "sem_timedwait",

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxArguments = 1000, kMaxDiagnostics = 5;
 
-// Variables that change how training runs; no other value is taken over.
+// Variables that change how training runs; no others are copied.
 constexpr auto kVariables = std::to_array<std::string_view>(
     {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_LAUNCH_BLOCKING", "CUDA_VISIBLE_DEVICES", "TORCH_DISTRIBUTED_DEBUG",
      "NCCL_DEBUG", "PYTORCH_CUDA_ALLOC_CONF", "TORCH_CUDNN_V8_API_DISABLED", "NVIDIA_TF32_OVERRIDE", "RANK",

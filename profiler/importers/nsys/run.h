@@ -1,4 +1,4 @@
-// What an Nsight Systems export says of the run and the machine, and how far it can be trusted.
+// What an Nsight Systems export says about the run and the machine, and how far it can be trusted.
 #pragma once
 
 #include "profiler/core/trace/trace.h"

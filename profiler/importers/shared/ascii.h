@@ -1,4 +1,4 @@
-// Letters of names that tools write: ASCII, whatever the locale.
+// Letters in names that tools write: ASCII, whatever the locale.
 #pragma once
 
 #include <algorithm>

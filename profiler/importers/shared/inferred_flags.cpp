@@ -5,7 +5,7 @@
 namespace loopscope {
 
 void MarkGraphOps(const IsBackwardOp& is_backward, std::vector<Event>& events) {
-  std::vector<std::pair<std::int64_t, std::uint32_t>> later;  // (start, sequence) of ops behind, the nearest last
+  std::vector<std::pair<std::int64_t, std::uint32_t>> later;  // (start, sequence) of later ops, the nearest last
   for (std::size_t i = events.size(); i-- > 0;) {
     Event& op = events[i];
     if (op.kind != EventKind::kOp) continue;

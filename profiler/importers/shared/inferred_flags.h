@@ -1,4 +1,4 @@
-// What a trace does not say of its ops but their order tells, for formats without the probe's own flags.
+// Infers flags of ops from their order, for formats without the probe's own flags.
 #pragma once
 
 #include <functional>

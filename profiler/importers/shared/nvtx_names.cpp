@@ -18,7 +18,7 @@ std::string_view Field(std::string_view message, std::string_view key) {
   return message.substr(0, message.find(','));
 }
 
-// "[[2, 3], [], [3]]" → "other[2,3];other[];other[3]". An input that is no tensor has empty sizes too.
+// "[[2, 3], [], [3]]" → "other[2,3];other[];other[3]". A non-tensor input has empty sizes too.
 std::string InputsOfSizes(std::string_view sizes) {
   std::string inputs;
   for (std::size_t open = sizes.find('['); open != sizes.npos; open = sizes.find('[', open + 1)) {
@@ -36,7 +36,7 @@ std::string InputsOfSizes(std::string_view sizes) {
   return inputs;
 }
 
-// Without a number behind it, and what joins the two.
+// Strips a number at the end, and what joins it to the name.
 std::string_view WithoutNumber(std::string_view text) {
   while (!text.empty() && IsDigit(text.back())) text.remove_suffix(1);
   while (!text.empty() && std::string_view(" _#:=-").find(text.back()) != text.npos) text.remove_suffix(1);

@@ -1,4 +1,4 @@
-// What the messages of NVTX ranges mean, in whatever trace they stand.
+// What the messages of NVTX ranges mean, in any trace format.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct EmittedOp {
   std::uint32_t sequence = kNone;
   std::string inputs;  // in the form of wire::OpDetailRecord with the dtype "other"; "" when no sizes were recorded
 };
-// Nothing for any other message.
+// nullopt for any other message.
 std::optional<EmittedOp> ParseEmittedOp(std::string_view message);
 
-// The category that people's own names have: "forward", "backward", "optimizer", "dataloader", and PyTorch's
+// The category for the names that people use: "forward", "backward", "optimizer", "dataloader", and PyTorch's
 // "Optimizer.step#SGD.step", "enumerate(DataLoader)#…"; else kUser.
 RangeCategory CategoryOfRange(std::string_view message);
 
 // How surely a range is one training step: 3 for "step", "ProfilerStep#7", "train_step 7", 2 for "iteration 7" and
-// "iter 7", 1 for "batch 7"; 0 for what is none.
+// "iter 7", 1 for "batch 7"; 0 if it is not one.
 int StepLikeness(std::string_view message);
 std::string_view StepStem(std::string_view message);  // without the number: "train_step"
 
