@@ -151,4 +151,4 @@ def test_texts_of_one_length_share_a_batch(launch):
 
 def test_what_the_data_set_pads_stays_as_it_is(launch):
     done, [capture] = launch(TEXTS.replace("LENGTH", "9"), prefix="", steps=0, treatment="batch.by_length=on")
-    assert done.returncode == 0 and "all samples have one length" in applied(capture, "batch.by_length")[0][2]
+    assert done.returncode == 0 and "all samples have the same length" in applied(capture, "batch.by_length")[0][2]

