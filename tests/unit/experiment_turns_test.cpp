@@ -82,15 +82,22 @@ TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
   EXPECT_THAT(report.plan, testing::Contains(HasSubstr("started together")));
 }
 
+LaunchResult Ended(LaunchStatus status) {
+  LaunchResult result;
+  result.status = std::move(status);
+  return result;
+}
+
 TEST(SideBySideBlocks, ProgramsThatCannotAreLaunchedOneAfterAnother) {
   const std::vector<std::pair<std::function<void(std::vector<LaunchResult>&)>, std::string>> cases = {
       {nullptr, "the memory may not hold them all"},
       {[](auto& results) { results.back().status = {LaunchEnd::kTookNoTurns}; }, "without waiting"},
       {[](auto& results) {
-         results.back() = {.status = {LaunchEnd::kExit, "1"}, .tail = "Address already in use\n"};
+         results.back() = Ended({LaunchEnd::kExit, "1"});
+         results.back().tail = "Address already in use\n";
        },
        "Address"},
-      {[](auto& results) { results.assign(results.size(), {.status = {LaunchEnd::kTimeout}}); }, "timeout"}};
+      {[](auto& results) { results.assign(results.size(), Ended({LaunchEnd::kTimeout})); }, "timeout"}};
   for (const auto& [change, why] : cases) {
     ScriptedProgram program = TypicalProgram();
     SideBySide machine(program);
