@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 6;
+inline constexpr std::uint16_t kMinor = 7;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -70,6 +70,7 @@ enum class RecordKind : std::uint8_t {
   kDeviceCall = 11,  // since version 1.2
   kTensorPeak = 12,  // since version 1.6
   kTensor = 13,      // since version 1.6
+  kGain = 14,        // since version 1.7
 };
 
 struct RecordHead {
@@ -147,6 +148,10 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
   kDeviceCall = 11,  // a call of the device's runtime or driver ("cudaLaunchKernel"); value = correlation id
   kModule = 12,  // a module's forward inside the detail window, nested; name "layer1.0.conv1", the root's is its class
   kOutput = 13,  // since version 1.4: text is written ("print", "fwrite"); value = bytes (0 unknown)
+  kLine = 14,    // since version 1.7: a line of the program runs, where calls are followed (kFollowBegin); such ranges
+                 // do not overlap on a thread. name = the function that the line called longest meanwhile ("gc.collect";
+                 // 0: its own code), value = calls made, stack = the line and its callers
+  kPause = 15,   // since version 1.7: the thread is blocked in a call of the system ("nanosleep", "read", "fsync")
 };
 
 struct RangeRecord {  // written when it ends
@@ -188,6 +193,10 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kDeviceSample = 19,  // since version 1.4: read now and then; name "cuda:0 utilization_pct", value = bits of a double
   kOpsEnd = 20,        // since version 1.5: from here on operators are not recorded, ranges and marks are …
   kOpsBegin = 21,      // … until here
+  // Since version 1.7: from here on the calls of this thread are followed, which slows it down … until here.
+  // name = why ("step", "epoch", "start-up", "late", "worker"); of kFollowEnd, value = calls followed.
+  kFollowBegin = 22,
+  kFollowEnd = 23,
 };
 
 // Probes that a program can be without.
@@ -204,6 +213,7 @@ static_assert(sizeof(MarkRecord) == 24);
 // A call stack, innermost frame first: `count` frames of 8 bytes follow. A frame with kFrameIsText set holds in its low
 // 32 bits a string "path:line:function" (Python); any other is a return address in this process (see ModuleRecord).
 inline constexpr std::uint64_t kFrameIsText = 1ull << 63;
+inline constexpr std::uint64_t kFrameIsLibrary = 1ull << 62;  // since version 1.7: of an installed package, not the user's
 struct StackRecord {
   RecordHead head;
   std::uint32_t id;
@@ -299,6 +309,16 @@ struct AppliedRecord {
   std::uint32_t flags;                 // AppliedFlag
 };
 static_assert(sizeof(AppliedRecord) == 24);
+
+// How long a piece of the program's work takes as it is and with a change, measured when a bounded run ended.
+// change: "amp=bf16", "channels_last", "optimizer.impl=fused" …; work: what was measured ("aten::linear f32[64,512];…").
+struct GainRecord {
+  RecordHead head;
+  std::uint32_t change, work;  // strings
+  std::uint32_t count;         // how often a step does this work, as far as it was seen
+  std::uint64_t before_ns, after_ns;
+};
+static_assert(sizeof(GainRecord) == 32);
 
 // A fact about the program: key "loader.workers", "batch.size", "torch.version", "threads" … value as text.
 struct FactRecord {

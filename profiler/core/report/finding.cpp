@@ -45,6 +45,18 @@ std::string_view VerdictName(Verdict verdict) {
   return "cannot-tell";
 }
 
+std::string_view CostKindName(CostKind kind) {
+  switch (kind) {
+    case CostKind::kBound:
+      return "bound";
+    case CostKind::kMeasured:
+      return "measured";
+    case CostKind::kExact:
+      return "exact";
+  }
+  return "bound";
+}
+
 Finding Finding::CannotTell(std::string reason) {
   Finding finding;
   finding.verdict = Verdict::kCannotTell;

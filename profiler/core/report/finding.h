@@ -17,6 +17,14 @@ enum class Verdict { kFound, kClear, kCannotTell, kNotApplicable };
 std::string_view SeverityName(Severity severity);  // "info", "low", "medium", "high"
 std::string_view VerdictName(Verdict verdict);     // "found", "clear", "cannot-tell", "not-applicable"
 
+// How a finding's cost is known.
+enum class CostKind {
+  kBound,     // no fix can gain more; it may gain nothing
+  kMeasured,  // what the fix gains was measured in the program
+  kExact,     // the time is spent on this alone, and goes with it
+};
+std::string_view CostKindName(CostKind kind);  // "bound", "measured", "exact"
+
 struct Evidence {
   std::string text;
   std::uint64_t count = 1;
@@ -36,7 +44,9 @@ struct Finding {
   std::string reason;  // for kCannotTell and kNotApplicable: one sentence
   std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
   Severity severity = Severity::kLow;
-  double cost_ms_per_step = 0;     // an upper bound on what a fix can gain; 0 for facts without a measurable cost
+  double cost_ms_per_step = 0;     // see cost_is; 0 for facts without a measurable cost
+  CostKind cost_is = CostKind::kBound;
+  std::optional<double> expected_gain_ms;  // per step; absent: nothing better than the cost is known
   double cost_pct = 0;             // of the mean step
   bool per_epoch = false;          // the cost falls at epoch boundaries: cost_ms_per_step is spread over the steps
   std::vector<Evidence> evidence;  // the first names the place to change, where one is known
@@ -47,6 +57,9 @@ struct Finding {
   std::string advice;                 // from the rule's text
   std::vector<CodeExample> examples;  // likewise; at most one per language
   std::string treatment_id;           // the treatment that cures it, unless the analyzer chose one; empty when none
+
+  // What ranks findings: the expected gain where one is known, else the cost.
+  double worth_ms() const { return expected_gain_ms.value_or(cost_ms_per_step); }
 
   static Finding CannotTell(std::string reason);
   static Finding NotApplicable(std::string reason);

@@ -58,6 +58,20 @@ void WarnOfDevices(const Timeline& timeline, Report& report) {
 
 }  // namespace
 
+std::string_view ClockSourceName(ClockSource source) {
+  switch (source) {
+    case ClockSource::kMark:
+      return "mark";
+    case ClockSource::kOptimizer:
+      return "optimizer";
+    case ClockSource::kBackward:
+      return "backward";
+    case ClockSource::kTrace:
+      return "trace";
+  }
+  return "trace";
+}
+
 Report ReportOf(std::shared_ptr<const Timeline> timeline) {
   Report report;
   report.run = timeline->trace().run;

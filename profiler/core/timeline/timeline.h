@@ -30,7 +30,18 @@ struct Step {
   bool boundary = false;      // an epoch ended or an evaluation ran inside: reported separately, not steady state
   bool operators = true;      // they were recorded; else only ranges and marks were
   bool detail = false;        // the detail window covers it: details (inputs, stacks) are complete
+  bool followed = false;      // calls were followed in it, which slowed it down
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
+};
+
+// What an average step spends on one line of the program, in one part of the step.
+struct LineShare {
+  std::uint32_t stack = kNone;  // index into Trace::stacks; kNone: no line is known for this time
+  StringId what = 0;            // the operator, or the function that the line called longest; 0: its own code
+  Part part = Part::kOther;
+  bool in_operator = false;  // the time of outermost operators; else between them
+  double ms = 0;             // per steady step
+  std::uint64_t calls = 0;   // followed calls per step, 0 where none were followed
 };
 
 class Timeline {
@@ -61,6 +72,10 @@ class Timeline {
   bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told apart from other time
   const IntervalSet& part(Part part) const { return part_sets_[static_cast<int>(part)]; }  // whole run
   const IntervalSet& evaluation() const { return evaluation_; }  // forward passes without backward at boundaries
+
+  // --- Lines ---------------------------------------------------------------------------------------------------------
+  // Sums to mean_step_ms(), costliest first; empty where no lines are known.
+  std::span<const LineShare> lines() const { return lines_; }
 
   // --- Devices -------------------------------------------------------------------------------------------------------
   std::span<const DeviceTimeline> devices() const { return devices_; }  // those that did any work
@@ -107,6 +122,7 @@ class Timeline {
   std::vector<std::uint32_t> step_threads_;  // the training thread, then the autograd engine's
   std::array<IntervalSet, kParts> part_sets_;
   IntervalSet evaluation_;
+  std::vector<LineShare> lines_;
   std::vector<DeviceTimeline> devices_;
   DeviceCoverage device_coverage_;
   std::vector<std::vector<std::uint32_t>> parents_;

@@ -72,7 +72,15 @@ struct Mark {
 };
 
 struct Stack {
-  std::vector<Where> frames;  // the user's frames only, innermost first; may be empty
+  std::vector<Where> frames;   // the user's frames only, innermost first; may be empty
+  std::vector<Where> library;  // frames of installed packages inside the innermost of them, likewise
+};
+
+// How long a piece of work takes as it is and with a change: see wire::GainRecord.
+struct MeasuredGain {
+  std::string change, work;
+  std::uint32_t count = 0;
+  std::int64_t before_ns = 0, after_ns = 0;
 };
 
 struct Applied {
@@ -111,6 +119,7 @@ struct Trace {
   std::vector<TensorPeak> tensor_peaks;  // of the process that trains, by time; empty: tensors were not followed
   std::vector<IdleTensor> idle_tensors;  // largest first
   std::vector<Applied> applied;
+  std::vector<MeasuredGain> gains;
   std::map<std::string, std::string> facts;                       // wire::FactRecord, the last value of each key
   std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;  // of few: thread index << 32 | event index → stack
 
