@@ -162,9 +162,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
     if (measured.of(Type::kUnknown) < kMaxUnknownShare * measured.total()) return {};
     return {Finding::CannotTell("the input types of most convolutions and matrix products were not recorded")};
   }
-  Finding finding = Costing(timeline, ms,
-                            fmt::format("float32 convolutions and matrix products take {}, on a CPU with {}",
-                                        ShareText(timeline, ms), units));
+  // Whether a CPU's 16-bit units gain anything depends on shapes and on what surrounds the layers.
+  Finding finding = CostingAtMost(timeline, ms,
+                                  fmt::format("float32 convolutions and matrix products take {}, on a CPU with {}",
+                                              ShareText(timeline, ms), units),
+                                  Severity::kInfo);
   const double steps = std::max(timeline.detail_steps(), 1);
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("float32 layers: {} per step in the forward pass", MsText(site.ms / steps));

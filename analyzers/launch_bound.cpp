@@ -33,7 +33,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Kernels kernels = Measure(timeline);
   if (kernels.per_step == 0) return {Finding::NotApplicable("no kernel was launched in the timed steps")};
   if (SharePct(timeline, ms) < kMinSharePct || kernels.median_us > kMaxMedianKernelUs) return {};
-  Finding finding = Costing(timeline, ms,
+  Finding finding = CostingAtMost(timeline, ms,
                             fmt::format("the GPU waits {} per step for the host to launch its small kernels ({})",
                                         MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back(

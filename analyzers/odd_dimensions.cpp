@@ -118,7 +118,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double ms = PerStep(timeline, found.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
-      Costing(timeline, ms,
+      CostingAtMost(timeline, ms,
               fmt::format("16-bit matrix products whose sizes are not multiples of 8 take {} per step ({})", MsText(ms),
                           ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kLow);  // padding gains part of it at most

@@ -19,12 +19,14 @@ struct OpTimes {
   std::uint64_t short_ops = 0;
 };
 
-// Operators without another inside, on the training thread and the autograd engine's; ranges do not count.
+// Operators of the forward and backward pass without another inside, on the training thread and the autograd engine's;
+// ranges do not count. What runs elsewhere (loading, averaging weights, logging) a larger batch does not spread.
 OpTimes MeasureOps(const Timeline& timeline) {
   OpTimes times;
+  const IntervalSet passes = timeline.part(Part::kForward).Union(timeline.part(Part::kBackward));
   timeline.ForEachSteady([&](EventRef ref) {
     const Event& event = timeline.event(ref);
-    if (event.kind != EventKind::kOp || timeline.inside(ref, RangeCategory::kOptimizer)) return;
+    if (event.kind != EventKind::kOp || passes.total_ns({event.start_ns, event.end_ns}) == 0) return;
     const double own_ms = Ms(timeline.self_ns(ref));
     times.all_ms += own_ms;
     if (own_ms * 1e3 >= kShortOpUs) return;
@@ -38,7 +40,7 @@ OpTimes MeasureOps(const Timeline& timeline) {
 
 // What a larger batch would spread over more samples.
 Finding OfOps(const Timeline& timeline, const OpTimes& times) {
-  Finding finding = Costing(
+  Finding finding = CostingAtMost(
       timeline, times.short_ms,
       fmt::format(
           "operators are too short for their calls: {} per step in operators under {:.0f} µs, and memory is free",
@@ -52,7 +54,7 @@ Finding OfOps(const Timeline& timeline, const OpTimes& times) {
 }
 
 Finding OfLaunches(const Timeline& timeline, double idle_ms) {
-  return Costing(timeline, idle_ms,
+  return CostingAtMost(timeline, idle_ms,
                  fmt::format("the GPU waits {} per step for launches, and its memory is free", MsText(idle_ms)));
 }
 

@@ -68,7 +68,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Products products = Measure(timeline);
   const double ms = PerStep(timeline, products.sites.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
-  Finding finding = Costing(timeline, ms,
+  Finding finding = CostingAtMost(timeline, ms,
                             fmt::format("float32 matrix products take {} per step ({}) on a GPU whose TensorFloat-32 "
                                         "units could do them",
                                         MsText(ms), ShareText(timeline, ms)));

@@ -26,7 +26,7 @@ std::optional<Finding> Crowded(const Timeline& timeline, std::int64_t workers) {
   if (!processors || cores <= 0 || workers * processors->ranks_here <= cores) return std::nullopt;
   const double ms = processors->own_delay_ms;
   if (SharePct(timeline, ms) < kMinDelayPct) return std::nullopt;
-  Finding finding = Costing(
+  Finding finding = CostingAtMost(
       timeline, ms,
       fmt::format("{}{} compete with training for {}: the training thread waits {} per step for one ({})",
                   Counted(static_cast<std::uint64_t>(workers), "loader worker"),

@@ -46,7 +46,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const auto count = static_cast<double>(sites.count());
   if (PerStep(timeline, count) < kMinCopiesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
-      Costing(timeline, ms,
+      CostingAtMost(timeline, ms,
               fmt::format("batches of 8-bit data are widened to float32 before they go to the GPU: {} per "
                           "step ({})",
                           MsText(ms), ShareText(timeline, ms)));

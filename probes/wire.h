@@ -150,9 +150,14 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
   kOutput = 13,  // since version 1.4: text is written ("print", "fwrite"); value = bytes (0 unknown)
   kLine = 14,    // since version 1.7: a line of the program runs, where calls are followed (kFollowBegin); such ranges
                  // do not overlap on a thread. name = the function that the line called longest meanwhile ("gc.collect";
-                 // 0: its own code), value = calls made, stack = the line and its callers
+                 // 0: none), value = calls made and the share of its own code, stack = the line and its callers
   kPause = 15,   // since version 1.7: the thread is blocked in a call of the system ("nanosleep", "read", "fsync")
 };
+
+// Of kLine's value: calls made, and above them which part of the time was the line's own code.
+inline constexpr std::uint64_t kMaxLineCalls = (1u << 22) - 1;
+inline constexpr unsigned kLineOwnShift = 22;
+inline constexpr std::uint64_t kLineOwnWhole = 1023;
 
 struct RangeRecord {  // written when it ends
   RecordHead head;

@@ -125,11 +125,14 @@ void WriteHeadline(const Report& report, Page& page) {
 void WriteSteps(const Report& report, Page& page) {
   if (!Known(report.steps.mean_ms)) return;
   page.Heading("A training step");
+  if (report.steps.clock) page.Entry(2, {""}, {ClockText(*report.steps.clock)});
   page.Entry(2, {""}, {StepText(report.steps)});
   WriteBreakdown(report, page);
   if (Known(report.steps.per_epoch_ms)) {
     page.Entry(2, {""}, {fmt::format("An epoch boundary takes {} more.", HumanMs(*report.steps.per_epoch_ms))});
   }
+  if (report.whole) page.Entry(2, {""}, {WholeText(*report.whole)});
+  WriteLines(report, page);
 }
 
 extern const Format kText = {"text", "the report for a terminal", WriteText};

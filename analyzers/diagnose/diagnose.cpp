@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/diagnose/count_once.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "profiler/core/parallel.h"
 
@@ -58,6 +59,7 @@ void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeli
   if (!finding.evidence.empty()) place = finding.evidence.front().where;
   if (place) place->path = RelativePath(place->path, timeline.trace().run.working_directory);
   finding.id = FindingId(analyzer.id, place);
+  if (finding.per_epoch) return;
   finding.cost_ms_per_step = std::min(finding.cost_ms_per_step, timeline.mean_step_ms());
   finding.cost_pct = std::min(finding.cost_pct, 100.0);
 }
@@ -93,6 +95,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
   std::vector<std::vector<Finding>> findings(analyzers.size());
   ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
+  CountOnce(analyzers, findings);
   report.rules.clear();
   report.findings.clear();
   for (std::size_t i = 0; i < analyzers.size(); ++i) {
@@ -104,7 +107,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
     }
   }
   std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.cost_ms_per_step > b.cost_ms_per_step;
+    return a.severity != b.severity ? a.severity > b.severity : a.worth_ms() > b.worth_ms();
   });
 }
 

@@ -113,6 +113,13 @@ Finding Costing(const Timeline& timeline, double ms_per_step, std::string title)
   return finding;
 }
 
+Finding CostingAtMost(const Timeline& timeline, double ms_per_step, std::string title, Severity most) {
+  Finding finding = Costing(timeline, ms_per_step, std::move(title));
+  finding.cost_is = CostKind::kBound;
+  finding.severity = std::min(finding.severity, most);
+  return finding;
+}
+
 double SharePct(const Timeline& timeline, double ms_per_step) {
   const double work_ms = WorkMs(timeline);
   return work_ms > 0 ? 100 * ms_per_step / work_ms : 0;

@@ -16,6 +16,7 @@
 #include "probes/preload/api.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/process/start.h"
 #include "probes/preload/python/shim_path.h"
 #include "probes/preload/rank_meeting.h"
 
@@ -82,6 +83,12 @@ void SeedLibTorch(std::uint64_t seed) noexcept {
   if (give != nullptr) give(seed);
 }
 
+void WriteProcessStart() noexcept {
+  char text[24];
+  std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(ProcessStartNs()));
+  capture::WriteFact("process.start_ns", text);
+}
+
 __attribute__((constructor)) void Attach() {
   const Settings settings = ReadSettings();
   if (settings.run_dir == nullptr) return;
@@ -109,6 +116,7 @@ const char* StartCapture() noexcept {
   AnnounceRank(settings);
   loop::Start(settings);
   if (settings.mode == Mode::kTrace) {
+    WriteProcessStart();
     WarmUpCallStacks();
     WriteModules();
   }

@@ -13,6 +13,7 @@
 #include "probes/preload/call_stack.h"
 #include "probes/preload/calls.h"
 #include "probes/preload/ending.h"
+#include "probes/preload/following.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/op_load.h"
@@ -48,7 +49,7 @@ Window window;
 OpLoad op_load;
 Passes passes;
 std::uint64_t sample_hash = 0;
-bool detail_marked = false, ops_marked = true;
+bool detail_marked = false, ops_marked = true, follows = false;
 bool ended = false;
 std::array<std::atomic<int>, 16> stacks_taken{};
 std::atomic<bool> backward_ticks{true};  // the end of a backward pass may still turn out to be what ends a step
@@ -97,7 +98,7 @@ Thinning ThinningNow() noexcept {
 void UpdateGate(std::uint64_t time_ns) noexcept {
   if (settings.mode != Mode::kTrace) return;
   window.Thin(ThinningNow());
-  const bool ops = window.record_ops(), detail = window.detail();
+  const bool ops = window.record_ops() || follows, detail = window.detail();
   gate.store((ops ? kGateOps : 0u) | (detail ? kGateDetail : 0u), std::memory_order_relaxed);
   if (ops != ops_marked) WriteMarkAt(time_ns, ops ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
   if (detail != detail_marked) WriteMarkAt(time_ns, detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
@@ -142,7 +143,7 @@ std::uint32_t ClockNameId(std::string_view name) noexcept {
 WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples, bool now) noexcept {
   capture::WriteNamedMark(time_ns, MarkKind::kStepEnd, ClockNameId(name), samples);
   passes.StepEnded(time_ns);
-  op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops());
+  op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops() && !follows);
   if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));
   const WindowActions actions = window.StepEnded(time_ns, now);
   if (actions.measure_begin) OpenWindow(time_ns);
@@ -203,12 +204,16 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
                         actions.measure_end |= one.measure_end;
                         actions.finish = one.finish;
                       });
-    if (stepped) UpdateGate(now_ns);
+    if (stepped) {
+      follows = following::Next(now_ns, window) && !actions.finish;
+      UpdateGate(now_ns);
+    }
     if (clock_choice.settled_on_other_than(StepClock::Kind::kBackward)) {
       backward_ticks.store(false, std::memory_order_relaxed);
     }
   }
   if (!stepped) return;
+  following::Turn(false);
   NoteResidentBytes(now_ns);
   if (settings.mode == Mode::kTrace) lifetimes::StepEnded((gate.load(std::memory_order_relaxed) & kGateDetail) != 0);
   live::StepEnded(actions.measure_begin, actions.measure_end);
@@ -218,6 +223,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
     WriteTotals(0);
     EndProgram(settings);
   }
+  following::Turn(follows);
 }
 
 // A batch's indices, chained within one pass over the data.
@@ -236,6 +242,7 @@ void Start(const Settings& from) noexcept {
   clock_choice.Want(settings.clock);
   window.Start(settings.window);
   live::Start();
+  following::Start(settings);
   // Ranks wait for each other: none of them can be stopped alone.
   if (!settings.several_ranks) turns::Start();
   pthread_atfork([] { pthread_mutex_lock(&lock); }, [] { pthread_mutex_unlock(&lock); },
@@ -255,6 +262,7 @@ void Start(const Settings& from) noexcept {
 }
 
 void ProgramEnds(int status) noexcept {
+  following::End();
   if (!Active() || !TakeEnd()) return;
   {
     const MutexGuard guard(lock);
@@ -307,13 +315,15 @@ void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t*
 
 void SamplerRanOut(const void* sampler, std::uint64_t begin_ns, std::string_view name) noexcept {
   if (!Active()) return;
-  bool in_flight = false;
+  bool in_flight = false, epoch_ends = false;
   {
     const MutexGuard guard(lock);
     if (passes.RanOut(sampler, LoopNow())) window.EpochEnding();
     UpdateGate(begin_ns);
     in_flight = passes.in_flight();
+    epoch_ends = window.at_boundary();
   }
+  if (epoch_ends) following::EpochEnds();
   RangeUntilNow(RangeCategory::kLoader, name, begin_ns, 0);
   Notify(in_flight ? Moment::kBatchBegin : Moment::kLoaderEnd);
 }

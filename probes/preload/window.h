@@ -90,6 +90,12 @@ class Window {
     if (settings_.detail == 0) return false;
     return AtBoundary() || (phase_ == Phase::kMeasuring && measured_ < settings_.detail);
   }
+  // The step's place in the detail window after warm-up, from 0; -1 outside.
+  std::int64_t detail_index() const {
+    return phase_ == Phase::kMeasuring && measured_ < settings_.detail ? static_cast<std::int64_t>(measured_) : -1;
+  }
+  // An epoch has ended, and the training after it goes on for less than two steps.
+  bool at_boundary() const { return AtBoundary(); }
   bool record_ops() const {
     if (phase_ == Phase::kMeasuring) return AtBoundary() || IsRecorded(measured_);
     return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && AtBoundary());

@@ -66,7 +66,11 @@ void AddStacks(const CaptureDefinitions& all, Trace& trace) {
     for (const std::uint64_t frame : stack) {
       if (frame & wire::kFrameIsText) {
         Where where = WhereOfText(all.text(static_cast<std::uint32_t>(frame)));
-        if (IsUserSource(where.path)) named.frames.push_back(std::move(where));
+        if (frame & wire::kFrameIsLibrary) {
+          named.library.push_back(std::move(where));
+        } else if (IsUserSource(where.path)) {
+          named.frames.push_back(std::move(where));
+        }
         continue;
       }
       const auto found = std::lower_bound(unique.begin(), unique.end(), frame);
@@ -172,7 +176,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
     ThreadEvents events = ReadThread(thread, ids);
     read.repaired += events.repaired;
-    const bool empty = events.thread.events.empty() && events.marks.empty();  // it recorded for other threads
+    const bool empty = events.thread.events.empty() && events.marks.empty() && events.thread.lines.empty();  // it recorded for other threads
     if (!empty) AddThread(std::move(events), read.trace);
   }
   read.repaired += AddTensors(all, read.trace);

@@ -4,6 +4,7 @@
 #include "reports/json/compare.h"
 #include "reports/json/gate.h"
 #include "reports/json/launches.h"
+#include "reports/json/steps.h"
 #include "reports/json/sweep.h"
 #include "reports/json/target.h"
 
@@ -30,13 +31,6 @@ RunInfo ReadRun(const json& object) {
   run.ranks = Whole<int>(object, "ranks", 1);
   run.rank = Whole<int>(object, "rank");
   return run;
-}
-
-StepFacts ReadSteps(const json& object) {
-  return {Whole<int>(object, "warmup"),   Whole<int>(object, "measured"),
-          Number(object, "mean_ms"),      Number(object, "p50_ms"),
-          Number(object, "p95_ms"),       Number(object, "samples_per_s"),
-          Number(object, "per_epoch_ms"), Whole<int>(object, "without_operators")};
 }
 
 Quality ReadQuality(const json& object) {
@@ -88,6 +82,12 @@ Finding ReadFinding(const json& object) {
   finding.severity = Named(object, "severity", SeverityName, Severity::kHigh);
   finding.cost_ms_per_step = Number(object, "cost_ms_per_step").value_or(0);
   finding.cost_pct = Number(object, "cost_pct").value_or(0);
+  if (!Member(object, "cost_is").is_null()) {
+    finding.cost_is = Named(object, "cost_is", CostKindName, CostKind::kExact);
+  }
+  if (const auto gain_pct = Number(object, "expected_gain_pct"); gain_pct && finding.cost_pct > 0) {
+    finding.expected_gain_ms = *gain_pct / finding.cost_pct * finding.cost_ms_per_step;
+  }
   finding.per_epoch = Flag(object, "per_epoch");
   for (const json& item : Items(object, "evidence")) finding.evidence.push_back(ReadEvidence(item));
   finding.advice = Text(object, "advice");
@@ -166,6 +166,10 @@ Report ReadReport(const json& object) {
   Report report;
   report.run = ReadRun(Member(object, "run"));
   report.steps = ReadSteps(Member(object, "steps"));
+  report.whole = ReadWhole(Member(object, "whole"));
+  report.lines = ReadLines(object, "lines");
+  report.whole_lines = ReadLines(object, "whole_lines");
+  report.worker_lines = ReadLines(object, "worker_lines");
   for (int part = 0; part < kParts; ++part) {
     const std::string name(PartName(static_cast<Part>(part)));
     report.breakdown_ms[part] = Number(Member(object, "breakdown"), name.c_str());

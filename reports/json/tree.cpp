@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "profiler/core/report/headline.h"
 #include "reports/json/compare.h"
 #include "reports/json/gate.h"
 #include "reports/json/launches.h"
 #include "reports/json/read.h"
+#include "reports/json/steps.h"
 #include "reports/json/sweep.h"
 #include "reports/json/target.h"
 #include "reports/json/values.h"
+#include "reports/words/wording.h"
 
 namespace loopscope {
 namespace {
@@ -45,17 +48,6 @@ Json RunJson(const RunInfo& run) {
           {"environment", run.environment},
           {"treatment", TextOrNull(run.treatment)},
           {"exit_status", run.exit_status < 0 ? Json(nullptr) : Json(run.exit_status)}};
-}
-
-Json StepsJson(const StepFacts& steps) {
-  return {{"warmup", steps.warmup},
-          {"measured", steps.measured},
-          {"without_operators", steps.without_operators},
-          {"mean_ms", Number(steps.mean_ms)},
-          {"p50_ms", Number(steps.p50_ms)},
-          {"p95_ms", Number(steps.p95_ms)},
-          {"samples_per_s", Number(steps.samples_per_s)},
-          {"per_epoch_ms", Number(steps.per_epoch_ms)}};
 }
 
 Json BreakdownJson(const std::array<std::optional<double>, kParts>& breakdown_ms) {
@@ -115,6 +107,25 @@ Json ExamplesJson(const std::vector<CodeExample>& examples) {
   return rows;
 }
 
+// Of the step; null where nothing better than the cost is known.
+Json ExpectedGainPct(const Finding& finding) {
+  if (!finding.expected_gain_ms || finding.cost_ms_per_step <= 0) return nullptr;
+  return Number(*finding.expected_gain_ms / finding.cost_ms_per_step * finding.cost_pct);
+}
+
+Json HeadlineJson(const Report& report) {
+  const Headline headline = HeadlineOf(report);
+  const std::string& directory = report.run.working_directory;
+  return {{"text", LimitText(report)},
+          {"rule", headline.finding ? Json(headline.finding->rule) : Json(nullptr)},
+          {"where", WhereJson(headline.where, directory)},
+          {"library", WhereJson(headline.library, directory)},
+          {"what", TextOrNull(headline.what)},
+          {"of", headline.of_run ? "run" : "step"},
+          {"ms", Number(headline.ms)},
+          {"share_pct", Number(headline.share_pct)}};
+}
+
 Json FindingJson(const Finding& finding, const RunInfo& run) {
   Json evidence = Json::array();
   for (const Evidence& one : finding.evidence) {
@@ -127,6 +138,8 @@ Json FindingJson(const Finding& finding, const RunInfo& run) {
           {"severity", SeverityName(finding.severity)},
           {"cost_ms_per_step", Number(finding.cost_ms_per_step)},
           {"cost_pct", Number(finding.cost_pct)},
+          {"cost_is", CostKindName(finding.cost_is)},
+          {"expected_gain_pct", ExpectedGainPct(finding)},
           {"per_epoch", finding.per_epoch},
           {"evidence", std::move(evidence)},
           {"advice", finding.advice},
@@ -213,9 +226,14 @@ Json CombinedJson(const std::optional<CombinedRow>& combined) {
 
 Json ReportTree(const Report& report) {
   Json json = {{"schema", std::string(kReportSchemaPrefix) + std::to_string(kReportSchemaVersion)},
+               {"headline", HeadlineJson(report)},
                {"run", RunJson(report.run)},
                {"steps", StepsJson(report.steps)},
+               {"whole", WholeJson(report.whole)},
                {"breakdown", BreakdownJson(report.breakdown_ms)},
+               {"lines", LinesJson(report.lines, report.run.working_directory)},
+               {"whole_lines", LinesJson(report.whole_lines, report.run.working_directory)},
+               {"worker_lines", LinesJson(report.worker_lines, report.run.working_directory)},
                {"gpu", GpuJson(report.gpu)},
                {"quality", QualityJson(report.quality)},
                {"rules", Json::array()},

@@ -96,7 +96,7 @@ const std::vector<Direction>& Directions() {
 
       {"reports/words/", {"profiler/core/"}},
       {"reports/text/", {"profiler/core/", "reports/words/"}},
-      {"reports/json/", {"profiler/core/"}},
+      {"reports/json/", {"profiler/core/", "reports/words/"}},
       {"reports/html/", {"profiler/core/", "reports/words/", "reports/json/"}},
       {"reports/parquet/", {"profiler/core/", "reports/words/"}},
       {"reports/", {"profiler/core/"}},

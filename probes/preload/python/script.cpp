@@ -6,8 +6,11 @@
 #include "probes/export.h"
 #include "probes/preload/attach.h"
 #include "probes/preload/claims.h"
+#include "probes/preload/following.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/python/code.h"
+#include "probes/preload/python/follow.h"
 #include "probes/preload/python/stack.h"
 
 namespace {
@@ -29,7 +32,11 @@ extern "C" {
 LOOPSCOPE_EXPORT const char* loopscope_script_start() {
   if (loop::Active()) return nullptr;
   const char* reason = StartCapture();
-  if (reason == nullptr) UsePythonStacks();
+  if (reason == nullptr) {
+    UsePythonStacks();
+    static constexpr following::Follower follower{follow::Start, follow::Stop};
+    following::Use(&follower);
+  }
   return reason;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace loopscope {
 
@@ -11,11 +10,8 @@ namespace loopscope {
 // kProbeOff mark says so.
 void UsePythonStacks() noexcept;
 
-// Folders, one a line, whose code is not the user's.
-void SetForeignCode(std::string_view folders) noexcept;
-
-// Id of the calling thread's Python stack, the user's frames only, innermost first; frames of installed packages where
-// there are none of the user's. 0 on threads that run no Python, and where it could not be taken.
+// Id of the calling thread's Python stack, innermost first: the user's frames, and before them those of installed
+// packages that the innermost of them called. 0 on threads that run no Python, and where it could not be taken.
 std::uint32_t PythonStackId() noexcept;
 
 }  // namespace loopscope

@@ -29,6 +29,7 @@ struct Evidence {
   std::string text;
   std::uint64_t count = 1;
   std::optional<Where> where;
+  double ms = 0;  // per step, of the finding's cost at this place; 0 where it is not known
 };
 
 // A change in code, as a rule's text shows it.
@@ -45,10 +46,12 @@ struct Finding {
   std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
   Severity severity = Severity::kLow;
   double cost_ms_per_step = 0;     // see cost_is; 0 for facts without a measurable cost
-  CostKind cost_is = CostKind::kBound;
+  CostKind cost_is = CostKind::kExact;
   std::optional<double> expected_gain_ms;  // per step; absent: nothing better than the cost is known
   double cost_pct = 0;             // of the mean step
-  bool per_epoch = false;          // the cost falls at epoch boundaries: cost_ms_per_step is spread over the steps
+  // The cost falls outside of plain steps (where an epoch turns, in evaluations): cost_ms_per_step is spread over the
+  // steps, and may exceed one.
+  bool per_epoch = false;
   std::vector<Evidence> evidence;  // the first names the place to change, where one is known
   std::string treatment;           // the treatment's value to try first when it is not the obvious one; may be empty
   // Filled in by Diagnose():

@@ -123,6 +123,11 @@ struct Report {
 std::optional<GpuFacts> GpuFactsOf(const Timeline& timeline);
 std::optional<GpuFacts> GpuFactsByHta(const Timeline& timeline);
 
+StepFacts StepFactsOf(const Timeline& timeline);
+std::optional<WholeFacts> WholeFactsOf(const Timeline& timeline);
+// The lines of an average step; empty where none are known.
+std::vector<LineRow> LineRowsOf(const Timeline& timeline);
+
 // The diagnosis part of a report: run, steps, breakdown, devices, quality and (empty) rules and findings.
 Report ReportOf(std::shared_ptr<const Timeline> timeline);
 

@@ -11,12 +11,17 @@ std::string_view PartName(Part part) {
 }
 
 double Timeline::part_ms(Part part) const {
-  if (steady_.empty()) return 0;
-  double total_ns = 0;
-  for (const std::uint32_t index : steady_) {
-    total_ns += static_cast<double>(steps_[index].parts_ns[static_cast<std::size_t>(part)]);
-  }
-  return total_ns / static_cast<double>(steady_.size()) / 1e6;
+  double part_ns = 0, total_ns = 0;
+  const auto add = [&](std::span<const std::uint32_t> indices) {
+    for (const std::uint32_t index : indices) {
+      if (!steps_[index].operators) continue;
+      part_ns += static_cast<double>(steps_[index].parts_ns[static_cast<std::size_t>(part)]);
+      total_ns += static_cast<double>(steps_[index].time.length());
+    }
+  };
+  add(undisturbed_);
+  if (total_ns == 0) add(steady_);
+  return total_ns > 0 ? part_ns / total_ns * mean_step_ms_ : 0;
 }
 
 int Timeline::step_at(std::int64_t time_ns) const {

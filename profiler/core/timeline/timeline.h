@@ -12,6 +12,7 @@
 
 #include "profiler/core/devices/device_timeline.h"
 #include "profiler/core/result.h"
+#include "profiler/core/timeline/whole_run.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/interval_set.h"
 #include "profiler/core/trace/trace.h"
@@ -27,10 +28,14 @@ struct Step {
   Interval time;
   std::uint64_t samples = 0;  // 0 unknown
   bool warmup = false;        // before the window: rules ignore it
-  bool boundary = false;      // an epoch ended or an evaluation ran inside: reported separately, not steady state
+  bool boundary = false;      // an epoch ended inside: reported separately, not steady state
+  bool evaluates = false;     // an evaluation ran inside: likewise
+  bool transient = false;     // the loop had not settled yet: likewise
   bool operators = true;      // they were recorded; else only ranges and marks were
   bool detail = false;        // the detail window covers it: details (inputs, stacks) are complete
   bool followed = false;      // calls were followed in it, which slowed it down
+  bool plain() const { return !warmup && !boundary && !evaluates && !transient; }
+  bool disturbed() const { return detail || followed; }
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
 };
 
@@ -58,8 +63,12 @@ class Timeline {
   std::span<const std::uint32_t> timed() const { return timed_; }
   const std::string& why_no_steps() const { return why_no_steps_; }  // why steady() is empty; "" when it is not
   std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
-  double mean_step_ms() const { return mean_step_ms_; }              // over steady(); 0 when there are none
-  double part_ms(Part part) const;                                   // mean over steady()
+  // Over undisturbed(); 0 when there are none.
+  double mean_step_ms() const { return mean_step_ms_; }
+  // A partition of mean_step_ms(), by the undisturbed steps whose operators were recorded.
+  double part_ms(Part part) const;
+  // Plain steps of the window that neither details nor followed calls slowed down; of timed(), all where they are few.
+  std::span<const std::uint32_t> undisturbed() const { return undisturbed_; }
   int step_at(std::int64_t time_ns) const;                           // index into steps(), -1 when in none
   bool epoch_seen() const { return epoch_seen_; }                    // a boundary lies in the trace after warm-up
   bool evaluation_seen() const { return evaluation_seen_; }
@@ -72,6 +81,8 @@ class Timeline {
   bool loader_known() const { return loader_known_; }  // false: loader_wait cannot be told apart from other time
   const IntervalSet& part(Part part) const { return part_sets_[static_cast<int>(part)]; }  // whole run
   const IntervalSet& evaluation() const { return evaluation_; }  // forward passes without backward at boundaries
+
+  const WholeRun& whole() const { return whole_; }
 
   // --- Lines ---------------------------------------------------------------------------------------------------------
   // Sums to mean_step_ms(), costliest first; empty where no lines are known.
@@ -112,7 +123,7 @@ class Timeline {
 
   Trace trace_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> steady_, timed_;
+  std::vector<std::uint32_t> steady_, timed_, undisturbed_;
   std::string why_no_steps_, clock_;
   double mean_step_ms_ = 0, per_epoch_ms_ = -1;
   bool epoch_seen_ = false, evaluation_seen_ = false, loader_known_ = false;
@@ -122,6 +133,7 @@ class Timeline {
   std::vector<std::uint32_t> step_threads_;  // the training thread, then the autograd engine's
   std::array<IntervalSet, kParts> part_sets_;
   IntervalSet evaluation_;
+  WholeRun whole_;
   std::vector<LineShare> lines_;
   std::vector<DeviceTimeline> devices_;
   DeviceCoverage device_coverage_;

@@ -61,9 +61,12 @@ Timeline TimelineBuilder::Build() {
   MarkWarmup();
   MarkBoundaries();
   MarkDetail();
+  MarkFollowed();
   FindParts();
+  FindWhole();
   ChooseSteady();
   Summarize();
+  FindLines();
   FindDevices();
   return std::move(timeline_);
 }

@@ -24,6 +24,8 @@ struct Activity {
   std::vector<Interval> waits;       // kWait of kMinWaitNs or more, outside ops and ranges above, not for other ranks
   std::vector<Interval> host_reads;  // outermost
   std::vector<Interval> compute;     // outermost ops of the model: they record a graph node, or are a layer below
+  std::vector<Interval> graph;       // outermost ops of the model that record a graph node
+  std::vector<Interval> outermost;   // all outermost ops
   std::vector<Interval> layers;      // outermost convolutions, matmuls and batch norms
   std::vector<std::pair<std::int64_t, bool>> modes;  // begins of batch norms and dropouts whose inputs were recorded;
                                                      // whether in training mode
@@ -63,9 +65,16 @@ class TimelineBuilder {
   void MarkOperators();
   void MarkDetail();
   void CountStepsPerEpoch(const std::vector<std::int64_t>& instants);
+  void MarkFollowed();
+  // timeline_build_steady.cpp
+  void MarkTransient(std::int64_t closed_ns);
   void ChooseSteady();
   void Summarize();
-  void EstimateProbeCost(double steady_ns);
+  void EstimateProbeCost();
+  // timeline_build_lines.cpp: which line of the program each instant belongs to.
+  void FindLines();
+  // timeline_build_whole.cpp: what the run was spent on.
+  void FindWhole();
   // timeline_build_parts.cpp: what each instant was spent on.
   void FindParts();
   // step_loader.cpp, step_evaluation.cpp

@@ -113,10 +113,12 @@ void TimelineBuilder::CollectActivity() {
     } else if (event.kind == EventKind::kRange) {
       AddRange(event);
     } else if (!in_op) {
+      activity_.outermost.push_back(Of(event));
       if (bits & kNameHostRead) activity_.host_reads.push_back(Of(event));
       if (in_phase || (bits & kNameBackwardNode)) continue;
       if (bits & kNameLayer) activity_.layers.push_back(Of(event));
       if (bits & kNameMode) AddMode({thread, i});
+      if (event.flags & wire::kOpGraph) activity_.graph.push_back(Of(event));
       if ((bits & kNameLayer) || (event.flags & wire::kOpGraph)) activity_.compute.push_back(Of(event));
     }
   }

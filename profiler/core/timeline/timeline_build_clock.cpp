@@ -6,9 +6,6 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMinSteps = 3;  // fewer are not enough to judge a loop
-// The most that the LibTorch probe adds per op, measured by tests/bench: 0.2 us in a loop whose code stays in the
-// caches, 0.7 us among many small operators in Python.
-constexpr double kProbeNsPerEvent = 700;
 
 std::int64_t Middle(const Interval& time) {
   return time.start_ns + time.length() / 2;
@@ -104,8 +101,9 @@ std::vector<std::int64_t> TimelineBuilder::EpochInstants() const {
 void TimelineBuilder::MarkBoundaries() {
   const std::vector<std::int64_t> instants = EpochInstants();
   for (Step& step : timeline_.steps_) {
-    step.boundary = AnyIn(instants, step.time) || timeline_.evaluation_.total_ns(step.time) > 0;
-    timeline_.epoch_seen_ |= !step.warmup && step.boundary;
+    step.evaluates = timeline_.evaluation_.total_ns(step.time) > 0;
+    step.boundary = AnyIn(instants, step.time);
+    timeline_.epoch_seen_ |= !step.warmup && (step.boundary || (instants.empty() && step.evaluates));
   }
   timeline_.evaluation_seen_ = !timeline_.evaluation_.intervals().empty();
   CountStepsPerEpoch(instants);
@@ -140,6 +138,12 @@ IntervalSet TimelineBuilder::Between(MarkKind begin, MarkKind end) const {
   return IntervalSet(std::move(found));
 }
 
+// Most of a step is followed, or none of it counts: the end of a bounded run's following is written a moment later.
+void TimelineBuilder::MarkFollowed() {
+  const IntervalSet followed = Between(MarkKind::kFollowBegin, MarkKind::kFollowEnd);
+  for (Step& step : timeline_.steps_) step.followed = followed.total_ns(step.time) * 20 > step.time.length();
+}
+
 // All but 2 % of a step must be recorded: marks are written a moment after the step's end.
 void TimelineBuilder::MarkOperators() {
   const IntervalSet without = Between(MarkKind::kOpsEnd, MarkKind::kOpsBegin);
@@ -152,52 +156,6 @@ void TimelineBuilder::MarkDetail() {
   for (Step& step : timeline_.steps_) {
     step.detail = all || covered.total_ns(step.time) * 50 >= step.time.length() * 49;
   }
-}
-
-// Steps after the window are kept only if they are boundaries: not everything in the others was recorded.
-void TimelineBuilder::ChooseSteady() {
-  std::vector<Step>& steps = timeline_.steps_;
-  const std::vector<std::int64_t> ends = TimesOf(MarkKind::kMeasureEnd);
-  const std::int64_t closed_ns = ends.empty() ? INT64_MAX : ends.back();
-  std::erase_if(steps, [&](const Step& step) { return Middle(step.time) > closed_ns && !step.boundary; });
-  for (std::uint32_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].warmup || steps[i].boundary || Middle(steps[i].time) > closed_ns) continue;
-    timeline_.timed_.push_back(i);
-    if (steps[i].operators) timeline_.steady_.push_back(i);
-  }
-}
-
-void TimelineBuilder::EstimateProbeCost(double steady_ns) {
-  double events = 0;
-  for (const std::uint32_t i : timeline_.steady_) {
-    timeline_.ForEach(timeline_.training_thread_, timeline_.steps_[i].time, [&](EventRef) { ++events; });
-  }
-  if (timeline_.trace_.run.source != "capture" || events == 0) return;
-  timeline_.trace_.quality.probe_cost_pct = 100 * events * kProbeNsPerEvent / steady_ns;
-}
-
-void TimelineBuilder::Summarize() {
-  const std::vector<Step>& steps = timeline_.steps_;
-  const std::vector<std::uint32_t>& steady = timeline_.steady_;
-  if (steady.empty() && timeline_.why_no_steps_.empty()) {
-    timeline_.why_no_steps_ = "none of the " + std::to_string(steps.size()) +
-                              " recorded steps is a plain one after warm-up; let the program run longer";
-  }
-  double steady_ns = 0, boundary_ns = 0;
-  int boundaries = 0;
-  for (const std::uint32_t i : steady) {
-    steady_ns += static_cast<double>(steps[i].time.length());
-    timeline_.detail_steps_ += steps[i].detail;
-  }
-  for (const Step& step : steps) {
-    if (!step.boundary || step.warmup) continue;
-    boundary_ns += static_cast<double>(step.time.length());
-    ++boundaries;
-  }
-  if (steady.empty()) return;
-  EstimateProbeCost(steady_ns);
-  timeline_.mean_step_ms_ = steady_ns / static_cast<double>(steady.size()) / 1e6;
-  if (boundaries > 0) timeline_.per_epoch_ms_ = boundary_ns / boundaries / 1e6 - timeline_.mean_step_ms_;
 }
 
 }  // namespace loopscope

@@ -1,12 +1,37 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "profiler/core/timeline/timeline_build.h"
 
 namespace loopscope {
-// From the first op of the model on a batch to each backward, gaps included.
+namespace {
+
+// A model's own code between two operators takes tens of microseconds; a gap this long is other work.
+constexpr std::int64_t kHostWorkNs = 500'000;
+
+// Where no operator runs for long between two that start inside `within`.
+std::vector<Interval> LongGaps(const std::vector<Interval>& ops, const Interval& within) {
+  std::vector<Interval> gaps;
+  const Interval* one = FirstFrom(ops, within.start_ns);
+  std::int64_t covered_to = within.start_ns;
+  for (; one && one != ops.data() + ops.size() && one->start_ns < within.end_ns; ++one) {
+    if (one->start_ns - covered_to > kHostWorkNs) gaps.push_back({covered_to, one->start_ns});
+    covered_to = std::max(covered_to, one->end_ns);
+  }
+  if (within.end_ns - covered_to > kHostWorkNs && covered_to > within.start_ns) {
+    gaps.push_back({covered_to, within.end_ns});
+  }
+  return gaps;
+}
+
+}  // namespace
+
+// From the first op of the model on a batch to each backward, without the host's own work between them. What the model
+// computes before that without recording a graph (a rollout, a teacher) is no forward pass of this batch.
 IntervalSet TimelineBuilder::Forward() const {
-  std::vector<Interval> forward;
+  std::vector<Interval> forward, host;
+  const std::vector<Interval>& model = activity_.graph.empty() ? activity_.compute : activity_.graph;
   std::int64_t from = INT64_MIN;
   auto after_last = [&](std::span<const Interval> by_start, std::int64_t before_ns) {
     const auto next = std::partition_point(by_start.begin(), by_start.end(),
@@ -19,11 +44,14 @@ IntervalSet TimelineBuilder::Forward() const {
     const auto loader = std::partition_point(activity_.loaders.begin(), activity_.loaders.end(),
                                              [&](const Activity::Loader& one) { return one.time.start_ns < from; });
     if (loader != activity_.loaders.end() && loader->time.start_ns < backward.start_ns) from = loader->time.start_ns;
-    const Interval* first = FirstFrom(activity_.compute, from);
-    if (first && first->start_ns < backward.start_ns) forward.push_back({first->start_ns, backward.start_ns});
+    const Interval* first = FirstFrom(model, from);
+    if (first && first->start_ns < backward.start_ns) {
+      forward.push_back({first->start_ns, backward.start_ns});
+      std::ranges::copy(LongGaps(activity_.outermost, forward.back()), std::back_inserter(host));
+    }
     from = std::max(from, backward.end_ns);
   }
-  return IntervalSet(std::move(forward));
+  return IntervalSet(std::move(forward)).Subtract(IntervalSet(std::move(host)));
 }
 
 // Each part takes what the parts before it left over.

@@ -6,6 +6,9 @@
 namespace loopscope::ops {
 namespace {
 
+constexpr std::string_view kBackwardNode = "autograd::engine::evaluate_function: ";
+
+
 constexpr std::string_view kAten = "aten::";
 
 template <std::size_t N>
@@ -168,7 +171,10 @@ bool IsUninitialized(std::string_view name) {
   return IsAten(name, kUninitialized);
 }
 bool IsBackwardNode(std::string_view name) {
-  return name.starts_with("autograd::engine::evaluate_function: ");
+  return name.starts_with(kBackwardNode);
+}
+std::string_view Shown(std::string_view name) {
+  return IsBackwardNode(name) ? name.substr(kBackwardNode.size()) : name;
 }
 bool IsAccumulateNode(std::string_view name) {
   return IsBackwardNode(name) && name.ends_with("AccumulateGrad");

@@ -57,10 +57,20 @@ struct EventDetail {
   std::uint32_t further = 0, further_count = 0;  // of the other tensor inputs: a range of Trace::further_producers
 };
 
+// One line of the program ran, or what it called, where calls were followed (wire::RangeCategory::kLine).
+struct LineSlice {
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::uint32_t stack = kNone;  // index into Trace::stacks
+  StringId called = 0;          // the function that the line called longest; 0: none
+  std::uint32_t calls = 0;
+  float own_share = 0;  // of the time, in code of the line itself
+};
+
 struct Thread {
   std::uint32_t pid = 0, tid = 0;
   std::string name;
-  std::vector<Event> events;  // by start, a parent before its children
+  std::vector<Event> events;     // by start, a parent before its children
+  std::vector<LineSlice> lines;  // by start; they do not overlap
 };
 
 struct Mark {

@@ -47,9 +47,17 @@ void SortByFirstTime(std::vector<ChunkView>& chunks) {
   chunks = std::move(sorted);
 }
 
+bool IsRange(wire::RecordHead head) {
+  return head.kind == RecordKind::kRange && head.words * 8 >= sizeof(wire::RangeRecord);
+}
+
+bool IsLine(wire::RecordHead head) {
+  return IsRange(head) && head.sub == static_cast<std::uint8_t>(RangeCategory::kLine);
+}
+
 bool StartsEvent(wire::RecordHead head) {
   return (head.kind == RecordKind::kOp && head.words * 8 >= sizeof(wire::OpRecord)) ||
-         (head.kind == RecordKind::kRange && head.words * 8 >= sizeof(wire::RangeRecord));
+         (IsRange(head) && !IsLine(head));
 }
 
 std::uint64_t StartOf(const char* at) {
@@ -132,6 +140,7 @@ class ThreadReader {
   void Add(wire::RecordHead head, const char* at) {
     if (head.kind == RecordKind::kMark) return AddMark(head, at);
     if (head.kind == RecordKind::kOpDetail) return AddDetail(head, at);
+    if (IsLine(head)) return AddLine(RecordAt<wire::RangeRecord>(at));
     if (!StartsEvent(head)) return;
     Event& event = read_.thread.events[places_[next_++]];
     event.sub = head.sub;
@@ -169,6 +178,18 @@ class ThreadReader {
     event.name = ids_.String(range.name);
     event.value = static_cast<std::uint32_t>(std::min<std::uint64_t>(range.value, kNone));
     event.detail = ids_.Stack(range.stack);
+  }
+
+  // Lines that overlap those before them are left out.
+  void AddLine(const wire::RangeRecord& range) {
+    Event time;
+    SetTimes(time, range.start_ns, range.duration_ns);
+    std::vector<LineSlice>& lines = read_.thread.lines;
+    if (time.start_ns < 0 || (!lines.empty() && time.start_ns < lines.back().end_ns)) return;
+    lines.push_back({time.start_ns, time.end_ns, ids_.Stack(range.stack), ids_.String(range.name),
+                     static_cast<std::uint32_t>(range.value & wire::kMaxLineCalls),
+                     static_cast<float>(range.value >> wire::kLineOwnShift & wire::kLineOwnWhole) /
+                         static_cast<float>(wire::kLineOwnWhole)});
   }
 
   void AddMark(wire::RecordHead head, const char* at) {

@@ -1,0 +1,81 @@
+#include "analyzers/diagnose/count_once.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace loopscope {
+namespace {
+
+// Where both are found, the first says all that the second does, and more.
+constexpr std::array kSays = {std::pair<std::string_view, std::string_view>{"uneven-steps", "periodic-stall"},
+                              std::pair<std::string_view, std::string_view>{"too-many-workers", "slow-epoch-start"},
+                              std::pair<std::string_view, std::string_view>{"grad-in-eval", "slow-evaluation"}};
+
+constexpr std::string_view kGeneral = "host-code";  // whatever runs at a line
+constexpr double kLeastPct = 5;                     // of the step, as the rule itself has it
+
+using Place = std::pair<std::string, int>;
+
+bool IsFound(const std::vector<Finding>& findings) {
+  return std::ranges::find(findings, Verdict::kFound, &Finding::verdict) != findings.end();
+}
+
+// Places that another rule blames for time that is really spent.
+std::set<Place> BlamedPlaces(std::span<const Analyzer* const> analyzers,
+                             const std::vector<std::vector<Finding>>& findings) {
+  std::set<Place> blamed;
+  for (std::size_t i = 0; i < analyzers.size(); ++i) {
+    if (analyzers[i]->id == kGeneral) continue;
+    for (const Finding& finding : findings[i]) {
+      const bool counts = finding.verdict == Verdict::kFound && finding.severity > Severity::kInfo &&
+                          finding.cost_is != CostKind::kBound && !finding.per_epoch;
+      for (const Evidence& evidence : finding.evidence) {
+        if (counts && evidence.where) blamed.insert({evidence.where->path, evidence.where->line});
+      }
+    }
+  }
+  return blamed;
+}
+
+void LeaveOut(const std::set<Place>& blamed, std::vector<Finding>& findings) {
+  for (Finding& finding : findings) {
+    if (finding.verdict != Verdict::kFound) continue;
+    double left_out_ms = 0;
+    std::erase_if(finding.evidence, [&](const Evidence& evidence) {
+      const bool known = evidence.where && blamed.contains({evidence.where->path, evidence.where->line});
+      left_out_ms += known ? evidence.ms : 0;
+      return known;
+    });
+    if (left_out_ms <= 0) continue;
+    finding.cost_pct *= std::max(0.0, 1 - left_out_ms / finding.cost_ms_per_step);
+    finding.cost_ms_per_step = std::max(0.0, finding.cost_ms_per_step - left_out_ms);
+    finding.severity = std::min(finding.severity, SeverityOfShare(finding.cost_pct));
+  }
+  std::erase_if(findings, [](const Finding& finding) {
+    return finding.verdict == Verdict::kFound && (finding.cost_pct < kLeastPct || finding.evidence.empty());
+  });
+}
+
+}  // namespace
+
+void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vector<Finding>>& findings) {
+  const auto of = [&](std::string_view id) -> std::vector<Finding>* {
+    const auto found = std::ranges::find(analyzers, id, [](const Analyzer* one) { return one->id; });
+    return found == analyzers.end() ? nullptr : &findings[static_cast<std::size_t>(found - analyzers.begin())];
+  };
+  for (const auto& [says, also] : kSays) {
+    std::vector<Finding>*first = of(says), *second = of(also);
+    if (first == nullptr || second == nullptr || !IsFound(*first) || !IsFound(*second)) continue;
+    if (says == "too-many-workers" && !first->front().per_epoch) continue;
+    *second = {Finding::NotApplicable(fmt::format("{} reports this time", says))};
+  }
+  if (std::vector<Finding>* general = of(kGeneral)) LeaveOut(BlamedPlaces(analyzers, findings), *general);
+}
+
+}  // namespace loopscope

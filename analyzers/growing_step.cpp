@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/line_places.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/statistics/trend.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinRisePct = 25;  // over the window
+constexpr double kMinOperatorShare = 0.15;  // of the rise
+
+std::vector<double> LengthsMs(const Timeline& timeline) {
+  std::vector<double> lengths;
+  for (const std::uint32_t index : timeline.undisturbed()) {
+    lengths.push_back(Ms(timeline.steps()[index].time.length()));
+  }
+  return lengths;
+}
+
+struct Operator {
+  double ms = 0, count = 0;  // per step
+};
+using Operators = std::map<StringId, Operator>;
+
+// Outermost operators of the training thread.
+Operators MeasureOperators(const Timeline& timeline, std::span<const std::uint32_t> steps) {
+  Operators found;
+  for (const std::uint32_t index : steps) {
+    timeline.ForEach(timeline.training_thread(), timeline.steps()[index].time, [&](EventRef ref) {
+      if (!timeline.outermost_op(ref)) return;
+      Operator& one = found[timeline.event(ref).name];
+      one.ms += Ms(timeline.event(ref).duration_ns()) / static_cast<double>(steps.size());
+      one.count += 1 / static_cast<double>(steps.size());
+    });
+  }
+  return found;
+}
+
+// The operator whose time rises most from the first third of the steps to the last.
+struct Grown {
+  StringId name = 0;
+  Operator before, after;
+  double rise_ms() const { return after.ms - before.ms; }
+};
+
+Grown FindGrown(const Timeline& timeline) {
+  std::vector<std::uint32_t> steps;
+  std::ranges::copy_if(timeline.undisturbed(), std::back_inserter(steps),
+                       [&](std::uint32_t index) { return timeline.steps()[index].operators; });
+  const std::size_t third = steps.size() / 3;
+  if (third == 0) return {};
+  const Operators early = MeasureOperators(timeline, std::span(steps).first(third));
+  Grown grown;
+  for (const auto& [name, late] : MeasureOperators(timeline, std::span(steps).last(third))) {
+    const auto before = early.find(name);
+    const Grown one{name, before == early.end() ? Operator{} : before->second, late};
+    if (one.rise_ms() > grown.rise_ms()) grown = one;
+  }
+  return grown;
+}
+
+// The line where the operator runs longest; without an operator, the costliest line of the loop's own code.
+std::optional<Where> PlaceOf(const Timeline& timeline, const Grown& grown, bool is_operator) {
+  std::vector<LineShare> lines;
+  std::ranges::copy_if(timeline.lines(), std::back_inserter(lines), [&](const LineShare& line) {
+    return is_operator ? line.in_operator && line.what == grown.name : line.part == Part::kOther;
+  });
+  for (const PlaceTime& place : PlacesOf(timeline, lines)) {
+    if (place.where) return place.where;
+  }
+  return std::nullopt;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const std::vector<double> lengths = LengthsMs(timeline);
+  const std::optional<Trend> trend = FindTrend(lengths);
+  if (!trend || trend->change_pct < kMinRisePct) return {};
+  const std::size_t third = std::max<std::size_t>(lengths.size() / 3, 1);
+  const auto mean = [&](std::span<const double> of) {
+    double total = 0;
+    for (const double one : of) total += one;
+    return total / static_cast<double>(of.size());
+  };
+  const double early_ms = mean(std::span(lengths).first(third)), late_ms = mean(std::span(lengths).last(third));
+  if (late_ms < early_ms * (1 + kMinRisePct / 200)) return {};
+  const Grown grown = FindGrown(timeline);
+  const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
+  Finding finding =
+      Costing(timeline, std::max(0.0, mean(lengths) - lengths.front()),
+              fmt::format("steps get longer: from {} to {} within {} steps{}", MsText(early_ms), MsText(late_ms),
+                          lengths.size(),
+                          is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : ""));
+  finding.cost_ms_per_step = std::max(finding.cost_ms_per_step, late_ms - early_ms);
+  finding.severity = std::max(SeverityOfShare(trend->change_pct / 2), Severity::kMedium);
+  if (is_operator) {
+    finding.evidence.push_back(
+        {fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",
+                     timeline.trace().text(grown.name), grown.before.count, MsText(grown.before.ms), grown.after.count,
+                     MsText(grown.after.ms)),
+         1, PlaceOf(timeline, grown, true), grown.rise_ms()});
+  } else {
+    finding.evidence.push_back({"no operator of the step takes much longer than before: the program's own code does", 1,
+                                PlaceOf(timeline, grown, false)});
+  }
+  return {std::move(finding)};
+}
+
+}  // namespace
+
+extern const Analyzer kGrowingStep{
+    .id = "growing-step", .question = "Do steps get longer as the run goes on?", .run = Run, .needs = kNeedsNothing};
+
+}  // namespace loopscope

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/line_places.h"
+#include "profiler/core/analyzer.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinSharePct = 5;       // of the step, together
+constexpr double kMinPlaceSharePct = 1;  // of the step, of a line that is named
+constexpr std::size_t kMostPlaces = 8;
+constexpr std::size_t kMostNames = 2;  // in the title
+
+// "torch.tensor and random.sample": what takes longest at the lines that are named.
+std::string Names(const std::vector<PlaceTime>& places) {
+  std::string text;
+  std::set<std::string> named;
+  for (const PlaceTime& place : places) {
+    if (named.size() == kMostNames || place.ms < places.front().ms / 4) break;
+    if (!named.insert(WhatText(place)).second) continue;
+    text += (text.empty() ? "" : " and ") + WhatText(place);
+  }
+  return text;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (timeline.lines().empty()) {
+    return {Finding::CannotTell("no step of the window shows which lines of the program run")};
+  }
+  std::vector<PlaceTime> places = PlacesOf(timeline, timeline.lines(), Part::kOther);
+  double unknown_ms = 0, ms = 0;
+  std::erase_if(places, [&](const PlaceTime& place) {
+    const bool small = SharePct(timeline, place.ms) < kMinPlaceSharePct;
+    if (!place.where) unknown_ms += place.ms;
+    return small || !place.where;
+  });
+  for (const PlaceTime& place : places) ms += place.ms;
+  if (SharePct(timeline, ms) < kMinSharePct) {
+    if (SharePct(timeline, unknown_ms) < kMinSharePct) return {};
+    return {Finding::CannotTell(fmt::format("{} per step is outside the model's passes at lines that are not known",
+                                            MsText(unknown_ms)))};
+  }
+  Finding finding = Costing(timeline, ms,
+                            fmt::format("the loop's own code takes {} per step ({}), outside loading, the model and the "
+                                        "optimizer: {}",
+                                        MsText(ms), ShareText(timeline, ms), Names(places)));
+  for (const PlaceTime& place : places) {
+    if (finding.evidence.size() == kMostPlaces) break;
+    finding.evidence.push_back({fmt::format("{} per step ({}): {}{}", MsText(place.ms), ShareText(timeline, place.ms),
+                                            WhatText(place), HintFor(place)),
+                                1, place.where, place.ms});
+  }
+  return {std::move(finding)};
+}
+
+}  // namespace
+
+extern const Analyzer kHostCode{.id = "host-code",
+                                .question = "Does code of the loop's own take much of the step?",
+                                .run = Run,
+                                .needs = kNeedsNothing};
+
+}  // namespace loopscope

@@ -1,0 +1,83 @@
+#include "analyzers/shared/line_places.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "profiler/core/trace/op_names.h"
+
+namespace loopscope {
+namespace {
+
+std::optional<Where> PlaceOfStack(const Trace& trace, std::uint32_t stack) {
+  if (stack >= trace.stacks.size()) return std::nullopt;
+  const Stack& taken = trace.stacks[stack];
+  if (!taken.frames.empty()) return taken.frames.front();
+  if (!taken.library.empty()) return taken.library.front();
+  return std::nullopt;
+}
+
+struct Hint {
+  std::string_view call, text;
+};
+// By the beginning of a call's name.
+constexpr std::array kHints = {
+    Hint{"gc.", "collect now and then, or call gc.freeze() after start-up"},
+    Hint{"torch.tensor", "stack the arrays first (numpy.stack) and use torch.from_numpy"},
+    Hint{"torch.as_tensor", "stack the arrays first (numpy.stack) and use torch.from_numpy"},
+    Hint{"torch.FloatTensor", "stack the arrays first (numpy.stack) and use torch.from_numpy"},
+    Hint{"torch.Tensor.tolist", "keep the values in a tensor, and read them together now and then"},
+    Hint{"numpy.histogram", "log histograms every some hundred steps"},
+    Hint{"torch.utils.tensorboard", "log less often, or from another thread"},
+    Hint{"torch.save", "save less often, or from a copy in another thread"},
+    Hint{"copy.deepcopy", "copy tensors with torch._foreach_copy_ into buffers made once"},
+    Hint{"pickle.", "send tensors instead of objects, and less often"},
+    Hint{"torch.distributed.distributed_c10d", "send tensors instead of objects, and less often"},
+    Hint{"json.", "collect the values and write them every some steps"},
+    Hint{"print", "print every some steps"},
+    Hint{"logging.", "log every some steps"},
+    Hint{"time.sleep", "do not sleep in the loop"},
+    Hint{"random.choices", "draw indices with torch.multinomial or numpy, many at a time"},
+    Hint{"sorted", "keep the data in order (bisect, heapq) instead of sorting it in each step"},
+    Hint{"list.pop", "use collections.deque, whose left end is as quick as its right one"},
+    Hint{"list.insert", "use collections.deque, whose left end is as quick as its right one"},
+    Hint{"aten::cat", "write into a tensor that is large enough, instead of growing one in each step"},
+};
+
+}  // namespace
+
+std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines, std::optional<Part> part) {
+  struct Group {
+    PlaceTime place;
+    std::map<std::string, double> what;
+  };
+  std::map<std::optional<Where>, Group> groups;
+  for (const LineShare& line : lines) {
+    if (part && line.part != *part) continue;
+    Group& group = groups[PlaceOfStack(timeline.trace(), line.stack)];
+    group.place.ms += line.ms;
+    group.place.operators_ms += line.in_operator ? line.ms : 0;
+    group.what[std::string(ops::Shown(timeline.trace().text(line.what)))] += line.ms;
+  }
+  std::vector<PlaceTime> places;
+  for (auto& [where, group] : groups) {
+    group.place.where = where;
+    group.place.what =
+        std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; })->first;
+    places.push_back(std::move(group.place));
+  }
+  std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
+  return places;
+}
+
+std::string WhatText(const PlaceTime& place) {
+  return place.what.empty() ? "code of its own" : place.what;
+}
+
+std::string HintFor(const PlaceTime& place) {
+  const auto found = std::ranges::find_if(kHints, [&](const Hint& hint) { return place.what.starts_with(hint.call); });
+  return found == kHints.end() ? "" : "; " + std::string(found->text);
+}
+
+}  // namespace loopscope

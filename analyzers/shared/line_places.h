@@ -1,0 +1,30 @@
+// Time by place: the lines of a step or of another stretch, joined where they are one place of the program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiler/core/report/finding.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+struct PlaceTime {
+  std::optional<Where> where;  // the user's line; a library's where there is none; absent: not known
+  double ms = 0;
+  double operators_ms = 0;  // of it, in operators
+  std::string what;         // what takes longest there: an operator or a function; "" the line's own code
+};
+
+// Costliest first. `part`: only lines of that part of the step.
+std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines,
+                                std::optional<Part> part = std::nullopt);
+
+// "torch.tensor", or "code of its own" for a line that calls nothing.
+std::string WhatText(const PlaceTime& place);
+
+// A line's call that is known to be slow, and what to do instead: "; …", or "".
+std::string HintFor(const PlaceTime& place);
+
+}  // namespace loopscope

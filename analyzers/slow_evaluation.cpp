@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/line_places.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/timeline/line_pieces.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinSharePct = 20;  // of the run
+constexpr std::size_t kMostPlaces = 4;
+
+// Of the run: from one evaluation to the next.
+double StepsBetween(const Timeline& timeline) {
+  const WholeRun& whole = timeline.whole();
+  if (whole.steps_between_evaluations > 0) return whole.steps_between_evaluations;
+  return static_cast<double>(timeline.steps_per_epoch());
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const std::vector<Interval>& evaluations = timeline.whole().evaluations;
+  if (evaluations.empty()) return {Finding::CannotTell("not in the window: no evaluation was seen")};
+  const double steps = StepsBetween(timeline);
+  if (steps <= 0) {
+    return {Finding::CannotTell("one evaluation was seen, and how many steps lie between two is not known")};
+  }
+  double total_ms = 0;
+  for (const Interval& one : evaluations) total_ms += Ms(one.length());
+  const double each_ms = total_ms / static_cast<double>(evaluations.size());
+  const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
+  if (share_pct < kMinSharePct) return {};
+  Finding finding = Costing(
+      timeline, each_ms / steps,
+      fmt::format("evaluation takes {:.0f} % of the run: {} after every {:.3g} steps of {}", share_pct, MsText(each_ms),
+                  steps, MsText(timeline.mean_step_ms())));
+  finding.severity = share_pct >= 50 ? Severity::kHigh : Severity::kMedium;
+  finding.per_epoch = true;
+  for (const PlaceTime& place : PlacesOf(timeline, LinesIn(timeline, evaluations))) {
+    if (finding.evidence.size() == kMostPlaces || place.ms < total_ms / 20) break;
+    if (!place.where) continue;
+    finding.evidence.push_back(
+        {fmt::format("{:.0f} % of an evaluation: {}", 100 * place.ms / total_ms, WhatText(place)), evaluations.size(),
+         place.where});
+  }
+  return {std::move(finding)};
+}
+
+}  // namespace
+
+extern const Analyzer kSlowEvaluation{.id = "slow-evaluation",
+                                      .question = "Does evaluating take much of the run?",
+                                      .run = Run,
+                                      .needs = kNeedsOps};
+
+}  // namespace loopscope

@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/line_places.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/timeline/line_pieces.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kLonger = 1.2;      // than the median: a step with other work in it
+constexpr double kMinSharePct = 5;   // of all steps' time, together
+constexpr double kMinShown = 0.4;    // of the long steps' excess must lie at lines that ordinary steps do not have so
+constexpr std::size_t kMinSteps = 12;
+constexpr std::size_t kMostPlaces = 4;
+
+struct Long {
+  std::uint32_t step = 0;
+  double excess_ms = 0;
+};
+
+// A step without waiting for its loader, which is another rule's.
+double OwnMs(const Step& step) {
+  return Ms(step.time.length() - step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)]);
+}
+
+class Steps {
+ public:
+  explicit Steps(const Timeline& timeline) : timeline_(timeline) {
+    for (std::uint32_t i = 0; i < timeline.steps().size(); ++i) {
+      if (timeline.steps()[i].plain()) plain_.push_back(i);
+    }
+    std::vector<double> lengths;
+    for (const std::uint32_t i : plain_) lengths.push_back(OwnMs(timeline.steps()[i]));
+    if (lengths.empty()) return;
+    for (const double one : lengths) all_ms_ += one;
+    std::ranges::nth_element(lengths, lengths.begin() + std::ssize(lengths) / 2);
+    median_ms_ = lengths[lengths.size() / 2];
+    for (const std::uint32_t i : plain_) {
+      const double own_ms = OwnMs(timeline.steps()[i]);
+      if (own_ms > kLonger * median_ms_) long_.push_back({i, own_ms - median_ms_});
+    }
+  }
+
+  std::size_t count() const { return plain_.size(); }
+  double all_ms() const { return all_ms_; }
+  double median_ms() const { return median_ms_; }
+  const std::vector<Long>& long_ones() const { return long_; }
+  bool IsLong(std::uint32_t step) const { return std::ranges::find(long_, step, &Long::step) != long_.end(); }
+  // That show lines, as `like_long` or as ordinary ones do.
+  std::vector<Interval> Shown(bool long_ones) const {
+    std::vector<Interval> shown;
+    for (const std::uint32_t i : plain_) {
+      const Step& step = timeline_.steps()[i];
+      if ((step.followed || step.detail) && IsLong(i) == long_ones) shown.push_back(step.time);
+    }
+    return shown;
+  }
+
+ private:
+  const Timeline& timeline_;
+  std::vector<std::uint32_t> plain_;
+  std::vector<Long> long_;
+  double all_ms_ = 0, median_ms_ = 0;
+};
+
+// What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
+std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
+  const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
+  if (of_long.empty() || of_ordinary.empty()) return {};
+  std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, of_long));
+  std::map<std::optional<Where>, double> usual;
+  for (const PlaceTime& place : PlacesOf(timeline, LinesIn(timeline, of_ordinary))) usual[place.where] = place.ms;
+  for (PlaceTime& place : places) {
+    const auto known = usual.find(place.where);
+    const double usual_ms = known == usual.end() ? 0 : known->second / static_cast<double>(of_ordinary.size());
+    place.ms = place.ms / static_cast<double>(of_long.size()) - usual_ms;
+  }
+  std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
+  std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
+  return places;
+}
+
+// "every 16 steps", or "in 9 of 60 steps" where the distances differ.
+std::string HowOften(const Steps& steps, std::span<const Long> of) {
+  std::map<std::uint32_t, std::size_t> distances;
+  for (std::size_t i = 1; i < of.size(); ++i) ++distances[of[i].step - of[i - 1].step];
+  for (const auto& [distance, count] : distances) {
+    if (distance > 1 && count >= 2 && count * 3 >= 2 * (of.size() - 1)) return fmt::format("every {} steps", distance);
+  }
+  return fmt::format("in {} of {} steps", of.size(), steps.count());
+}
+
+// The long steps of the kind that costs most: those at least half as long beyond the median as the longest.
+std::vector<Long> Dearest(const Steps& steps) {
+  double longest = 0;
+  for (const Long& one : steps.long_ones()) longest = std::max(longest, one.excess_ms);
+  std::vector<Long> kind;
+  std::ranges::copy_if(steps.long_ones(), std::back_inserter(kind),
+                       [&](const Long& one) { return one.excess_ms >= longest / 2; });
+  return kind;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  const Steps steps(timeline);
+  if (steps.count() < kMinSteps) {
+    return {Finding::CannotTell(fmt::format("only {} are plain ones: too few to tell an uneven loop from a noisy one",
+                                            Counted(steps.count(), "step")))};
+  }
+  double excess_ms = 0;
+  for (const Long& one : steps.long_ones()) excess_ms += one.excess_ms;
+  const double share_pct = steps.all_ms() > 0 ? 100 * excess_ms / steps.all_ms() : 0;
+  if (steps.long_ones().size() < 2 || share_pct < kMinSharePct) return {};
+  std::vector<PlaceTime> places = Excess(timeline, steps);
+  if (places.empty()) return {};
+  double shown_ms = 0, long_ms = 0;
+  for (const Interval& one : steps.Shown(true)) long_ms += Ms(one.length()) - steps.median_ms();
+  for (const PlaceTime& place : places) shown_ms += place.ms;
+  long_ms /= static_cast<double>(steps.Shown(true).size());
+  // A machine that was busy elsewhere makes all lines of a step longer, not one of them.
+  if (places.front().ms < kMinShown * long_ms) return {};
+  const std::vector<Long> dearest = Dearest(steps);
+  double dearest_ms = 0;
+  for (const Long& one : dearest) dearest_ms += one.excess_ms;
+  Finding finding = Costing(
+      timeline, excess_ms / static_cast<double>(steps.count()),
+      fmt::format("some steps hold other work: {} one takes {} more than the {} of an ordinary step, {:.0f} % of all "
+                  "steps' time",
+                  HowOften(steps, dearest), MsText(dearest_ms / static_cast<double>(dearest.size())),
+                  MsText(steps.median_ms()), share_pct));
+  for (const PlaceTime& place : places) {
+    if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;
+    finding.evidence.push_back({fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place),
+                                            HintFor(place)),
+                                steps.long_ones().size(), place.where});
+  }
+  return {std::move(finding)};
+}
+
+}  // namespace
+
+extern const Analyzer kUnevenSteps{.id = "uneven-steps",
+                                   .question = "Do some steps hold work that others do not?",
+                                   .run = Run,
+                                   .needs = kNeedsNothing};
+
+}  // namespace loopscope

@@ -1,0 +1,29 @@
+// Following the calls of the training thread: in which steps (FollowPlan), and by whom (an interpreter's follower).
+// Everything but Use() is called on the training thread, or under the loop's lock where it says so.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/preload/settings.h"
+
+namespace loopscope::following {
+
+struct Follower {
+  bool (*start)() noexcept;           // follows the calling thread; false: not possible
+  std::uint64_t (*stop)() noexcept;  // the calls followed
+};
+
+void Start(const Settings& settings) noexcept;
+// Without a follower nothing is followed.
+void Use(const Follower* follower) noexcept;
+
+// A step ended at time_ns. Returns whether the next one is to be followed. Under the loop's lock.
+bool Next(std::uint64_t time_ns, const Window& window) noexcept;
+// Starts or stops following, as Next() returned.
+void Turn(bool follow) noexcept;
+// An epoch ends in the step at hand.
+void EpochEnds() noexcept;
+// The window is over, or the program. On another thread than the one that is followed it does nothing.
+void End() noexcept;
+
+}  // namespace loopscope::following

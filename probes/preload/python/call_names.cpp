@@ -1,0 +1,175 @@
+#include "probes/preload/python/call_names.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include "probes/capture/strings.h"
+
+namespace loopscope {
+namespace {
+
+struct Python {
+  void* (*builtin)(void*);                      // PyCFunction_GetFunction
+  void* (*self)(void*);                         // PyCFunction_GetSelf, borrowed
+  void* (*members)(void*);                      // PyModule_GetDict, borrowed
+  void* (*member)(void*, const char*);          // PyDict_GetItemString, borrowed
+  void* (*modules)();                           // PyImport_GetModuleDict, borrowed
+  void* (*type)(void*);                         // PyObject_Type, new
+} python{};
+
+template <class Function>
+bool Find(Function*& function, const char* name) noexcept {
+  function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  return function != nullptr;
+}
+
+// Wrappers of torch and the standard library under the name that a program calls them by; an empty name: look inside.
+struct Wrapper {
+  std::string_view file, function, name;
+};
+constexpr std::array kWrappers = {
+    Wrapper{"/torch/optim/optimizer.py", "wrapper", "torch.optim.Optimizer.step"},
+    Wrapper{"/torch/optim/optimizer.py", "_use_grad", "torch.optim.Optimizer.step"},
+    Wrapper{"/torch/nn/modules/module.py", "_wrapped_call_impl", "torch.nn.Module.__call__"},
+    Wrapper{"/torch/nn/modules/module.py", "_call_impl", "torch.nn.Module.__call__"},
+    Wrapper{"/torch/utils/data/dataloader.py", "__next__", "DataLoader.__next__"},
+    Wrapper{"/torch/utils/data/dataloader.py", "_next_data", "DataLoader.__next__"},
+    Wrapper{"/torch/utils/data/dataloader.py", "__iter__", "DataLoader.__iter__"},
+    Wrapper{"/torch/_tensor.py", "backward", "torch.Tensor.backward"},
+    Wrapper{"/torch/_compile.py", "inner", ""},
+    Wrapper{"/torch/utils/_contextlib.py", "decorate_context", ""},
+    Wrapper{"/contextlib.py", "inner", ""},
+    Wrapper{"/functools.py", "wrapper", ""},
+};
+
+const Wrapper* WrapperOf(const Code& code) {
+  const auto found = std::ranges::find_if(kWrappers, [&](const Wrapper& one) {
+    const std::string_view path(code.path);
+    const std::string_view function = std::string_view(code.function).substr(code.function.rfind('.') + 1);
+    return function == one.function && path.ends_with(one.file);
+  });
+  return found == kWrappers.end() ? nullptr : &*found;
+}
+
+bool HasMember(const std::string& module, const std::string& name) {
+  void* const loaded = python.member(python.modules(), module.c_str());
+  void* const members = loaded != nullptr ? python.members(loaded) : nullptr;
+  if (members == nullptr) python_frames.clear_error();
+  return members != nullptr && python.member(members, name.c_str()) != nullptr;
+}
+
+// "numpy.lib._histograms_impl" and "histogram" → "numpy.histogram", where that is the same name.
+std::string Public(const std::string& module, const std::string& name) {
+  const std::string first = name.substr(0, name.find('.'));
+  for (std::size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1)) {
+    const std::string outer = module.substr(0, dot);
+    if (HasMember(outer, first)) return outer + "." + name;
+  }
+  return module.empty() || module == "builtins" || module == "__main__" || module == "?" ? name : module + "." + name;
+}
+
+std::string WithoutPrivateOwner(std::string name) {
+  for (const std::string_view owner : {"_VariableFunctionsClass.", "_TensorBase.", "TensorBase."}) {
+    if (!name.starts_with(owner)) continue;
+    name = (owner.starts_with("_V") ? "torch." : "torch.Tensor.") + name.substr(owner.size());
+  }
+  return name;
+}
+
+// "Adam.step", from Python 3.11 on; before, "step".
+std::string QualifiedName(void* frame, const Code& code) {
+  void* const object = python_frames.code(frame);
+  std::string name = AttributeText(object, "co_qualname");
+  python_frames.give(object);
+  return name == "?" ? code.function : name;
+}
+
+std::string FrameName(void* frame, const Code& code) {
+  if (const Wrapper* wrapper = WrapperOf(code)) return std::string(wrapper->name);
+  if (code.owner == Owner::kForeign && code.path.find("/loopscope/") != code.path.npos) return "";
+  if (code.function.starts_with('<')) return "";  // <module>, <lambda>, <listcomp>: of no name
+  void* const globals = python_frames.attribute(frame, "f_globals");
+  void* const text = globals != nullptr ? python.member(globals, "__name__") : nullptr;
+  ssize_t length = 0;
+  const char* module = text != nullptr ? python_frames.text(text, &length) : nullptr;
+  const std::string function = QualifiedName(frame, code);
+  const std::string name = module != nullptr ? Public({module, static_cast<std::size_t>(length)}, function) : function;
+  if (globals != nullptr) python_frames.give(globals);
+  if (module == nullptr) python_frames.clear_error();
+  return name;
+}
+
+std::string BuiltinName(void* function) {
+  const std::string name = WithoutPrivateOwner(AttributeText(function, "__qualname__"));
+  if (name.find('.') != name.npos || name == "?") return name == "?" ? "" : name;
+  return Public(AttributeText(function, "__module__"), name);
+}
+
+// By the C function's address. Bindings that share one function for all distinguish them by `self`.
+struct Builtins {
+  std::unordered_map<void*, std::uint32_t> names;
+  std::unordered_map<void*, bool> shared;
+};
+
+Builtins& Known() {
+  static auto* known = new Builtins;
+  return *known;
+}
+
+bool IsShared(void* address, void* function) {
+  const auto [found, is_new] = Known().shared.try_emplace(address, false);
+  void* const self = is_new ? python.self(function) : nullptr;
+  if (self != nullptr) {
+    void* const type = python.type(self);
+    const std::string name = AttributeText(type, "__name__");
+    found->second = name == "PyCapsule" || name.find("function_record") != name.npos;
+    python_frames.give(type);
+  }
+  if (python_frames.error() != nullptr) python_frames.clear_error();
+  return found->second;
+}
+
+bool FindAll() noexcept {
+  return Find(python.builtin, "PyCFunction_GetFunction") && Find(python.self, "PyCFunction_GetSelf") &&
+         Find(python.members, "PyModule_GetDict") && Find(python.member, "PyDict_GetItemString") &&
+         Find(python.modules, "PyImport_GetModuleDict") && Find(python.type, "PyObject_Type");
+}
+
+}  // namespace
+
+bool FindCallNames() noexcept {
+  static const bool found = FindPythonFrames() && FindAll();
+  return found;
+}
+
+std::uint32_t NameOfFrame(void* frame, Code& code) noexcept {
+  if (code.call_named) return code.call_name;
+  try {
+    code.call_name = capture::StringId(FrameName(frame, code));
+    code.call_named = true;
+  } catch (...) {
+  }
+  return code.call_name;
+}
+
+std::uint32_t NameOfBuiltin(void* function) noexcept {
+  void* const address = python.builtin(function);
+  if (address == nullptr) {  // not a builtin after all
+    python_frames.clear_error();
+    return 0;
+  }
+  try {
+    void* const key = IsShared(address, function) ? python.self(function) : address;
+    const auto [found, is_new] = Known().names.try_emplace(key, 0);
+    if (is_new) found->second = capture::StringId(BuiltinName(function));
+    return found->second;
+  } catch (...) {
+    return 0;
+  }
+}
+
+}  // namespace loopscope

@@ -1,0 +1,106 @@
+#include "probes/preload/python/code.h"
+
+#include <dlfcn.h>
+
+#include <vector>
+
+#include "probes/capture/records.h"
+
+namespace loopscope {
+namespace {
+
+struct Known {
+  std::unordered_map<void*, Code> codes;
+  std::vector<std::string> foreign;
+};
+
+Known& Cache() {
+  static auto* known = new Known;
+  return *known;
+}
+
+template <class Function>
+bool Find(Function*& function, const char* name) noexcept {
+  function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  return function != nullptr;
+}
+
+bool FindAll() noexcept {
+  PythonFrames& python = python_frames;
+  return Find(python.this_thread, "PyGILState_GetThisThreadState") && Find(python.lock, "PyGILState_Ensure") &&
+         Find(python.unlock, "PyGILState_Release") && Find(python.is_initialized, "Py_IsInitialized") &&
+         Find(python.frame, "PyEval_GetFrame") && Find(python.back, "PyFrame_GetBack") &&
+         Find(python.code, "PyFrame_GetCode") && Find(python.line, "PyFrame_GetLineNumber") &&
+         Find(python.attribute, "PyObject_GetAttrString") && Find(python.text, "PyUnicode_AsUTF8AndSize") &&
+         Find(python.take, "Py_IncRef") && Find(python.give, "Py_DecRef") && Find(python.error, "PyErr_Occurred") &&
+         Find(python.clear_error, "PyErr_Clear");
+}
+
+Owner OwnerOf(const std::string& path) {
+  if (path.starts_with("<frozen")) return Owner::kForeign;
+  for (const std::string& folder : Cache().foreign) {
+    if (path.starts_with(folder)) return Owner::kForeign;
+  }
+  const bool package = path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos;
+  return package ? Owner::kPackage : Owner::kUser;
+}
+
+}  // namespace
+
+PythonFrames python_frames{};
+
+bool FindPythonFrames() noexcept {
+  static const bool found = FindAll();
+  return found;
+}
+
+std::string AttributeText(void* object, const char* attribute) {
+  void* value = python_frames.attribute(object, attribute);
+  ssize_t length = 0;
+  const char* text = value != nullptr ? python_frames.text(value, &length) : nullptr;
+  std::string copy = text != nullptr ? std::string(text, static_cast<std::size_t>(length)) : "?";
+  if (value != nullptr) python_frames.give(value);
+  if (text == nullptr) python_frames.clear_error();
+  return copy;
+}
+
+Code& CodeOf(void* object) {
+  const auto [found, is_new] = Cache().codes.try_emplace(object);
+  if (is_new) {
+    python_frames.take(object);
+    Code& made = found->second;
+    made.path = AttributeText(object, "co_filename");
+    made.function = AttributeText(object, "co_name");
+    made.owner = OwnerOf(made.path);
+  }
+  return found->second;
+}
+
+Code& CodeOfFrame(void* frame) {
+  void* const object = python_frames.code(frame);
+  Code& code = CodeOf(object);
+  python_frames.give(object);
+  return code;
+}
+
+std::uint64_t FrameText(Code& code, int line) {
+  std::uint32_t& id = code.lines[line];
+  if (id == 0) id = capture::StringId(code.path + ":" + std::to_string(line) + ":" + code.function);
+  return wire::kFrameIsText | (code.owner == Owner::kPackage ? wire::kFrameIsLibrary : 0) | id;
+}
+
+void SetForeignCode(std::string_view folders) noexcept {
+  try {
+    std::vector<std::string>& foreign = Cache().foreign;
+    foreign.clear();
+    while (!folders.empty()) {
+      const std::string_view one = folders.substr(0, folders.find('\n'));
+      folders.remove_prefix(one.size() < folders.size() ? one.size() + 1 : folders.size());
+      if (!one.empty()) foreign.emplace_back(one);
+    }
+  } catch (...) {
+    capture::WriteMark(wire::MarkKind::kProbeOff, "out of memory: call stacks show library code");
+  }
+}
+
+}  // namespace loopscope

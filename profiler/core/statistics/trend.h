@@ -1,0 +1,19 @@
+// Whether a series of values rises or falls.
+#pragma once
+
+#include <optional>
+#include <span>
+
+namespace loopscope {
+
+struct Trend {
+  double slope = 0;       // per value, Theil-Sen: the median of the slopes between all pairs
+  double change_pct = 0;  // from the first value to the last by that slope, of the first one on the line
+  double p = 1;           // two-sided, Mann-Kendall (normal approximation, ties corrected)
+};
+
+// Absent with fewer than 10 values, or where p exceeds 0.001 (Kendall, Rank Correlation Methods, 1975; Sen, JASA 63,
+// 1968). Of a long series, every n-th value is taken, so that at most 400 are compared.
+std::optional<Trend> FindTrend(std::span<const double> values);
+
+}  // namespace loopscope
