@@ -14,7 +14,11 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinRisePct = 25;  // over the window
+// Where no operator takes longer than before: the processor itself may have slowed down, or another program come up.
+constexpr double kMinUnexplainedPct = 100;
 constexpr double kMinOperatorShare = 0.15;  // of the rise
+constexpr double kMinMoreCalls = 1.1;       // times as many calls at last as at first, or
+constexpr double kMinLonger = 1.5;          // times the time of each call
 
 std::vector<double> LengthsMs(const Timeline& timeline) {
   std::vector<double> lengths;
@@ -48,6 +52,11 @@ struct Grown {
   StringId name = 0;
   Operator before, after;
   double rise_ms() const { return after.ms - before.ms; }
+  // All operators take somewhat longer on a machine that slows down; this one does more.
+  bool does_more() const {
+    if (after.count > kMinMoreCalls * before.count) return true;
+    return after.ms * before.count > kMinLonger * before.ms * after.count;
+  }
 };
 
 Grown FindGrown(const Timeline& timeline) {
@@ -61,7 +70,7 @@ Grown FindGrown(const Timeline& timeline) {
   for (const auto& [name, late] : MeasureOperators(timeline, std::span(steps).last(third))) {
     const auto before = early.find(name);
     const Grown one{name, before == early.end() ? Operator{} : before->second, late};
-    if (one.rise_ms() > grown.rise_ms()) grown = one;
+    if (one.does_more() && one.rise_ms() > grown.rise_ms()) grown = one;
   }
   return grown;
 }
@@ -92,6 +101,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (late_ms < early_ms * (1 + kMinRisePct / 200)) return {};
   const Grown grown = FindGrown(timeline);
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
+  if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
   Finding finding =
       Costing(timeline, std::max(0.0, mean(lengths) - lengths.front()),
               fmt::format("steps get longer: from {} to {} within {} steps{}", MsText(early_ms), MsText(late_ms),

@@ -5,12 +5,16 @@
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
+#include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;  // of the steady step's work; Costing() calls 20 % and more high
+
+constexpr double kMinPlaceShare = 0.1;  // of the wait, of a line that is named
+constexpr std::size_t kMostPlaces = 4;
 
 struct Waits {
   std::int64_t wait_ns = 0, longest_ns = 0;  // over the steady steps
@@ -25,7 +29,7 @@ std::int64_t WaitNs(const Timeline& timeline, const Step& step) {
 
 Waits Measure(const Timeline& timeline) {
   Waits waits;
-  for (const std::uint32_t index : timeline.steady()) {
+  for (const std::uint32_t index : timeline.undisturbed()) {
     const Step& step = timeline.steps()[index];
     const std::int64_t wait_ns = WaitNs(timeline, step);
     waits.wait_ns += wait_ns;
@@ -33,6 +37,26 @@ Waits Measure(const Timeline& timeline) {
     waits.longest_ns = std::max(waits.longest_ns, wait_ns);
   }
   return waits;
+}
+
+double PerUndisturbed(const Timeline& timeline, double total) {
+  return total / static_cast<double>(timeline.undisturbed().size());
+}
+
+// Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Only where batches
+// are loaded on the training thread itself.
+void AddLines(const Timeline& timeline, double ms, Finding& finding) {
+  const std::optional<Where> asked = finding.evidence.front().where;
+  std::vector<Evidence> inside;
+  for (const PlaceTime& place : PlacesOf(timeline, timeline.lines(), Part::kLoaderWait)) {
+    if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
+    if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
+    inside.push_back({fmt::format("{} of it: {}{}", MsText(place.ms), WhatText(place), HintFor(place)), 1, place.where,
+                      place.ms});
+  }
+  // Where one line takes most of the wait, it is the place to change.
+  const bool first = !inside.empty() && inside.front().ms > ms / 2;
+  finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
 }
 
 std::string WorkersText(const Timeline& timeline) {
@@ -48,16 +72,17 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const Waits waits = Measure(timeline);
   // Without the step that waited longest: one disk hiccup does not make a starved loop.
-  const double usual_ms = PerStep(timeline, Ms(waits.wait_ns - waits.longest_ns));
+  const double usual_ms = PerUndisturbed(timeline, Ms(waits.wait_ns - waits.longest_ns));
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
   // Nor is the hiccup charged to the habit.
-  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : PerStep(timeline, Ms(waits.wait_ns));
+  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : PerUndisturbed(timeline, Ms(waits.wait_ns));
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back(
-      {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.steady().size(),
+      {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.undisturbed().size(),
                    MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
        waits.steps, LoaderAskedAt(timeline)});
+  AddLines(timeline, ms, finding);
   return {finding};
 }
 

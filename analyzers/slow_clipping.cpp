@@ -22,6 +22,13 @@ bool ClipsOne(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
+// Changes gradients in place: without it, norms are only looked at.
+bool Scales(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kNames{"aten::mul_",   "aten::_foreach_mul_", "aten::clamp_",
+                                                          "aten::clip_", "aten::div_",          "aten::_foreach_div_"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
 // The rest of clipping by a norm: the norms' own norm, the factor, and its product with each gradient.
 bool BelongsToClipping(std::string_view name) {
   static constexpr std::array<std::string_view, 10> kNames{"aten::stack",      "aten::cat", "aten::mul_", "aten::mul",
@@ -52,7 +59,7 @@ class Stretches {
 };
 
 struct Clipping {
-  std::uint64_t calls = 0, reads = 0;
+  std::uint64_t calls = 0, reads = 0, scaled = 0;
   double ms = 0;
   CallSites sites;
 };
@@ -60,7 +67,7 @@ struct Clipping {
 // The operators of each stretch from the first per-tensor call on.
 Clipping Collect(const Timeline& timeline, const std::vector<Interval>& stretches) {
   const NameSet each(timeline.trace(), ClipsOne), any(timeline.trace(), BelongsToClipping),
-      reads(timeline.trace(), ops::IsHostRead);
+      reads(timeline.trace(), ops::IsHostRead), scales(timeline.trace(), Scales);
   const OpCost cost(timeline);
   Clipping clipping;
   for (const Interval& stretch : stretches) {
@@ -69,6 +76,7 @@ Clipping Collect(const Timeline& timeline, const std::vector<Interval>& stretche
       const Event& event = timeline.event(ref);
       if (!timeline.outermost_op(ref)) return;
       begun |= each.Has(event);
+      clipping.scaled += begun && scales.Has(event) ? 1 : 0;
       if (!begun || (!any.Has(event) && !reads.Has(event))) return;
       const double ms = cost.Ms(ref);
       clipping.ms += ms;
@@ -103,6 +111,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double calls = static_cast<double>(clipping.calls) / steps;
   const double tensors = TensorsPerPass(timeline);
   if (calls < std::max(static_cast<double>(kMinCallsPerStep), kMinCallsPerTensor * tensors)) return {};
+  if (clipping.scaled == 0) {
+    return {Finding::NotApplicable("norms of gradients are taken one tensor at a time, but nothing scales the gradients")};
+  }
   const double ms = PerStep(timeline, clipping.ms);
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
@@ -112,7 +123,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   });
   if (clipping.reads > 0) {
     finding.evidence.push_back(
-        {fmt::format("the host reads the norm {:.2g} times per step", PerStep(timeline, double(clipping.reads))),
+        {fmt::format("the host reads the norm {}", TimesPerStep(PerStep(timeline, static_cast<double>(clipping.reads)))),
          clipping.reads,
          {}});
   }

@@ -32,7 +32,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double each_ms = total_ms / static_cast<double>(starts.size());
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
   if (share_pct < kMinSharePct) return {};
-  const std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, starts));
+  const std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, WithOperators(timeline, starts)));
+  double shown_ms = 0;
+  for (const PlaceTime& place : places) shown_ms += place.ms;
   const std::string what = places.empty() || places.front().what.empty() ? "" : ": " + places.front().what;
   Finding finding = Costing(timeline, each_ms / steps,
                             fmt::format("each epoch's start takes {}, {:.0f} % of the epoch{}", MsText(each_ms),
@@ -40,9 +42,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.severity = SeverityOfShare(share_pct);
   finding.per_epoch = true;
   for (const PlaceTime& place : places) {
-    if (finding.evidence.size() == kMostPlaces || place.ms < total_ms / 20) break;
+    if (finding.evidence.size() == kMostPlaces || place.ms < shown_ms / 20) break;
     if (!place.where) continue;
-    finding.evidence.push_back({fmt::format("{:.0f} % of an epoch's start: {}", 100 * place.ms / total_ms,
+    finding.evidence.push_back({fmt::format("{:.0f} % of an epoch's start: {}", 100 * place.ms / shown_ms,
                                             WhatText(place)),
                                 starts.size(), place.where});
   }

@@ -38,11 +38,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
                   steps, MsText(timeline.mean_step_ms())));
   finding.severity = share_pct >= 50 ? Severity::kHigh : Severity::kMedium;
   finding.per_epoch = true;
-  for (const PlaceTime& place : PlacesOf(timeline, LinesIn(timeline, evaluations))) {
-    if (finding.evidence.size() == kMostPlaces || place.ms < total_ms / 20) break;
+  const std::vector<Interval> shown = WithOperators(timeline, evaluations);
+  double shown_ms = 0;
+  for (const Interval& one : shown) shown_ms += Ms(one.length());
+  for (const PlaceTime& place : PlacesOf(timeline, LinesIn(timeline, shown))) {
+    if (finding.evidence.size() == kMostPlaces || place.ms < shown_ms / 20) break;
     if (!place.where) continue;
     finding.evidence.push_back(
-        {fmt::format("{:.0f} % of an evaluation: {}", 100 * place.ms / total_ms, WhatText(place)), evaluations.size(),
+        {fmt::format("{:.0f} % of an evaluation: {}", 100 * place.ms / shown_ms, WhatText(place)), evaluations.size(),
          place.where});
   }
   return {std::move(finding)};

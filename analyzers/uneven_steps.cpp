@@ -16,7 +16,9 @@ namespace {
 
 constexpr double kLonger = 1.2;      // than the median: a step with other work in it
 constexpr double kMinSharePct = 5;   // of all steps' time, together
-constexpr double kMinShown = 0.4;    // of the long steps' excess must lie at lines that ordinary steps do not have so
+constexpr double kMinShown = 0.4;    // of the long steps' excess lies at places that take much longer there:
+constexpr double kMuchLonger = 3;    // so many times as long as in an ordinary step
+constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
 constexpr std::size_t kMinSteps = 12;
 constexpr std::size_t kMostPlaces = 4;
 
@@ -80,7 +82,8 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
     const double usual_ms = known == usual.end() ? 0 : known->second / static_cast<double>(of_ordinary.size());
-    place.ms = place.ms / static_cast<double>(of_long.size()) - usual_ms;
+    const double long_ms = place.ms / static_cast<double>(of_long.size());
+    place.ms = long_ms > kMuchLonger * usual_ms ? long_ms - usual_ms : 0;
   }
   std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
@@ -116,16 +119,18 @@ std::vector<Finding> Run(const Timeline& timeline) {
   double excess_ms = 0;
   for (const Long& one : steps.long_ones()) excess_ms += one.excess_ms;
   const double share_pct = steps.all_ms() > 0 ? 100 * excess_ms / steps.all_ms() : 0;
-  if (steps.long_ones().size() < 2 || share_pct < kMinSharePct) return {};
+  const auto most = kMaxLongShare * static_cast<double>(steps.count());
+  if (steps.long_ones().size() < 2 || static_cast<double>(steps.long_ones().size()) > most) return {};
+  if (share_pct < kMinSharePct) return {};
   std::vector<PlaceTime> places = Excess(timeline, steps);
   if (places.empty()) return {};
   double shown_ms = 0, long_ms = 0;
   for (const Interval& one : steps.Shown(true)) long_ms += Ms(one.length()) - steps.median_ms();
   for (const PlaceTime& place : places) shown_ms += place.ms;
   long_ms /= static_cast<double>(steps.Shown(true).size());
-  // A machine that was busy elsewhere makes all lines of a step longer, not one of them.
-  if (places.front().ms < kMinShown * long_ms) return {};
+  if (shown_ms < kMinShown * long_ms) return {};
   const std::vector<Long> dearest = Dearest(steps);
+  if (dearest.size() < 2) return {};
   double dearest_ms = 0;
   for (const Long& one : dearest) dearest_ms += one.excess_ms;
   Finding finding = Costing(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -69,6 +70,15 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   }
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
   return places;
+}
+
+std::vector<Interval> WithOperators(const Timeline& timeline, std::span<const Interval> stretches) {
+  std::vector<Interval> recorded;
+  std::ranges::copy_if(stretches, std::back_inserter(recorded), [&](const Interval& one) {
+    const int step = timeline.step_at(one.start_ns);
+    return step >= 0 && timeline.steps()[static_cast<std::size_t>(step)].operators;
+  });
+  return recorded.empty() ? std::vector<Interval>(stretches.begin(), stretches.end()) : recorded;
 }
 
 std::string WhatText(const PlaceTime& place) {

@@ -21,6 +21,9 @@ struct PlaceTime {
 std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines,
                                 std::optional<Part> part = std::nullopt);
 
+// Those of `stretches` in steps whose operators were recorded; all where there are none.
+std::vector<Interval> WithOperators(const Timeline& timeline, std::span<const Interval> stretches);
+
 // "torch.tensor", or "code of its own" for a line that calls nothing.
 std::string WhatText(const PlaceTime& place);
 

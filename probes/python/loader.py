@@ -1,6 +1,7 @@
 """DataLoaders: what they are built with, when the training thread asks them for a batch, which samples it gets."""
 
 import collections
+import contextlib
 import ctypes
 import weakref
 import zlib
@@ -19,8 +20,9 @@ class Loaders:
         self._pass = None  # the one that gave the last batch
         self.last_samples = 0  # in it
         self._trained = None  # the pass whose batch was trained on last
-        self._described = weakref.WeakSet()
+        self._described = []  # weak references where the loader takes them
         self.on_pass = None  # called when a pass begins
+        self._starting = 0  # calls of DataLoader.__iter__ that have not returned
         self._first_indices = settings.mode == "trace"  # recorded for each loader's first batch
         # Whether training batches only need recording, which builtins do.
         self._only_records = (
@@ -35,6 +37,8 @@ class Loaders:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
         wrapping.replace(loader, "__init__", self._init)
         wrapping.replace(loader, "__iter__", self._iter)
+        for made in (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessingDataLoaderIter):
+            wrapping.replace(made, "__init__", self._iterator_init)
         self._only_records = self._only_records and not hooks.batch_given
         if self._only_records:
             give = iterator.__next__
@@ -66,10 +70,7 @@ class Loaders:
     def _iter(self, original):
         def __iter__(loader):
             begin_ns = now_ns()
-            if self.on_pass:
-                self.on_pass()
-            self._end_whole(begin_ns)
-            self._stop()
+            self._pass_begins(begin_ns)
             kept = getattr(loader, "_iterator", None)  # with persistent workers: it asks for its first indices again
             if isinstance(kept, self._own):
                 take(kept, "_loopscope_pass")
@@ -78,14 +79,50 @@ class Loaders:
             sizes = _sizes(loader)
             if sizes is None:  # workers are asked for batches before there is an iterator
                 self._keep_indices()
-            iterator = original(loader)
+            self._starting += 1
+            try:
+                iterator = original(loader)
+            finally:
+                self._starting -= 1
             if not isinstance(iterator, self._own):  # a subclass's own: the iterators inside it are seen
                 return iterator
-            one_pass = _Pass(loader, iterator, sizes, self._forget)
-            self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
+            self._note_pass(loader, iterator, sizes, begin_ns)
             return iterator
 
         return __iter__
+
+    def _iterator_init(self, original):
+        """Torch's iterators, made by others: by a subclass that keeps one for many passes, by a library's own loader."""
+
+        def __init__(iterator, loader, *positional, **named):
+            if self._starting:
+                return original(iterator, loader, *positional, **named)
+            begin_ns = now_ns()
+            self._pass_begins(begin_ns)
+            sizes = _sizes(loader)
+            if sizes is None:
+                self._keep_indices()
+            if noted(loader, "_loopscope_place") is None:
+                with contextlib.suppress(AttributeError):  # an object with slots: its place stays unknown
+                    note(loader, "_loopscope_place", frames.place())
+            self._starting += 1
+            try:
+                original(iterator, loader, *positional, **named)
+            finally:
+                self._starting -= 1
+            self._note_pass(loader, iterator, sizes, begin_ns)
+
+        return __init__
+
+    def _pass_begins(self, begin_ns):
+        if self.on_pass:
+            self.on_pass()
+        self._end_whole(begin_ns)
+        self._stop()
+
+    def _note_pass(self, loader, iterator, sizes, begin_ns):
+        one_pass = _Pass(loader, iterator, sizes, self._forget)
+        self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
 
     def _next_index(self, original):
         def _next_index(iterator):
@@ -122,6 +159,9 @@ class Loaders:
         one_pass = noted(iterator, "_loopscope_pass")
         if one_pass is None:
             return
+        if one_pass.ran_out:  # whoever has the iterator began again with it
+            one_pass.begin_again()
+            self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
         index = one_pass.drawn.popleft() if one_pass.drawn else None
         samples = one_pass.samples(index)
         if self._hashes:
@@ -183,9 +223,9 @@ class Loaders:
         """Writes facts about the loader whose batch is trained on, once each; called where `backward_is_due` was."""
         self._trained = self._pass
         loader = self.last()
-        if loader is None or loader in self._described:
+        if loader is None or any(known() is loader for known in self._described):
             return
-        self._described.add(loader)
+        self._described.append(weakref.ref(loader) if type(loader).__weakrefoffset__ else lambda: loader)
         number = len(self._described)
         prefix = "loader." if number == 1 else f"loader#{number}."
         for key, value in _facts(loader).items():
@@ -201,7 +241,8 @@ class _Pass:
         """`sizes`: of _sizes(); `forget(reference)` is called when the iterator goes."""
         # A loader made in its loop's header is freed once it has given its iterator: this keeps it alive as long as
         # that. One with persistent workers keeps its iterator itself.
-        self.loader = weakref.ref(loader) if loader.persistent_workers else lambda: loader
+        keeps = getattr(loader, "persistent_workers", False) and type(loader).__weakrefoffset__
+        self.loader = weakref.ref(loader) if keeps else lambda: loader
         self.iterator = weakref.ref(iterator, forget)
         self.loader_id = id(loader)
         # The name that torch's own profiler gives it; the importer knows from it that the range is the whole wait.
@@ -213,6 +254,10 @@ class _Pass:
         self.batches = _batches(loader)
         self.ran_out = False
         note(iterator, "_loopscope_pass", self)
+
+    def begin_again(self):
+        self.ran_out = False
+        self.given.value = 0
 
     def samples(self, index):
         """The samples in the batch being given now."""
@@ -231,7 +276,8 @@ class _Pass:
 def _batches(loader):
     """Batches in one pass; None where unknown. Asks the sampler: len(loader) of an iterable data set warns."""
     try:
-        return len(loader.batch_sampler if loader.batch_sampler is not None else loader.sampler)
+        batches = getattr(loader, "batch_sampler", None)
+        return len(batches if batches is not None else loader.sampler)
     except Exception:
         return None
 
@@ -239,7 +285,7 @@ def _batches(loader):
 def _sizes(loader):
     """Samples of a batch and of a pass where all batches but the last are equal, as torch's own samplers make them;
     None: each index has to be looked at."""
-    batches = loader.batch_sampler
+    batches = getattr(loader, "batch_sampler", None)
     if type(batches).__name__ != "BatchSampler" or not all(
         map(_is_torchs, (batches, getattr(batches, "sampler", None)))
     ):
@@ -269,16 +315,21 @@ def _as_number(index):
 
 
 def _facts(loader):
+    def known(name):  # a library's own loader lacks some
+        value = getattr(loader, name, None)
+        return "none" if value is None else value
+
+    dataset = getattr(loader, "dataset", None)
     return {
-        "workers": loader.num_workers,
-        "batch_size": loader.batch_size if loader.batch_size is not None else "none",
-        "pin_memory": _on_off(loader.pin_memory),
-        "persistent": _on_off(loader.persistent_workers),
-        "prefetch": loader.prefetch_factor if loader.prefetch_factor is not None else "none",
-        "drop_last": _on_off(loader.drop_last),
-        "dataset": type(loader.dataset).__qualname__,
+        "workers": getattr(loader, "num_workers", 0),
+        "batch_size": known("batch_size"),
+        "pin_memory": _on_off(getattr(loader, "pin_memory", False)),
+        "persistent": _on_off(getattr(loader, "persistent_workers", False)),
+        "prefetch": known("prefetch_factor"),
+        "drop_last": _on_off(getattr(loader, "drop_last", False)),
+        "dataset": type(dataset).__qualname__,
         "sampler": type(_sampler(loader)).__qualname__,
-        "samples": _length(loader.dataset),
+        "samples": _length(dataset),
         "pass": _length(_sampler(loader)),
         "first": ",".join(str(_as_number(one)) for one in _indices(noted(loader, "_loopscope_first")))[:500],
         "where": noted(loader, "_loopscope_place", ""),
@@ -287,8 +338,8 @@ def _facts(loader):
 
 def _sampler(loader):
     """The sampler that draws single samples; a batch sampler is asked for its own."""
-    sampler = loader.sampler
-    if loader.batch_sampler is not None:
+    sampler = getattr(loader, "sampler", None)
+    if getattr(loader, "batch_sampler", None) is not None:
         sampler = getattr(loader.batch_sampler, "sampler", sampler)
     while getattr(sampler, "batch_size", None) is not None and hasattr(sampler, "sampler"):
         sampler = sampler.sampler

@@ -27,6 +27,8 @@ bool Find(Function*& function, const char* name) noexcept {
   return function != nullptr;
 }
 
+constexpr std::string_view kShim = "_loopscope";  // the package of the shim
+
 // Wrappers of torch and the standard library under the name that a program calls them by; an empty name: look inside.
 struct Wrapper {
   std::string_view file, function, name;
@@ -41,6 +43,7 @@ constexpr std::array kWrappers = {
     Wrapper{"/torch/utils/data/dataloader.py", "__iter__", "DataLoader.__iter__"},
     Wrapper{"/torch/_tensor.py", "backward", "torch.Tensor.backward"},
     Wrapper{"/torch/_compile.py", "inner", ""},
+    Wrapper{"/torch/nn/utils/clip_grad.py", "_no_grad_wrapper", ""},
     Wrapper{"/torch/utils/_contextlib.py", "decorate_context", ""},
     Wrapper{"/contextlib.py", "inner", ""},
     Wrapper{"/functools.py", "wrapper", ""},
@@ -90,12 +93,16 @@ std::string QualifiedName(void* frame, const Code& code) {
 
 std::string FrameName(void* frame, const Code& code) {
   if (const Wrapper* wrapper = WrapperOf(code)) return std::string(wrapper->name);
-  if (code.owner == Owner::kForeign && code.path.find("/loopscope/") != code.path.npos) return "";
   if (code.function.starts_with('<')) return "";  // <module>, <lambda>, <listcomp>: of no name
   void* const globals = python_frames.attribute(frame, "f_globals");
   void* const text = globals != nullptr ? python.member(globals, "__name__") : nullptr;
   ssize_t length = 0;
   const char* module = text != nullptr ? python_frames.text(text, &length) : nullptr;
+  const bool own = module != nullptr && std::string_view(module).starts_with(kShim);
+  if (own) {
+    python_frames.give(globals);
+    return "";
+  }
   const std::string function = QualifiedName(frame, code);
   const std::string name = module != nullptr ? Public({module, static_cast<std::size_t>(length)}, function) : function;
   if (globals != nullptr) python_frames.give(globals);

@@ -41,6 +41,7 @@ struct Frame {
   int line = 0;                // of a place: the line that runs
   std::uint32_t called = 0;    // of a place: the name of what it calls
   bool calling = false;        // of a place: it waits for a call to return
+  std::size_t named_at = 0;    // of a place that called a nameless wrapper: frames below the call that gave the name
 };
 
 struct Callee {
@@ -188,6 +189,29 @@ void ReadFrames(void* innermost) {
   }
 }
 
+// A wrapper without a name of its own calls something: that is what the place runs until it returns.
+void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
+  Frame* place = Innermost();
+  if (place == nullptr || place->called != 0) return;
+  const std::uint32_t name = NameOfFrame(frame, code);
+  if (name == 0) return;
+  CallEnds(now_ns);
+  place->calling = true;
+  place->called = name;
+  place->named_at = follower.frames.size();
+  follower.open.call_ns = now_ns;
+}
+
+void NamedReturns(std::uint64_t now_ns) {
+  Frame* place = Innermost();
+  if (place == nullptr || !place->calling || place->named_at == 0 || place->named_at != follower.frames.size()) return;
+  CallEnds(now_ns);
+  place->calling = true;
+  place->called = 0;
+  place->named_at = 0;
+  follower.open.call_ns = now_ns;
+}
+
 void OnCall(void* frame, std::uint64_t now_ns) {
   Code& code = CodeOfFrame(frame);
   if (RunsItself()) {
@@ -196,11 +220,11 @@ void OnCall(void* frame, std::uint64_t now_ns) {
     Frame& place = *Innermost();
     place.calling = true;
     follower.open.call_ns = now_ns;
+    place.named_at = 0;
     place.called = IsPlace(code) && code.owner == Owner::kUser ? 0 : NameOfFrame(frame, code);
   } else {
     Advance(now_ns);
-    Frame* place = Innermost();
-    if (place != nullptr && place->called == 0) place->called = NameOfFrame(frame, code);
+    NameInside(frame, code, now_ns);
   }
   if (IsPlace(code)) Flush(now_ns);
   Push(frame, code);
@@ -222,7 +246,11 @@ void OnReturn(void* frame, std::uint64_t now_ns) {
     follower.places.pop_back();
   }
   frames.pop_back();
-  if (RunsItself()) CallEnds(now_ns);
+  if (RunsItself()) {
+    CallEnds(now_ns);
+  } else {
+    NamedReturns(now_ns);
+  }
   if (frames.empty()) {
     // The frame that was followed first is gone: its caller runs now.
     if (void* outer = python_frames.back(frame)) {
@@ -235,10 +263,7 @@ void OnReturn(void* frame, std::uint64_t now_ns) {
 
 void OnBuiltin(void* function, bool begins, std::uint64_t now_ns) {
   if (!RunsItself()) {
-    Advance(now_ns);
-    Frame* place = Innermost();
-    if (begins && place != nullptr && place->called == 0) place->called = NameOfBuiltin(function);
-    return;
+    return Advance(now_ns);
   }
   Frame& place = *Innermost();
   if (begins) {
@@ -246,6 +271,7 @@ void OnBuiltin(void* function, bool begins, std::uint64_t now_ns) {
     Advance(now_ns);
     place.called = NameOfBuiltin(function);
     place.calling = true;
+    place.named_at = 0;
     follower.open.call_ns = now_ns;
   } else {
     Advance(now_ns);

@@ -60,7 +60,9 @@ double UnexplainedMs(const Report& report) {
 }
 
 Headline OfFinding(const Report& report, const Finding& finding, double run_ms) {
-  Headline headline{.kind = Headline::Kind::kFinding, .finding = &finding};
+  Headline headline;
+  headline.kind = Headline::Kind::kFinding;
+  headline.finding = &finding;
   const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
   if (placed != finding.evidence.end()) headline.where = placed->where;
   if (headline.where) {
@@ -80,7 +82,8 @@ Headline OfFinding(const Report& report, const Finding& finding, double run_ms) 
 
 // Most of a step in one part, and its costliest line: for a loop that no rule complains about.
 Headline OfLargestPart(const Report& report, Headline::Kind kind) {
-  Headline headline{.kind = kind};
+  Headline headline;
+  headline.kind = kind;
   int largest = -1;
   double total = 0;
   for (int part = 0; part < kParts; ++part) {
@@ -115,10 +118,12 @@ Headline HeadlineOf(const Report& report) {
     return OfFinding(report, *dearest, run_ms);
   }
   if (unexplained) {
-    return {.kind = Headline::Kind::kUnexplained,
-            .part = std::string(PartName(Part::kOther)),
-            .ms = unexplained_ms,
-            .share_pct = 100 * unexplained_ms / run_ms};
+    Headline headline;
+    headline.kind = Headline::Kind::kUnexplained;
+    headline.part = PartName(Part::kOther);
+    headline.ms = unexplained_ms;
+    headline.share_pct = 100 * unexplained_ms / run_ms;
+    return headline;
   }
   const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
   const auto judged =
