@@ -72,13 +72,24 @@ class Steps {
   double all_ms_ = 0, median_ms_ = 0;
 };
 
+// Without what other ranks or the loader hold up: collectives run inside of backward passes.
+std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interval> within) {
+  std::vector<LineShare> lines = LinesIn(timeline, within);
+  const bool ranks = timeline.trace().run.ranks > 1;
+  std::erase_if(lines, [&](const LineShare& line) {
+    const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
+    return line.part == Part::kLoaderWait || (ranks && waits);
+  });
+  return lines;
+}
+
 // What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
 std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   if (of_long.empty() || of_ordinary.empty()) return {};
-  std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, of_long));
+  std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, of_long));
   std::map<std::optional<Where>, double> usual;
-  for (const PlaceTime& place : PlacesOf(timeline, LinesIn(timeline, of_ordinary))) usual[place.where] = place.ms;
+  for (const PlaceTime& place : PlacesOf(timeline, OwnLines(timeline, of_ordinary))) usual[place.where] = place.ms;
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
     const double usual_ms = known == usual.end() ? 0 : known->second / static_cast<double>(of_ordinary.size());

@@ -106,7 +106,7 @@ std::vector<std::pair<std::string, std::string>> CgroupsOf(std::string_view memb
 std::vector<std::string> FeaturesOf(std::string_view cpuinfo) {
   const std::string flags = " " + Field(cpuinfo, "flags") + " ";
   std::vector<std::string> features;
-  for (const std::string name : {"avx512_bf16", "amx_bf16", "avx512_fp16"}) {
+  for (const std::string name : {"avx512_bf16", "amx_bf16", "avx512_fp16", "amx_fp16"}) {
     if (flags.find(" " + name + " ") != flags.npos) features.push_back(name);
   }
   return features;

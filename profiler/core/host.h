@@ -9,7 +9,7 @@ namespace loopscope {
 struct Host {
   std::string cpu;                    // model name
   int cores = 1;                      // min of affinity and cgroup quota, at least 1
-  std::vector<std::string> features;  // "avx512_bf16", "amx_bf16", "avx512_fp16" where present
+  std::vector<std::string> features;  // "avx512_bf16", "amx_bf16", "avx512_fp16", "amx_fp16" where present
   std::vector<std::string> gpus;
 };
 

@@ -18,7 +18,7 @@ std::optional<double> CoresOfCfs(std::string_view quota, std::string_view period
 // (controllers, path) of each line of /proc/self/cgroup; the v2 line has no controllers.
 std::vector<std::pair<std::string, std::string>> CgroupsOf(std::string_view membership);
 
-// Which of "avx512_bf16", "amx_bf16", "avx512_fp16" the flags in /proc/cpuinfo list.
+// Which of "avx512_bf16", "amx_bf16", "avx512_fp16", "amx_fp16" the flags in /proc/cpuinfo list.
 std::vector<std::string> FeaturesOf(std::string_view cpuinfo);
 
 }  // namespace loopscope

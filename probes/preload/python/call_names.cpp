@@ -104,6 +104,10 @@ std::string FrameName(void* frame, const Code& code) {
     return "";
   }
   const std::string function = QualifiedName(frame, code);
+  if (function.find("<locals>") != function.npos && code.owner != Owner::kUser) {
+    python_frames.give(globals);
+    return "";  // a decorator's wrapper
+  }
   const std::string name = module != nullptr ? Public({module, static_cast<std::size_t>(length)}, function) : function;
   if (globals != nullptr) python_frames.give(globals);
   if (module == nullptr) python_frames.clear_error();

@@ -25,6 +25,26 @@ std::vector<Interval> LongGaps(const std::vector<Interval>& ops, const Interval&
   return gaps;
 }
 
+// What the model does before its first layer (look up embeddings, add positions) takes few operators that record no
+// graph between those that do. What is computed from the last output, for a log, ends in a read or is far away.
+constexpr int kMostBetween = 8;
+
+std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::int64_t layer_ns) {
+  std::int64_t start_ns = layer_ns;
+  const Interval* at = FirstFrom(activity.outermost, layer_ns);
+  std::size_t i = at ? static_cast<std::size_t>(at - activity.outermost.data()) : activity.outermost.size();
+  const Interval* after = FirstFrom(activity.host_reads, layer_ns);
+  const Interval* end = activity.host_reads.data() + activity.host_reads.size();
+  const Interval* read = (after ? after : end) == activity.host_reads.data() ? nullptr : (after ? after : end) - 1;
+  for (int between = 0; i-- > 0 && between <= kMostBetween;) {
+    const Interval& op = activity.outermost[i];
+    if (op.start_ns < first_ns || (read && op.start_ns <= read->start_ns)) break;
+    between = activity.makes_graph[i] ? 0 : between + 1;
+    if (activity.makes_graph[i]) start_ns = op.start_ns;
+  }
+  return start_ns;
+}
+
 }  // namespace
 
 // From the first op of the model on a batch to each backward, without the host's own work between them. What the model
@@ -46,7 +66,10 @@ IntervalSet TimelineBuilder::Forward() const {
     if (loader != activity_.loaders.end() && loader->time.start_ns < backward.start_ns) from = loader->time.start_ns;
     const Interval* first = FirstFrom(model, from);
     if (first && first->start_ns < backward.start_ns) {
-      forward.push_back({first->start_ns, backward.start_ns});
+      const Interval* layer = FirstFrom(activity_.graph_layers, from);
+      const bool has_layer = layer && layer->start_ns < backward.start_ns;
+      forward.push_back(
+          {has_layer ? StartBefore(activity_, first->start_ns, layer->start_ns) : first->start_ns, backward.start_ns});
       std::ranges::copy(LongGaps(activity_.outermost, forward.back()), std::back_inserter(host));
     }
     from = std::max(from, backward.end_ns);

@@ -47,7 +47,8 @@ void TimelineBuilder::MarkTransient(std::int64_t closed_ns) {
     ++count;
   }
   if (proofs < 2) return;
-  for (std::size_t i = 0; i < count; ++i) steps[plain[i]].transient = true;
+  // Those that details slowed down are in no mean anyway, and rules need them.
+  for (std::size_t i = 0; i < count; ++i) steps[plain[i]].transient = all_detail || !steps[plain[i]].disturbed();
 }
 
 // Steps after the window are kept only if they are special: not everything in the others was recorded.
