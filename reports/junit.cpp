@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "profiler/core/format.h"
+#include "reports/words/cost_wording.h"
 #include "reports/words/escape.h"
 #include "reports/words/gate_wording.h"
+#include "reports/words/headline_wording.h"
 #include "reports/words/wording.h"
 
 namespace loopscope {
@@ -20,6 +22,7 @@ struct Suite {
   std::string_view name;
   int tests = 0, failures = 0, errors = 0, skipped = 0;
   std::string cases = {};
+  std::string headline = {};  // the report's first sentence
 
   // `element` is failure, error or skipped, or empty for a case that passed; `text` is already escaped.
   void Add(std::string_view classname, std::string_view id, std::string_view element, std::string_view type,
@@ -39,21 +42,28 @@ struct Suite {
   }
 
   std::string Xml() const {
+    std::string properties;
+    if (!headline.empty()) {
+      properties = fmt::format(
+          "    <properties>\n      <property name=\"headline\" value=\"{}\"/>\n    </properties>\n", XmlText(headline));
+    }
     return fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\">\n{}"
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\">\n{}{}"
         "  </testsuite>\n",
-        name, tests, failures, errors, skipped, cases);
+        name, tests, failures, errors, skipped, properties, cases);
   }
 };
 
-std::string FindingText(const Finding& finding, const std::string& directory) {
+std::string FindingText(const Finding& finding, const Report& report) {
+  const std::string& directory = report.run.working_directory;
   std::string text = XmlText(finding.title);
   std::size_t places = 0;
   for (const Evidence& one : finding.evidence) {
     if (++places > kMostPlaces) break;
     text += "\n  " + XmlText(one.where ? PlaceText(*one.where, directory) + ": " + one.text : one.text);
   }
-  if (!finding.advice.empty()) text += "\n  Fix: " + XmlText(finding.advice);
+  if (const std::string cost = CostText(report, finding); !cost.empty()) text += "\n  Cost: " + XmlText(cost);
+  if (const std::string advice = AdviceText(report, finding); !advice.empty()) text += "\n  Fix: " + XmlText(advice);
   return text;
 }
 
@@ -63,7 +73,7 @@ void AddFound(const RuleRow& rule, const Report& report, Suite& suite) {
   for (const Finding& finding : report.findings) {
     if (finding.rule != rule.id) continue;
     if (worst == nullptr || finding.severity > worst->severity) worst = &finding;
-    text += (text.empty() ? "" : "\n") + FindingText(finding, report.run.working_directory);
+    text += (text.empty() ? "" : "\n") + FindingText(finding, report);
   }
   const bool fails = worst != nullptr && worst->severity > Severity::kInfo;
   suite.Add("loopscope.rules", rule.id, fails ? "failure" : "", worst ? SeverityName(worst->severity) : "",
@@ -129,6 +139,7 @@ std::vector<Suite> SuitesOf(const Report& report) {
     return {gate};
   }
   Suite rules{.name = "loopscope rules"}, trials{.name = "loopscope trials"};
+  rules.headline = HeadlineText(report);
   for (const RuleRow& rule : report.rules) AddRule(rule, report, rules);
   for (const TrialRow& trial : report.trials) AddTrial(trial, report, trials);
   return {rules, trials};

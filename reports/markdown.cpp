@@ -8,9 +8,13 @@
 
 #include "profiler/core/format.h"
 #include "profiler/core/printable.h"
+#include "reports/words/cost_wording.h"
 #include "reports/words/escape.h"
 #include "reports/words/gate_wording.h"
+#include "reports/words/headline_wording.h"
+#include "reports/words/step_wording.h"
 #include "reports/words/sweep_wording.h"
+#include "reports/words/time_tables.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -49,9 +53,11 @@ class Comment {
   std::size_t begin_;
 };
 
-std::string CostCell(const Finding& finding) {
+std::string CostCell(const Report& report, const Finding& finding) {
   if (!(finding.cost_ms_per_step > 0) || !std::isfinite(finding.cost_ms_per_step)) return "–";
-  return HumanMs(finding.cost_ms_per_step) + " (" + HumanPct(finding.cost_pct) + ")";
+  const std::string run = ShareOfRunText(report, finding);
+  return fmt::format("{} {} ({}{}{})", CostKindText(finding), HumanMs(finding.cost_ms_per_step),
+                     HumanPct(finding.cost_pct), run.empty() ? "" : ", ", run);
 }
 
 std::string FirstPlace(const Finding& finding, const std::string& directory) {
@@ -85,7 +91,10 @@ std::string DetailText(const Finding& finding, const Report& report) {
     const std::string_view between = place.empty() || one.text.empty() ? "" : ": ";
     text += "- " + MarkdownText(fmt::format("{}{}{}", place, between, Printable(one.text, 200))) + "\n";
   }
-  if (!finding.advice.empty()) text += "\nFix: " + MarkdownText(finding.advice) + "\n";
+  if (const std::string gain = GainExpectedText(report, finding); !gain.empty())
+    text += "\n" + MarkdownText(gain) + "\n";
+  if (const std::string advice = AdviceText(report, finding); !advice.empty())
+    text += "\nFix: " + MarkdownText(advice) + "\n";
   if (const CodeExample* const example = ExampleFor(finding, report.run)) text += "\n" + DiffText(*example);
   return text;
 }
@@ -182,21 +191,32 @@ void WriteTarget(const TargetFacts& facts, Comment& comment) {
 void WriteSummary(const Report& report, Comment& comment) {
   const bool gained = report.combined && Known(report.combined->speedup);
   comment.Add(gained ? "## Loopscope: " + MarkdownText(GainText(*report.combined)) + "\n\n" : "## Loopscope\n\n");
-  comment.Add("**" + MarkdownText(LimitText(report)) + "**\n\n");
+  comment.Add("**" + MarkdownText(HeadlineText(report), 400) + "**\n\n");
   if (!report.run.command.empty()) {
     comment.Add("<code>" + MarkdownText(ShellQuoted(report.run.command, 240)) + "</code>\n\n");
   }
   if (report.compare) WriteComparison(*report.compare, comment);
-  if (Known(report.steps.mean_ms)) comment.Add("A step takes " + MarkdownText(StepText(report.steps)) + ".\n");
+  if (!Known(report.steps.mean_ms)) return;
+  comment.Add("A step takes " + MarkdownText(StepText(report.steps)) + ".\n");
+  for (const std::string& text : {ClockText(report.steps), TrendText(report.steps)}) {
+    if (!text.empty()) comment.Add("\n" + MarkdownText(text) + "\n");
+  }
+}
+
+void WriteTime(const Report& report, Comment& comment) {
+  const std::string tables = TimeTables(report);
+  if (tables.empty() || !comment.Add("\n<details><summary>Where the time goes</summary>\n")) return;
+  comment.Add(tables);
+  comment.Close("\n</details>\n");
 }
 
 void WriteFindings(const Report& report, Comment& comment) {
   if (report.findings.empty()) return;
   comment.Add(
-      "\n### What slows it\n\nCosts are upper bounds.\n\n"
+      "\n### What slows it\n\n"
       "| | cost per step | what | where | rule |\n|---|---:|---|---|---|\n");
   comment.AddEach(report.findings, "findings", [&](const Finding& finding) {
-    return fmt::format("| {} | {} | {} | {} | {} |\n", SeverityName(finding.severity), CostCell(finding),
+    return fmt::format("| {} | {} | {} | {} | {} |\n", SeverityName(finding.severity), CostCell(report, finding),
                        MarkdownText(finding.title, 200), FirstPlace(finding, report.run.working_directory),
                        MarkdownText(finding.rule, 80));
   });
@@ -266,6 +286,7 @@ Result<void> WriteMarkdown(const Report& report, Output& output) {
   WriteTrials(report, comment);
   if (report.target) WriteTarget(*report.target, comment);
   WriteFindings(report, comment);
+  WriteTime(report, comment);
   WriteTrust(report, comment);
   WriteDetails(report, comment);
   return {};

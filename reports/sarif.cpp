@@ -6,8 +6,10 @@
 
 #include "profiler/core/format.h"
 #include "profiler/core/printable.h"
+#include "reports/words/cost_wording.h"
 #include "reports/words/escape.h"
 #include "reports/words/gate_wording.h"
+#include "reports/words/headline_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -65,24 +67,24 @@ void AddPlaces(const std::vector<Evidence>& evidence, const std::string& directo
   if (!places.empty()) result["relatedLocations"] = std::move(places);
 }
 
-std::string ResultText(const Finding& finding) {
+std::string ResultText(const Report& report, const Finding& finding) {
   std::string text = Printable(finding.title, 400);
-  if (finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step)) {
-    text += " (costs at most " + HumanMs(finding.cost_ms_per_step) + " per step)";
-  }
-  return finding.advice.empty() ? text : text + ". " + finding.advice;
+  if (const std::string cost = CostText(report, finding); !cost.empty()) text += " (costs " + cost + ")";
+  const std::string advice = AdviceText(report, finding);
+  return advice.empty() ? text : text + ". " + advice;
 }
 
-Json ResultJson(const Finding& finding, std::size_t rule_index, const std::string& directory) {
+Json ResultJson(const Report& report, const Finding& finding, std::size_t rule_index) {
   Json result = {{"ruleId", Printable(finding.rule, 80)},
                  {"ruleIndex", rule_index},
                  {"level", LevelName(finding.severity)},
-                 {"message", Message(ResultText(finding))}};
-  AddPlaces(finding.evidence, directory, result);
+                 {"message", Message(ResultText(report, finding))}};
+  AddPlaces(finding.evidence, report.run.working_directory, result);
   if (!finding.id.empty()) result["partialFingerprints"] = {{"loopscopeFinding/v1", Printable(finding.id, 80)}};
   Json cost = {{"severity", SeverityName(finding.severity)}};
   if (std::isfinite(finding.cost_ms_per_step)) cost["costMsPerStep"] = finding.cost_ms_per_step;
   if (std::isfinite(finding.cost_pct)) cost["costPct"] = finding.cost_pct;
+  cost["costIs"] = CostKindName(finding.cost_is);
   result["properties"] = std::move(cost);
   return result;
 }
@@ -100,8 +102,9 @@ Json NotificationJson(std::string_view level, std::string_view text) {
 // Reasons not to trust the results.
 Json NotificationsJson(const Report& report) {
   Json notifications = Json::array();
+  if (KindOf(report) == ReportKind::kRun) notifications.push_back(NotificationJson("note", HeadlineText(report)));
   for (const Warning& warning : report.quality.warnings) {
-    if (notifications.size() < kMostPlaces) notifications.push_back(NotificationJson("warning", warning.text));
+    if (notifications.size() <= kMostPlaces) notifications.push_back(NotificationJson("warning", warning.text));
   }
   if (report.gate) {
     for (const GateRow& row : report.gate->workloads) {
@@ -133,7 +136,7 @@ struct Results {
 
 void AddFindings(const Report& report, Results& to) {
   for (const Finding& finding : report.findings) {
-    to.Add(ResultJson(finding, to.AddRule(finding.rule, &finding), report.run.working_directory));
+    to.Add(ResultJson(report, finding, to.AddRule(finding.rule, &finding)));
   }
   for (const RuleRow& rule : report.rules) to.AddRule(rule.id, nullptr);
 }

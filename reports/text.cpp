@@ -9,6 +9,8 @@
 #include "profiler/core/format.h"
 #include "profiler/core/printable.h"
 #include "reports/text/sections.h"
+#include "reports/words/headline_wording.h"
+#include "reports/words/step_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 #include "reports/words/worth_most.h"
@@ -37,8 +39,8 @@ void WriteGain(const Report& report, Page& page) {
   }
 }
 
-void WriteMost(const std::vector<std::string>& most, std::size_t first, Page& page) {
-  for (std::size_t i = first; i < most.size(); ++i) page.Entry(kLabel + 2, {std::string(kLabel, ' ') + "-"}, {most[i]});
+void WriteMost(const std::vector<std::string>& most, Page& page) {
+  for (const std::string& one : most) page.Entry(kLabel + 2, {std::string(kLabel, ' ') + "-"}, {one});
 }
 
 // A bar of `share` (0 … 1) of `columns`, to an eighth of a column.
@@ -116,23 +118,22 @@ void WriteHeadline(const Report& report, Page& page) {
   WriteGain(report, page);
   // For a single pair of commands the gain is shown already; the first of the findings is the diagnosis.
   const std::vector<std::string> gains = LargestGains(report);
-  if (report.combined) WriteMost(gains, 0, page);
+  if (report.combined) WriteMost(gains, page);
   const bool diagnosed = Known(report.steps.mean_ms) || report.trials.empty();
-  if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {LimitText(report)});
-  if (gains.empty()) WriteMost(CostliestFindings(report), 1, page);
+  if (diagnosed) page.Entry(kLabel, {"Diagnosis", Style::kBold}, {HeadlineText(report)});
+  if (gains.empty()) WriteMost(CostliestFindings(report), page);
 }
 
 void WriteSteps(const Report& report, Page& page) {
   if (!Known(report.steps.mean_ms)) return;
   page.Heading("A training step");
-  if (report.steps.clock) page.Entry(2, {""}, {ClockText(*report.steps.clock)});
+  if (const std::string clock = ClockText(report.steps); !clock.empty()) page.Entry(2, {""}, {clock});
   page.Entry(2, {""}, {StepText(report.steps)});
+  if (const std::string trend = TrendText(report.steps); !trend.empty()) page.Entry(2, {""}, {trend});
   WriteBreakdown(report, page);
-  if (Known(report.steps.per_epoch_ms)) {
-    page.Entry(2, {""}, {fmt::format("An epoch boundary takes {} more.", HumanMs(*report.steps.per_epoch_ms))});
-  }
-  if (report.whole) page.Entry(2, {""}, {WholeText(*report.whole)});
+  if (const std::string epoch = EpochText(report); !epoch.empty()) page.Entry(2, {""}, {epoch});
   WriteLines(report, page);
+  WriteWhole(report, page);
 }
 
 extern const Format kText = {"text", "the report for a terminal", WriteText};

@@ -11,6 +11,8 @@
 #include "reports/html/timeline_view.h"
 #include "reports/json/tree.h"
 #include "reports/words/gate_wording.h"
+#include "reports/words/headline_wording.h"
+#include "reports/words/step_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -110,7 +112,7 @@ Json WordsJson(const Report& report) {
   return {{"command", ShellQuoted(report.run.command)},
           {"run", Printable(RunText(report.run))},
           {"gain", gained ? GainText(*report.combined) : ""},
-          {"limit", LimitText(report)},
+          {"limit", HeadlineText(report)},
           {"step", Known(report.steps.mean_ms) ? StepText(report.steps) : ""},
           {"quality", DataText(report.quality)},
           {"next", {{"command", ShellQuoted(next.command)}, {"what", next.what}}},

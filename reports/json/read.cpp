@@ -68,7 +68,8 @@ GpuFacts ReadGpu(const json& object) {
 }
 
 Evidence ReadEvidence(const json& object) {
-  Evidence evidence{Text(object, "text"), Whole<std::uint64_t>(object, "count", 1), std::nullopt};
+  Evidence evidence{Text(object, "text"), Whole<std::uint64_t>(object, "count", 1), std::nullopt,
+                    Number(object, "ms").value_or(0)};
   const json& where = Member(object, "where");
   if (!where.is_null()) evidence.where = Where{Text(where, "path"), Whole<int>(where, "line"), Text(where, "function")};
   return evidence;
@@ -85,9 +86,7 @@ Finding ReadFinding(const json& object) {
   if (!Member(object, "cost_is").is_null()) {
     finding.cost_is = Named(object, "cost_is", CostKindName, CostKind::kExact);
   }
-  if (const auto gain_pct = Number(object, "expected_gain_pct"); gain_pct && finding.cost_pct > 0) {
-    finding.expected_gain_ms = *gain_pct / finding.cost_pct * finding.cost_ms_per_step;
-  }
+  finding.expected_gain_ms = Number(object, "expected_gain_ms");
   finding.per_epoch = Flag(object, "per_epoch");
   for (const json& item : Items(object, "evidence")) finding.evidence.push_back(ReadEvidence(item));
   finding.advice = Text(object, "advice");

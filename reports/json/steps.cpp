@@ -88,12 +88,9 @@ StepFacts ReadSteps(const nlohmann::json& object) {
   steps.trend_pct = Number(object, "trend_pct");
   const nlohmann::json& clock = Member(object, "clock");
   if (clock.is_null()) return steps;
-  steps.clock = ClockFacts{Text(clock, "ends_with"),
-                           Named(clock, "found_by", ClockSourceName, ClockSource::kTrace),
-                           Flag(clock, "guessed"),
-                           Number(clock, "batches"),
-                           Number(clock, "backwards"),
-                           Number(clock, "optimizer_calls")};
+  steps.clock = ClockFacts{Text(clock, "ends_with"),   Named(clock, "found_by", ClockSourceName, ClockSource::kTrace),
+                           Flag(clock, "guessed"),     Number(clock, "batches"),
+                           Number(clock, "backwards"), Number(clock, "optimizer_calls")};
   return steps;
 }
 

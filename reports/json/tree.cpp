@@ -12,7 +12,7 @@
 #include "reports/json/sweep.h"
 #include "reports/json/target.h"
 #include "reports/json/values.h"
-#include "reports/words/wording.h"
+#include "reports/words/headline_wording.h"
 
 namespace loopscope {
 namespace {
@@ -116,7 +116,9 @@ Json ExpectedGainPct(const Finding& finding) {
 Json HeadlineJson(const Report& report) {
   const Headline headline = HeadlineOf(report);
   const std::string& directory = report.run.working_directory;
-  return {{"text", LimitText(report)},
+  return {{"text", HeadlineText(report)},
+          {"kind", HeadlineKindName(headline.kind)},
+          {"part", TextOrNull(headline.part)},
           {"rule", headline.finding ? Json(headline.finding->rule) : Json(nullptr)},
           {"where", WhereJson(headline.where, directory)},
           {"library", WhereJson(headline.library, directory)},
@@ -129,8 +131,10 @@ Json HeadlineJson(const Report& report) {
 Json FindingJson(const Finding& finding, const RunInfo& run) {
   Json evidence = Json::array();
   for (const Evidence& one : finding.evidence) {
-    evidence.push_back(
-        {{"text", one.text}, {"count", one.count}, {"where", WhereJson(one.where, run.working_directory)}});
+    evidence.push_back({{"text", one.text},
+                        {"count", one.count},
+                        {"ms", one.ms > 0 ? Number(one.ms) : Json(nullptr)},
+                        {"where", WhereJson(one.where, run.working_directory)}});
   }
   return {{"id", finding.id},
           {"rule", finding.rule},
@@ -139,6 +143,7 @@ Json FindingJson(const Finding& finding, const RunInfo& run) {
           {"cost_ms_per_step", Number(finding.cost_ms_per_step)},
           {"cost_pct", Number(finding.cost_pct)},
           {"cost_is", CostKindName(finding.cost_is)},
+          {"expected_gain_ms", Number(finding.expected_gain_ms)},
           {"expected_gain_pct", ExpectedGainPct(finding)},
           {"per_epoch", finding.per_epoch},
           {"evidence", std::move(evidence)},

@@ -19,7 +19,7 @@ void WriteTarget(const Report& report, Page& page);    // who reached it when; n
 void WriteTrust(const Report& report, Page& page);     // quality, warnings, rules that cannot tell
 void WriteNext(const Report& report, Page& page);      // the command to run next
 
-// The costliest lines of a step.
-void WriteLines(const Report& report, Page& page);
+void WriteLines(const Report& report, Page& page);  // the costliest lines of a step, and of a loader's workers
+void WriteWhole(const Report& report, Page& page);  // what the run was spent on; nothing where that is unknown
 
 }  // namespace loopscope

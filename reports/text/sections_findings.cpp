@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/report/headline.h"
 #include "reports/text/sections.h"
+#include "reports/words/cost_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -22,7 +24,7 @@ Style StyleOf(Severity severity) {
   return severity == Severity::kLow ? Style::kPlain : Style::kDim;
 }
 
-std::string CostText(const Finding& finding) {
+std::string CostColumns(const Finding& finding) {
   if (!(finding.cost_ms_per_step > 0) || !std::isfinite(finding.cost_ms_per_step)) return fmt::format("{:>16}", "–");
   return fmt::format("{:>8} {:>7}", HumanMs(finding.cost_ms_per_step), HumanPct(finding.cost_pct));
 }
@@ -46,18 +48,28 @@ void WriteFirstPlace(const Finding& finding, const std::string& directory, Page&
   }
 }
 
+// Of a fix that was measured to bring nothing that comes first, whatever the finding's place in the list.
+void WriteAdvice(const Report& report, const Finding& finding, bool in_full, Page& page) {
+  const bool in_vain = MeasuredWithoutGain(report, finding);
+  const std::string advice = AdviceText(report, finding);
+  if ((in_full || in_vain) && !advice.empty()) page.Entry(kTextColumn, {""}, {"Fix: " + advice});
+}
+
 void WriteFinding(const Report& report, const Finding& finding, bool in_full, Page& page) {
   const std::string& directory = report.run.working_directory;
-  const std::string head = fmt::format("  {:<7} {}", SeverityName(finding.severity), CostText(finding));
+  const std::string head = fmt::format("  {:<7} {}", SeverityName(finding.severity), CostColumns(finding));
   const std::string title =
-      finding.per_epoch ? Printable(finding.title, 400) + " (falls at epoch boundaries)" : finding.title;
+      finding.per_epoch ? Printable(finding.title, 400) + " (outside of plain steps)" : finding.title;
   page.Entry(kTextColumn, {head, StyleOf(finding.severity)}, {title, Style::kBold});
+  std::string cost = CostText(report, finding);
+  if (const std::string gain = GainExpectedText(report, finding); !gain.empty()) cost += "; " + gain;
+  if (!cost.empty()) page.Entry(kTextColumn, {""}, {cost, Style::kDim});
   if (in_full) {
     WriteEvidence(finding, directory, page);
   } else {
     WriteFirstPlace(finding, directory, page);
   }
-  if (in_full && !finding.advice.empty()) page.Entry(kTextColumn, {""}, {"Fix: " + Printable(finding.advice, 500)});
+  WriteAdvice(report, finding, in_full, page);
   std::string rule = Printable(finding.rule, 40);
   if (const std::string tried = TriedText(report, finding); !tried.empty()) {
     rule += "; " + tried;
@@ -71,7 +83,7 @@ void WriteFinding(const Report& report, const Finding& finding, bool in_full, Pa
 
 void WriteFindings(const Report& report, Page& page) {
   if (report.findings.empty()) return;
-  page.Heading("What slows it (cost per step is an upper bound)");
+  page.Heading("What slows it (cost per step)");
   std::size_t shown = 0;
   for (const Finding& finding : report.findings) {
     if (shown == kMostFindings) {

@@ -6,40 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
-#include "profiler/core/report/headline.h"
 #include "profiler/core/treatment.h"
 #include "reports/words/units.h"
 
 namespace loopscope {
 namespace {
-
-// ", at model.py:31 in forward (aten::conv2d)"; empty when no place is known.
-std::string AtText(const Headline& headline, const Report& report, bool with_what) {
-  if (!headline.where) return "";
-  std::string text = ", at " + PlaceText(*headline.where, report.run.working_directory);
-  if (headline.library) text += ", in " + PlaceText(*headline.library, report.run.working_directory);
-  if (with_what && !headline.what.empty()) text += " (" + Printable(headline.what, 60) + ")";
-  return text;
-}
-
-// For a loop that no rule complains about.
-std::string LargestPartText(const Headline& headline, const Report& report) {
-  if (headline.part.empty()) return "";
-  std::string part = headline.part;
-  std::ranges::replace(part, '_', ' ');
-  return fmt::format("; most of a step is {}, {}{}", part, HumanPct(headline.share_pct),
-                     AtText(headline, report, true));
-}
-
-std::string FindingText(const Headline& headline, const Report& report) {
-  const Finding& finding = *headline.finding;
-  std::string text = Printable(finding.title, 200) + AtText(headline, report, false) +
-                     fmt::format(" ({})", Printable(finding.rule, 40));
-  if (finding.per_epoch) return text + fmt::format(": {} of the run.", HumanPct(headline.share_pct));
-  return text + fmt::format(": {}{} of each {} step.", finding.cost_is == CostKind::kBound ? "up to " : "",
-                            HumanMs(headline.ms), HumanMs(*report.steps.mean_ms));
-}
 
 std::string SamenessText(const TrialRow& trial) {
   const std::string loss = LossText(trial.loss);
@@ -115,6 +88,13 @@ bool IsPython(const RunInfo& run) {
   });
 }
 
+// A share of the step, as long as it can be one.
+std::string ProbeCostText(double pct) {
+  if (!(pct >= 0)) return "";
+  if (pct <= 100) return fmt::format("; probes took at most {} of a step", HumanPct(pct));
+  return fmt::format("; steps that were recorded in detail took up to {} times as long", CountText(1 + pct / 100));
+}
+
 }  // namespace
 
 bool Known(const std::optional<double>& value) {
@@ -147,96 +127,10 @@ std::string RunText(const RunInfo& run) {
   return fmt::format("{}", fmt::join(facts, ", "));
 }
 
-std::string LimitText(const Report& report) {
-  const Headline headline = HeadlineOf(report);
-  const bool guessed = report.steps.clock && report.steps.clock->guessed;
-  const std::string guess = guessed ? " Steps are guessed from backward passes." : "";
-  switch (headline.kind) {
-    case Headline::Kind::kNoSteps:
-      return "No step could be measured: see the warnings below.";
-    case Headline::Kind::kFinding:
-      return FindingText(headline, report) + guess;
-    case Headline::Kind::kUnexplained:
-      return fmt::format("{} of a step is code outside loading, the model and the optimizer; its lines are not known.{}",
-                         HumanPct(headline.share_pct), guess);
-    case Headline::Kind::kUnknown: {
-      const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
-      const auto judged =
-          std::ssize(report.rules) - std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
-      return fmt::format("What limits this loop is unknown: {} of {} rules lack what they need.", unsure, judged);
-    }
-    case Headline::Kind::kNothing:
-      break;
-  }
-  return "No rule found anything that costs this loop time" + LargestPartText(headline, report) + "." + guess;
-}
-
 std::string GainText(const CombinedRow& all) {
   const std::size_t fixes = all.treatments.size();
   return fmt::format("{} with {} fix{}, 95% CI, n={}", HumanSpeedup(*all.speedup, all.ci95), fixes,
                      fixes == 1 ? "" : "es together", all.n);
-}
-
-std::string StepText(const StepFacts& steps) {
-  std::string text = fmt::format("{} on average over {} step{}", HumanMs(*steps.mean_ms), steps.measured,
-                                 steps.measured == 1 ? "" : "s");
-  if (Known(steps.p50_ms) && Known(steps.p95_ms)) {
-    text += fmt::format(" (p50 {}, p95 {})", HumanMs(*steps.p50_ms), HumanMs(*steps.p95_ms));
-  }
-  if (Known(steps.samples_per_s)) text += fmt::format(", {} samples/s", HumanCount(*steps.samples_per_s));
-  if (steps.disturbed > 0) {
-    text += fmt::format("; {} more were slowed down by recording details and calls, and give proportions only",
-                        steps.disturbed);
-  }
-  if (steps.transient > 0 && Known(steps.transient_mean_ms)) {
-    text += fmt::format("; the first {} after warm-up took {} each and {} left out", steps.transient,
-                        HumanMs(*steps.transient_mean_ms), steps.transient == 1 ? "is" : "are");
-  }
-  if (Known(steps.trend_pct)) {
-    text += fmt::format("; they get {} {} over the window", HumanPct(std::abs(*steps.trend_pct)),
-                        *steps.trend_pct > 0 ? "longer" : "shorter");
-  }
-  return text;
-}
-
-std::string ClockText(const ClockFacts& clock) {
-  std::string ends_with = clock.ends_with;
-  if (ends_with.starts_with("optimizer:")) {
-    const std::string name = ends_with.substr(10, ends_with.rfind('#') - 10);
-    ends_with = name + "'s step";
-  } else if (ends_with == "mark") {
-    ends_with = "a mark of the program";
-  } else if (clock.guessed) {
-    ends_with = "a backward pass (a guess: no optimizer's step and no mark was seen)";
-  }
-  std::string text = "A step ends with " + Printable(ends_with, 80);
-  std::vector<std::string> holds;
-  const auto add = [&](const std::optional<double>& count, std::string_view singular, std::string_view plural) {
-    if (!Known(count)) return;
-    const std::string number = fmt::format("{:.3g}", *count);
-    holds.push_back(fmt::format("{} {}", number, number == "1" ? singular : plural));
-  };
-  add(clock.batches, "batch", "batches");
-  add(clock.backwards, "backward pass", "backward passes");
-  add(clock.optimizer_calls, "optimizer call", "optimizer calls");
-  return holds.empty() ? text + "." : text + fmt::format(": {}.", fmt::join(holds, ", "));
-}
-
-std::string WholeText(const WholeFacts& whole) {
-  std::vector<std::string> parts;
-  const double total = whole.total_ms();
-  const auto add = [&](double ms, std::string name) {
-    if (ms > 0.005 * total) parts.push_back(fmt::format("{} {} ({})", std::move(name), HumanMs(ms), HumanPct(100 * ms / total)));
-  };
-  const auto counted = [](int count, std::string_view one, std::string_view more) {
-    return fmt::format("{} {}", count, count == 1 ? one : more);
-  };
-  add(whole.start_up_ms, "start-up");
-  add(whole.steps_ms, counted(whole.steps, "step", "steps"));
-  add(whole.epoch_starts_ms, counted(whole.epoch_starts, "start of an epoch", "starts of epochs"));
-  add(whole.evaluation_ms, counted(whole.evaluations, "evaluation", "evaluations"));
-  add(whole.other_between_steps_ms, "other work where epochs end");
-  return fmt::format("The run as far as it was seen, {}: {}.", HumanMs(total), fmt::join(parts, ", "));
 }
 
 std::string PlaceText(const Where& where, const std::string& directory) {
@@ -291,14 +185,11 @@ std::string ChecksText(const TrialRow& trial) {
 std::string DataText(const Quality& quality) {
   std::string text = HumanCount(static_cast<double>(quality.events)) + " events";
   if (quality.dropped > 0) text += fmt::format(", {} dropped", HumanCount(static_cast<double>(quality.dropped)));
-  if (quality.stalls_over_1ms > 0) {
-    text += fmt::format(", {} probe stall{} over 1 ms", quality.stalls_over_1ms, quality.stalls_over_1ms == 1 ? "" : "s");
-  }
+  if (quality.stalls_over_1ms > 0)
+    text += ", " + Counted(static_cast<double>(quality.stalls_over_1ms), "probe stall") + " over 1 ms";
   if (quality.torn_bytes > 0) text += fmt::format(", {} torn", HumanBytes(static_cast<double>(quality.torn_bytes)));
   text += quality.clean_end ? ", ended in order" : ", did not end in order";
-  if (quality.probe_cost_pct >= 0)
-    text += fmt::format("; probes took at most {} of a step", HumanPct(quality.probe_cost_pct));
-  return text;
+  return text + ProbeCostText(quality.probe_cost_pct);
 }
 
 const CodeExample* ExampleFor(const Finding& finding, const RunInfo& run) {

@@ -16,11 +16,7 @@ bool Known(const std::optional<double>& value);  // present and finite
 std::string PartText(Part part);                   // "loader wait"
 std::string ComparisonText(const Comparison& of);  // "was 12.3 ms, is 14.0 ms: +14 %"
 std::string RunText(const RunInfo& run);           // "2026-11-21T09:00:00Z, AMD EPYC, 2 cores, torch 2.11.0"
-std::string LimitText(const Report& report);       // what limits the loop, or that nothing was found
 std::string GainText(const CombinedRow& all);      // "2.43x [2.31, 2.55] with 2 fixes together, 95% CI, n=6"
-std::string StepText(const StepFacts& steps);      // mean_ms is known
-std::string ClockText(const ClockFacts& clock);    // "A step ends with SGD's step: 1 batch, 1 backward pass."
-std::string WholeText(const WholeFacts& whole);    // what the run was spent on
 std::string DataText(const Quality& quality);      // "1.20 M events, 3 dropped, ended in order"
 
 // "loop.cpp:120 in TrainEpoch"; relative to `directory` when inside it.

@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/report/headline.h"
+#include "reports/words/cost_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -49,18 +51,22 @@ std::string GainLine(const TrialRow& trial, const Report& report) {
   return gain;
 }
 
-std::vector<const Finding*> Costly(const std::vector<Finding>& findings) {
+std::vector<const Finding*> Costly(const Report& report) {
   std::vector<const Finding*> costly;
-  for (const Finding& finding : findings) {
-    if (finding.cost_ms_per_step > 0 && std::isfinite(finding.cost_ms_per_step)) costly.push_back(&finding);
+  const Finding* const led = HeadlineOf(report).finding;
+  for (const Finding& finding : report.findings) {
+    const bool counts = finding.worth_ms() > 0 && std::isfinite(finding.worth_ms());
+    if (counts && &finding != led && !MeasuredWithoutGain(report, finding)) costly.push_back(&finding);
   }
-  std::ranges::stable_sort(costly, std::greater(), [](const Finding* finding) { return finding->cost_ms_per_step; });
+  std::ranges::stable_sort(costly, std::greater(), [](const Finding* finding) { return finding->worth_ms(); });
   return costly;
 }
 
 std::string CostLine(const Finding& finding, const Report& report) {
-  return fmt::format("up to {} of a step{}: {}{}", HumanPct(finding.cost_pct),
-                     finding.per_epoch ? ", at epoch boundaries" : "", Printable(finding.title, 160),
+  const double mean_ms = report.steps.mean_ms.value_or(0);
+  const double pct = mean_ms > 0 ? 100 * finding.worth_ms() / mean_ms : finding.cost_pct;
+  return fmt::format("{}{} of a step{}: {}{}", WorthWord(finding), HumanPct(pct),
+                     finding.per_epoch ? ", outside of plain ones" : "", Printable(finding.title, 160),
                      BehindComma(finding, report));
 }
 
@@ -76,8 +82,8 @@ std::vector<std::string> LargestGains(const Report& report) {
 
 std::vector<std::string> CostliestFindings(const Report& report) {
   std::vector<std::string> lines;
-  for (const Finding* finding : Costly(report.findings)) {
-    if (lines.size() < kMost) lines.push_back(CostLine(*finding, report));
+  for (const Finding* finding : Costly(report)) {
+    if (lines.size() + 1 < kMost) lines.push_back(CostLine(*finding, report));
   }
   return lines;
 }

@@ -9,7 +9,7 @@
 namespace loopscope {
 
 // At most three lines, the largest first; each names its place where that is known. Printable.
-std::vector<std::string> LargestGains(const Report& report);  // of single fixes that were measured to help
-std::vector<std::string> CostliestFindings(const Report& report);
+std::vector<std::string> LargestGains(const Report& report);       // of single fixes that were measured to help
+std::vector<std::string> CostliestFindings(const Report& report);  // after the one that leads the report
 
 }  // namespace loopscope

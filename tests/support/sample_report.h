@@ -22,6 +22,8 @@ inline std::vector<Finding> SampleFindings() {
   debug.evidence = {{"NaN checks after backward nodes", 4100, Where{"/home/ann/train/loop.cpp", 120, "TrainEpoch"}},
                     {"no place known", 1, std::nullopt}};
   debug.advice = "Turn anomaly detection off once the fault is found; it checks every gradient for NaN.";
+  debug.cost_is = CostKind::kBound;
+  debug.expected_gain_ms = 55;
   debug.treatment_id = "debug";
   debug.treatment = "off";
   debug.examples = {{"cpp", "AnomalyMode::set_enabled(true);", "AnomalyMode::set_enabled(options.debug);"},
@@ -101,6 +103,26 @@ inline GpuFacts SampleGpu() {
   return gpu;
 }
 
+// What a step is, its lines and the parts of the run.
+inline void AddSampleLines(Report& report) {
+  report.steps.clock = ClockFacts{"optimizer:SGD#1", ClockSource::kOptimizer, false, 1, 1, 1};
+  report.steps.disturbed = 4;
+  report.steps.transient = 3;
+  report.steps.transient_mean_ms = 477;
+  report.whole = WholeFacts{2500, 9120, 620, 1900, 80, 74, 2, 1};
+  const Where loop{"/home/ann/train/loop.cpp", 120, "TrainEpoch"}, next{"/home/ann/train/loop.cpp", 112, "TrainEpoch"};
+  const Where model{"/home/ann/train/net.cpp", 31, "Net::forward"},
+      evaluate{"/home/ann/train/loop.cpp", 150, "Evaluate"};
+  const Where reader{"/opt/data/reader.cpp", 44, "Read"};
+  report.lines = {{loop, std::nullopt, "aten::convolution_backward", "backward", 52.02, 43.35},
+                  {model, std::nullopt, "aten::conv2d", "forward", 33.33, 27.78},
+                  {next, Where{"/opt/data/reader.cpp", 70, "Next"}, "", "loader_wait", 21.53, 17.94},
+                  {std::nullopt, std::nullopt, "aten::add_", "optimizer", 10.56, 8.8},
+                  {evaluate, std::nullopt, "", "other", 2.56, 2.13}};
+  report.whole_lines = {{evaluate, std::nullopt, "aten::conv2d", "evaluation", 1500, 78.95}};
+  report.worker_lines = {{reader, std::nullopt, "jpeg_read_scanlines", "loading", 40, 80}};
+}
+
 inline Report SampleReport() {
   Report report;
   report.run.command = {"build/train", "--name", "it's a test"};
@@ -110,8 +132,15 @@ inline Report SampleReport() {
   report.run.cores = 2;
   report.run.versions = {{"torch", "2.11.0"}};
   report.run.exit_status = 0;
-  report.steps = {10, 50, 120.0, 119.5, 131.2, 266.67, 310.0};
+  report.steps.warmup = 10;
+  report.steps.measured = 50;
+  report.steps.mean_ms = 120.0;
+  report.steps.p50_ms = 119.5;
+  report.steps.p95_ms = 131.2;
+  report.steps.samples_per_s = 266.67;
+  report.steps.per_epoch_ms = 310.0;
   report.breakdown_ms = {21.53, 0, 33.33, 52.02, 10.56, 0, 0, 2.56};
+  AddSampleLines(report);
   report.gpu = SampleGpu();
   report.quality = {1204567, 0, 2, 0, true, 0.8, {"the loader's threads share one generator"}};
   report.rules = {{"debug-left-on", Verdict::kFound, ""},

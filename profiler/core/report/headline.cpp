@@ -2,133 +2,225 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+
+#include "profiler/core/report/unexplained.h"
 
 namespace loopscope {
 namespace {
 
-// Of the run. Less is not what limits a loop; a bound, which may bring nothing, has to promise more.
-constexpr double kMinSharePct = 3, kMinBoundPct = 10;
-// Of the step, in none of its known parts: above this a report that names something smaller would mislead.
-constexpr double kMaxUnexplainedPct = 25;
+constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
+constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
+constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
+constexpr double kMinComputePct = 50;
 
-double Finite(double value) {
-  return std::isfinite(value) ? std::max(value, 0.0) : 0;
+double Positive(double value) {
+  return std::isfinite(value) && value > 0 ? value : 0;
 }
 
-// Its fix was measured and brings nothing.
-bool WasNoUse(const Report& report, const Finding& finding) {
-  if (finding.treatment_id.empty()) return false;
-  bool any = false;
-  for (const TrialRow& trial : report.trials) {
-    if (trial.treatment != finding.treatment_id) continue;
-    if (trial.verdict != TrialVerdict::kSlower && trial.verdict != TrialVerdict::kEquivalent) return false;
-    any = true;
+bool Usable(const std::optional<double>& mean_ms) {
+  return mean_ms && std::isfinite(*mean_ms) && *mean_ms > 0;
+}
+
+// Makes ms of a step and of what lies outside of steps comparable: as shares of the run without its start-up. Where the
+// run is unknown, a step and what lies outside of it by the rule that knows of most stand for it.
+class Scale {
+ public:
+  explicit Scale(const Report& report) : mean_ms_(*report.steps.mean_ms) {
+    double outside_ms = 0;
+    for (const Finding& finding : report.findings) {
+      if (finding.per_epoch) outside_ms = std::max(outside_ms, Positive(finding.cost_ms_per_step));
+    }
+    steps_pct_ = 100 * mean_ms_ / (mean_ms_ + outside_ms);
+    per_step_ms_ = mean_ms_ + outside_ms;
+    if (!report.whole || !(report.whole->steps_ms > 0) || report.whole->steps <= 0) return;
+    run_ms_ = report.whole->total_ms() - report.whole->start_up_ms;
+    steps_pct_ = 100 * report.whole->steps_ms / run_ms_;
+    per_step_ms_ = run_ms_ / report.whole->steps;
   }
-  return any;
-}
 
-// What lies outside of plain steps, in ms per step: that of the rule that knows of most.
-double OutsideMs(const Report& report) {
-  double most = 0;
-  for (const Finding& finding : report.findings) {
-    if (finding.per_epoch) most = std::max(most, Finite(finding.cost_ms_per_step));
+  bool run_known() const { return run_ms_ > 0; }
+  double OfStep(double ms) const { return steps_pct_ * std::min(ms / mean_ms_, 1.0); }
+  double OfRun(double ms) const { return run_ms_ > 0 ? 100 * ms / run_ms_ : 0; }
+  double Of(const Finding& finding) const { return Of(Positive(finding.worth_ms()), finding.per_epoch); }
+  double Of(double ms, bool per_epoch) const {
+    return per_epoch ? std::min(100 * ms / per_step_ms_, 100.0) : OfStep(ms);
   }
-  return most;
+
+ private:
+  double mean_ms_, run_ms_ = 0, steps_pct_ = 100, per_step_ms_ = 0;
+};
+
+// A candidate and its share on the common scale.
+struct Candidate {
+  Headline headline = {};
+  double pct = 0;
+};
+
+// Known to be worth something, and not a little.
+bool Firm(const Finding& finding, double pct) {
+  return (finding.cost_is != CostKind::kBound || finding.expected_gain_ms) && pct >= kMinPct;
 }
 
-bool IsBound(const Finding& finding) {
-  return finding.cost_is == CostKind::kBound && !finding.expected_gain_ms;
-}
-
-const Finding* Dearest(const Report& report, bool bounds, double least_ms) {
-  const Finding* dearest = nullptr;
-  for (const Finding& finding : report.findings) {
-    const double worth = Finite(finding.worth_ms());
-    if (finding.severity == Severity::kInfo || IsBound(finding) != bounds || worth < least_ms) continue;
-    if (WasNoUse(report, finding)) continue;
-    if (dearest == nullptr || worth > dearest->worth_ms()) dearest = &finding;
-  }
-  return dearest;
-}
-
-double UnexplainedMs(const Report& report) {
-  const auto& other = report.breakdown_ms[static_cast<int>(Part::kOther)];
-  if (!other || !std::isfinite(*other)) return 0;
-  double known = 0;
-  for (const LineRow& line : report.lines) known += line.phase == PartName(Part::kOther) && line.where ? line.ms : 0;
-  return std::max(0.0, *other - known);
-}
-
-Headline OfFinding(const Report& report, const Finding& finding, double run_ms) {
-  Headline headline;
-  headline.kind = Headline::Kind::kFinding;
+Candidate OfFinding(const Finding& finding, const Report& report, const Scale& scale) {
+  Candidate candidate{.pct = scale.Of(finding)};
+  Headline& headline = candidate.headline;
+  headline.kind = HeadlineKind::kFinding;
   headline.finding = &finding;
+  headline.ms = Positive(finding.worth_ms());
+  headline.of_run = finding.per_epoch;
+  if (!finding.per_epoch) headline.ms = std::min(headline.ms, *report.steps.mean_ms);
+  headline.share_pct = headline.of_run ? candidate.pct : 100 * headline.ms / *report.steps.mean_ms;
   const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
   if (placed != finding.evidence.end()) headline.where = placed->where;
-  if (headline.where) {
-    const auto line = std::ranges::find_if(report.lines, [&](const LineRow& row) {
-      return row.where && row.where->path == headline.where->path && row.where->line == headline.where->line;
-    });
-    if (line != report.lines.end()) {
-      headline.what = line->what;
-      headline.library = line->library;
-    }
-  }
-  headline.of_run = finding.per_epoch;
-  headline.ms = Finite(finding.worth_ms());
-  headline.share_pct = run_ms > 0 ? 100 * headline.ms / run_ms : 0;
-  return headline;
+  const LineRow line = LineAt(report, headline.where);
+  headline.what = line.what;
+  headline.library = line.library;
+  return candidate;
 }
 
-// Most of a step in one part, and its costliest line: for a loop that no rule complains about.
-Headline OfLargestPart(const Report& report, Headline::Kind kind) {
-  Headline headline;
-  headline.kind = kind;
-  int largest = -1;
-  double total = 0;
-  for (int part = 0; part < kParts; ++part) {
-    const std::optional<double>& ms = report.breakdown_ms[part];
-    if (!ms || !std::isfinite(*ms)) continue;
-    total += *ms;
-    if (largest < 0 || *ms > *report.breakdown_ms[largest]) largest = part;
+Candidate BestFinding(const Report& report, const Scale& scale) {
+  Candidate best;
+  for (const Finding& finding : report.findings) {
+    const double pct = scale.Of(finding);
+    if (finding.severity == Severity::kInfo || pct <= 0 || MeasuredWithoutGain(report, finding)) continue;
+    const Finding* const other = best.headline.finding;
+    const bool firm = Firm(finding, pct), other_firm = other != nullptr && Firm(*other, best.pct);
+    if (other == nullptr || (firm == other_firm ? pct > best.pct : firm)) best = OfFinding(finding, report, scale);
   }
-  if (largest < 0 || total <= 0) return headline;
-  headline.part = PartName(static_cast<Part>(largest));
-  headline.ms = *report.breakdown_ms[largest];
-  headline.share_pct = 100 * headline.ms / total;
-  const auto line = std::ranges::find(report.lines, headline.part, &LineRow::phase);  // costliest first
-  if (line != report.lines.end()) {
-    headline.where = line->where;
-    headline.library = line->library;
-    headline.what = line->what;
+  return best;
+}
+
+Candidate LargestPlace(const std::vector<UnexplainedPlace>& places, const Report& report, const Scale& scale) {
+  if (places.empty()) return {};
+  const UnexplainedPlace& largest = places.front();
+  Candidate candidate{.pct = scale.OfStep(largest.left_ms)};
+  candidate.headline = {.kind = HeadlineKind::kPlace,
+                        .part = largest.row.phase,
+                        .where = largest.row.where,
+                        .library = largest.row.library,
+                        .what = largest.row.what,
+                        .ms = largest.row.ms,
+                        .share_pct = std::min(100 * largest.row.ms / *report.steps.mean_ms, 100.0)};
+  return candidate;
+}
+
+// Many lines that together have more than twice what the best candidate has.
+Candidate Spread(const std::vector<UnexplainedPlace>& places, const Report& report, const Scale& scale) {
+  double left_ms = 0, ms = 0;
+  for (const UnexplainedPlace& place : places) {
+    left_ms += place.left_ms;
+    ms += place.row.ms;
   }
-  return headline;
+  const double pct = scale.OfStep(left_ms);
+  if (pct < kMinSpreadPct || places.front().left_ms > kFewOfSpread * left_ms) return {};
+  Candidate candidate = LargestPlace(places, report, scale);
+  candidate.pct = pct;
+  candidate.headline.kind = HeadlineKind::kSpread;
+  candidate.headline.at_ms = places.front().row.ms;
+  candidate.headline.ms = ms;
+  candidate.headline.share_pct = std::min(100 * ms / *report.steps.mean_ms, 100.0);
+  candidate.headline.places = static_cast<int>(places.size());
+  return candidate;
+}
+
+Candidate LargestWholePart(const Report& report, const Scale& scale) {
+  Candidate largest;
+  for (const UnexplainedPart& part : UnexplainedParts(report)) {
+    const double pct = scale.OfRun(part.left_ms);
+    if (pct < (part.name == "evaluation" ? kMinEvaluationPct : kMinPct) || pct <= largest.pct) continue;
+    largest.pct = pct;
+    largest.headline = {.kind = HeadlineKind::kWholePart,
+                        .part = std::string(part.name),
+                        .of_run = true,
+                        .ms = part.ms,
+                        .share_pct = scale.OfRun(part.ms),
+                        .occurrence_ms = part.occurrences > 0 ? part.ms / part.occurrences : 0};
+    const LineRow line = LargestLine(report.whole_lines, part.name);
+    largest.headline.where = line.where;
+    largest.headline.library = line.library;
+    largest.headline.what = line.what;
+    largest.headline.at_ms = line.ms;
+  }
+  return largest;
+}
+
+// A fact without a cost that deserves the first sentence where nothing costs time.
+const Finding* GraveFact(const Report& report) {
+  for (const Finding& finding : report.findings) {
+    if (finding.severity >= Severity::kMedium && Positive(finding.worth_ms()) == 0) return &finding;
+  }
+  return nullptr;
+}
+
+bool MostRulesCannotTell(const Report& report) {
+  const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
+  const auto aside = std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
+  return 2 * unsure > std::ssize(report.rules) - aside;
+}
+
+// Nothing is worth much: is that because the loop computes?
+Headline WithoutCause(const Report& report, const Candidate& finding) {
+  if (const Finding* const fact = GraveFact(report)) {
+    Headline headline{.kind = HeadlineKind::kFinding, .finding = fact};
+    return headline;
+  }
+  const std::optional<double> compute_pct = ComputePct(report);
+  const bool computes = compute_pct && *compute_pct >= kMinComputePct;
+  if (!computes && finding.headline.finding != nullptr) return finding.headline;
+  if (report.lines.empty() && finding.headline.finding == nullptr && MostRulesCannotTell(report)) {
+    return {.kind = HeadlineKind::kUnknown};
+  }
+  if (!computes) return {};
+  const LineRow line = LargestComputeLine(report);
+  return {.kind = HeadlineKind::kHealthy,
+          .finding = finding.headline.finding,
+          .part = line.phase,
+          .where = line.where,
+          .library = line.library,
+          .what = line.what,
+          .ms = *compute_pct / 100 * *report.steps.mean_ms,
+          .share_pct = *compute_pct};
 }
 
 }  // namespace
 
+bool MeasuredWithoutGain(const Report& report, const Finding& finding) {
+  bool without = false;
+  if (finding.treatment_id.empty()) return false;
+  for (const TrialRow& trial : report.trials) {
+    if (trial.treatment != finding.treatment_id) continue;
+    if (trial.verdict == TrialVerdict::kFaster || trial.verdict == TrialVerdict::kUseful) return false;
+    without = without || trial.verdict == TrialVerdict::kSlower || trial.verdict == TrialVerdict::kEquivalent ||
+              trial.verdict == TrialVerdict::kDropped;
+  }
+  return without;
+}
+
+std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding) {
+  if (!Usable(report.steps.mean_ms)) return std::nullopt;
+  const Scale scale(report);
+  const double pct = scale.Of(Positive(finding.cost_ms_per_step), finding.per_epoch);
+  if (!scale.run_known() || pct <= 0) return std::nullopt;
+  return pct;
+}
+
 Headline HeadlineOf(const Report& report) {
-  if (!report.steps.mean_ms || !std::isfinite(*report.steps.mean_ms)) return {};
-  const double run_ms = *report.steps.mean_ms + OutsideMs(report);
-  const double unexplained_ms = UnexplainedMs(report);
-  const Finding* dearest = Dearest(report, false, kMinSharePct / 100 * run_ms);
-  if (dearest == nullptr) dearest = Dearest(report, true, kMinBoundPct / 100 * run_ms);
-  const bool unexplained = unexplained_ms > kMaxUnexplainedPct / 100 * *report.steps.mean_ms;
-  if (dearest != nullptr && !(unexplained && unexplained_ms > dearest->worth_ms())) {
-    return OfFinding(report, *dearest, run_ms);
+  if (!Usable(report.steps.mean_ms)) return {.kind = HeadlineKind::kNoStep};
+  const Scale scale(report);
+  const Candidate finding = BestFinding(report, scale);
+  const std::vector<UnexplainedPlace> places = UnexplainedPlaces(report);
+  const Candidate place = LargestPlace(places, report, scale), whole = LargestWholePart(report, scale);
+  const Candidate* largest = &finding;
+  if (place.pct > largest->pct) largest = &place;
+  if (whole.pct > largest->pct) largest = &whole;
+  if (!places.empty()) {
+    const Candidate spread = Spread(places, report, scale);
+    const bool rival = largest != &place && 2 * largest->pct >= spread.pct;
+    if (spread.pct > 0 && !rival) return spread.headline;
   }
-  if (unexplained) {
-    Headline headline;
-    headline.kind = Headline::Kind::kUnexplained;
-    headline.part = PartName(Part::kOther);
-    headline.ms = unexplained_ms;
-    headline.share_pct = 100 * unexplained_ms / run_ms;
-    return headline;
-  }
-  const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
-  const auto judged =
-      std::ssize(report.rules) - std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
-  return OfLargestPart(report, 2 * unsure > judged ? Headline::Kind::kUnknown : Headline::Kind::kNothing);
+  if (largest->pct >= kMinPct) return largest->headline;
+  return WithoutCause(report, finding);
 }
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// What the first sentence of a report is about: the largest explained cause of lost time, or that there is none.
+// What a report says first: the largest cause of lost time, whether or not a rule explains it.
 #pragma once
 
 #include <optional>
@@ -8,25 +8,39 @@
 
 namespace loopscope {
 
-struct Headline {
-  enum class Kind {
-    kNoSteps,      // nothing could be measured
-    kFinding,      // what a rule found
-    kUnexplained,  // a part of the step that no rule explains and whose lines are not known
-    kNothing,      // no rule found anything that matters
-    kUnknown,      // most rules lack what they need
-  };
-  Kind kind = Kind::kNoSteps;
-  const Finding* finding = nullptr;  // one of the report's
-  std::optional<Where> where;        // the place to look at
-  std::optional<Where> library;      // where that only calls a library: the library's line
-  std::string what;                  // what runs there; may be empty
-  std::string part;                  // of the step, where it is about one: "other"
-  bool of_run = false;               // ms and share are of what lies outside of plain steps
-  double ms = 0;                     // per step
-  double share_pct = 0;              // of the run as far as it was seen; a bound where the finding's cost is one
+enum class HeadlineKind {
+  kNoStep,     // no step could be measured
+  kUnknown,    // most rules lack what they need, and nothing else is known
+  kFinding,    // a finding
+  kPlace,      // a line, or a part of the step of which no line is known, that no finding explains
+  kSpread,     // a part of the step, over lines of which none has much of it
+  kWholePart,  // a part of the run outside of steps that no finding explains
+  kHealthy,    // nothing: the loop computes
+  kNothing,    // nothing was found
 };
 
+struct Headline {
+  HeadlineKind kind = HeadlineKind::kNothing;
+  const Finding* finding = nullptr;  // of the report; for kHealthy the largest of the small ones, if any
+  std::string part = {};             // "forward"; for kWholePart "epoch_start", "evaluation" or "other_between_steps"
+  std::optional<Where> where = {}, library = {};  // as in LineRow
+  std::string what = {};                          // likewise
+  bool of_run = false;  // the share is that of the run as far as it was seen, without its start-up; else of the step
+  double ms = 0, share_pct = 0;         // kPlace, kSpread, kFinding: per step; kWholePart: of the run
+  double at_ms = 0, occurrence_ms = 0;  // kWholePart: what of one start of an epoch (or evaluation) is at `where`
+  int places = 0;                       // kSpread: how many lines
+};
+
+// Findings above info count by their worth, never more than the step; one that is only bounded does not outrank one
+// that is known to be worth 5 % or more, nor does one whose fix was measured to bring nothing. Shares of the run are
+// compared where the run is known. The report must outlive the result.
 Headline HeadlineOf(const Report& report);
+
+// What the finding costs of the run as far as it was seen, without its start-up, in percent; absent where the run is
+// unknown or the finding has no cost.
+std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding);
+
+// The measured comparisons of what cures the finding brought nothing, or made the loop slower.
+bool MeasuredWithoutGain(const Report& report, const Finding& finding);
 
 }  // namespace loopscope

@@ -1,0 +1,237 @@
+#include "profiler/core/report/unexplained.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "profiler/core/report/headline.h"
+
+namespace loopscope {
+namespace {
+
+// Rules whose cost is time of one phase, wherever their evidence lies.
+constexpr std::pair<std::string_view, std::string_view> kExplains[] = {
+    {"input-starvation", "loader_wait"},
+    {"pageable-copy", "h2d_copy"},
+    {"blocking-copy", "h2d_copy"},
+    {"wide-input", "h2d_copy"},
+    {"exposed-communication", "communication_exposed"},
+    {"periodic-stall", "other"},
+};
+
+// Rules that say why a GPU stood still.
+constexpr std::string_view kIdleRules[] = {"gpu-starvation", "launch-bound",  "host-sync",
+                                           "blocking-copy",  "pageable-copy", "input-starvation"};
+
+double Positive(double value) {
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+bool IsOperator(const LineRow& row) {
+  // Python's functions have no "::" in their names; in C++ only the namespaces of PyTorch's operators tell them.
+  const std::size_t colons = row.what.find("::");
+  if (row.what.find("Backward") != row.what.npos) return true;
+  if (colons == row.what.npos) return false;
+  if (row.where && row.where->path.ends_with(".py")) return true;
+  constexpr std::string_view kNamespaces[] = {"aten",   "c10d",  "_c10d_functional", "autograd",
+                                              "mkldnn", "prim",  "quantized",        "torchvision",
+                                              "prims",  "torch", "inductor"};
+  return std::ranges::find(kNamespaces, std::string_view(row.what).substr(0, colons)) != std::end(kNamespaces);
+}
+
+// Host code between operators, and waiting for what is no device.
+bool IsLost(const LineRow& row) {
+  constexpr std::string_view kLost[] = {"other", "loader_wait", "h2d_copy", "communication_exposed"};
+  if (row.phase == "forward") return !IsOperator(row);
+  return std::ranges::find(kLost, row.phase) != std::end(kLost);
+}
+
+bool IsCompute(const LineRow& row) {
+  constexpr std::string_view kCompute[] = {"forward", "backward", "optimizer", "sync_wait"};
+  return std::ranges::find(kCompute, row.phase) != std::end(kCompute) && !IsLost(row);
+}
+
+bool SamePlace(const std::optional<Where>& a, const std::optional<Where>& b, const std::string& directory) {
+  if (!a || !b) return !a && !b;
+  return a->line == b->line && RelativePath(a->path, directory) == RelativePath(b->path, directory) &&
+         (a->line > 0 || a->function == b->function);
+}
+
+// What a finding explains: nothing where it is a mere bound and its fix brought nothing.
+double ExplainedBy(const Finding& finding, const Report& report) {
+  if (finding.cost_is == CostKind::kBound && MeasuredWithoutGain(report, finding)) return 0;
+  return Positive(finding.cost_ms_per_step);
+}
+
+bool OfEvaluation(const Finding& finding) {
+  return finding.rule == "grad-in-eval" || finding.rule == "slow-evaluation";
+}
+
+bool IsOfPhase(const Finding& finding, std::string_view phase) {
+  const auto same = [&](const auto& pair) { return pair.first == finding.rule && pair.second == phase; };
+  return std::ranges::any_of(kExplains, same) || (phase == "evaluation" && OfEvaluation(finding)) ||
+         (phase == "epoch_start" && finding.per_epoch && !OfEvaluation(finding));
+}
+
+double ExplainedOfPhase(const Report& report, std::string_view phase) {
+  double ms = 0;
+  for (const Finding& finding : report.findings) {
+    if (IsOfPhase(finding, phase)) ms = std::max(ms, ExplainedBy(finding, report));
+  }
+  return ms;
+}
+
+double ExplainedAt(const Report& report, const std::optional<Where>& where) {
+  double ms = 0;
+  for (const Finding& finding : report.findings) {
+    for (const Evidence& one : finding.evidence) {
+      if (finding.per_epoch || !where || !one.where) continue;
+      if (!SamePlace(one.where, where, report.run.working_directory)) continue;
+      const double cost_ms = ExplainedBy(finding, report);
+      ms = std::max(ms, one.ms > 0 ? std::min(one.ms, cost_ms) : cost_ms);
+    }
+  }
+  return ms;
+}
+
+std::vector<LineRow> LostRows(const Report& report) {
+  std::vector<LineRow> rows;
+  for (const LineRow& row : report.lines) {
+    if (IsLost(row) && Positive(row.ms) > 0) rows.push_back(row);
+  }
+  if (!report.lines.empty()) return rows;
+  for (int part = 0; part < kParts; ++part) {
+    LineRow row;
+    row.phase = PartName(static_cast<Part>(part));
+    row.ms = Positive(report.breakdown_ms[part].value_or(0));
+    if (row.phase != "forward" && row.ms > 0 && IsLost(row)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// What of a step a device that stands still can gain at most, without what findings explain; no limit without one.
+double MostThatDevicesLose(const Report& report) {
+  if (!report.gpu || !report.gpu->idle_pct || !report.steps.mean_ms) return HUGE_VAL;
+  double explained_ms = 0;
+  for (const Finding& finding : report.findings) {
+    const bool says_why = std::ranges::find(kIdleRules, finding.rule) != std::end(kIdleRules);
+    if (says_why) explained_ms = std::max(explained_ms, ExplainedBy(finding, report));
+  }
+  return std::max(*report.gpu->idle_pct / 100 * *report.steps.mean_ms - explained_ms, 0.0);
+}
+
+// Rows of one place as one, that of the largest.
+std::vector<UnexplainedPlace> Merged(const std::vector<LineRow>& rows, const std::string& directory) {
+  std::vector<UnexplainedPlace> places;
+  std::vector<double> largest_ms;
+  for (const LineRow& row : rows) {
+    const auto same = std::ranges::find_if(places, [&](const UnexplainedPlace& one) {
+      return SamePlace(one.row.where, row.where, directory) && (row.where || one.row.phase == row.phase);
+    });
+    if (same == places.end()) {
+      places.push_back({row, 0});
+      largest_ms.push_back(row.ms);
+      continue;
+    }
+    const double sum_ms = same->row.ms + row.ms;
+    double& largest = largest_ms[static_cast<std::size_t>(same - places.begin())];
+    if (row.ms > largest) same->row = row;
+    largest = std::max(largest, row.ms);
+    same->row.ms = sum_ms;
+  }
+  return places;
+}
+
+// A rule has looked at this part, and would have told. Of the one start of an epoch that a short recording holds, its
+// share of the run says nothing.
+bool WasJudged(const Report& report, const UnexplainedPart& part) {
+  const std::string_view id = part.name == "evaluation" ? "slow-evaluation" : "slow-epoch-start";
+  const auto rule = std::ranges::find(report.rules, id, &RuleRow::id);
+  if (part.name == "other_between_steps" || rule == report.rules.end()) return false;
+  if (rule->verdict != Verdict::kCannotTell) return true;
+  return part.name == "epoch_start" && part.occurrences < 2;
+}
+
+double SumOf(const std::vector<LineRow>& rows, std::string_view phase) {
+  double ms = 0;
+  for (const LineRow& row : rows) ms += row.phase == phase ? row.ms : 0;
+  return ms;
+}
+
+}  // namespace
+
+std::vector<UnexplainedPlace> UnexplainedPlaces(const Report& report) {
+  const std::vector<LineRow> rows = LostRows(report);
+  std::vector<UnexplainedPlace> places = Merged(rows, report.run.working_directory);
+  const double most_ms = MostThatDevicesLose(report);
+  for (UnexplainedPlace& place : places) {
+    const double phase_ms = SumOf(rows, place.row.phase);
+    const double explained = phase_ms > 0 ? std::min(ExplainedOfPhase(report, place.row.phase) / phase_ms, 1.0) : 0;
+    place.left_ms = std::max(place.row.ms * (1 - explained) - ExplainedAt(report, place.row.where), 0.0);
+    place.left_ms = std::min(place.left_ms, most_ms);
+  }
+  std::erase_if(places, [](const UnexplainedPlace& one) { return one.left_ms <= 0; });
+  std::ranges::stable_sort(places, std::greater(), &UnexplainedPlace::left_ms);
+  return places;
+}
+
+LineRow LineAt(const Report& report, const std::optional<Where>& where) {
+  for (const LineRow& row : report.lines) {
+    if (where && row.where && SamePlace(row.where, where, report.run.working_directory)) return row;
+  }
+  return {};
+}
+
+std::vector<UnexplainedPart> UnexplainedParts(const Report& report) {
+  if (!report.whole) return {};
+  const WholeFacts& whole = *report.whole;
+  std::vector<UnexplainedPart> parts = {{"epoch_start", whole.epoch_starts_ms, 0, whole.epoch_starts},
+                                        {"evaluation", whole.evaluation_ms, 0, whole.evaluations},
+                                        {"other_between_steps", whole.other_between_steps_ms, 0, 0}};
+  for (UnexplainedPart& part : parts) {
+    const double explained_ms = ExplainedOfPhase(report, part.name) * whole.steps;
+    part.left_ms = WasJudged(report, part) ? 0 : std::max(Positive(part.ms) - explained_ms, 0.0);
+  }
+  return parts;
+}
+
+std::optional<double> ComputePct(const Report& report) {
+  double compute_ms = 0, all_ms = 0;
+  for (const LineRow& row : report.lines) {
+    all_ms += Positive(row.ms);
+    compute_ms += IsCompute(row) ? Positive(row.ms) : 0;
+  }
+  constexpr std::array kCompute = {Part::kForward, Part::kBackward, Part::kOptimizer, Part::kSyncWait};
+  for (int part = 0; part < kParts && report.lines.empty(); ++part) {
+    const double ms = Positive(report.breakdown_ms[part].value_or(0));
+    all_ms += ms;
+    if (std::ranges::find(kCompute, static_cast<Part>(part)) != kCompute.end()) compute_ms += ms;
+  }
+  if (all_ms <= 0) return std::nullopt;
+  return 100 * compute_ms / all_ms;
+}
+
+LineRow LargestLine(const std::vector<LineRow>& lines, std::string_view phase) {
+  std::vector<LineRow> rows;
+  for (const LineRow& row : lines) {
+    if (row.phase == phase && row.where) rows.push_back(row);
+  }
+  const std::vector<UnexplainedPlace> places = Merged(rows, "");
+  const auto largest = std::ranges::max_element(places, {}, [](const UnexplainedPlace& one) { return one.row.ms; });
+  return largest == places.end() ? LineRow{} : largest->row;
+}
+
+LineRow LargestComputeLine(const Report& report) {
+  std::vector<LineRow> rows;
+  for (const LineRow& row : report.lines) {
+    if (IsCompute(row) && row.where) rows.push_back(row);
+  }
+  const std::vector<UnexplainedPlace> places = Merged(rows, report.run.working_directory);
+  const auto largest = std::ranges::max_element(places, {}, [](const UnexplainedPlace& one) { return one.row.ms; });
+  return largest == places.end() ? LineRow{} : largest->row;
+}
+
+}  // namespace loopscope

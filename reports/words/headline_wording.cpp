@@ -1,0 +1,197 @@
+#include "reports/words/headline_wording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/core/counted.h"
+#include "profiler/core/printable.h"
+#include "reports/words/cost_wording.h"
+#include "reports/words/units.h"
+#include "reports/words/wording.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMostly = 0.5;  // of one occurrence: then its line is named with its time
+
+// ": aten::multinomial"; nothing where the line's own code runs.
+std::string WhatText(const Headline& headline, std::string_view before, std::string_view after = "") {
+  return headline.what.empty() ? "" : fmt::format("{}{}{}", before, Printable(headline.what, 120), after);
+}
+
+std::string Place(const Headline& headline, const Report& report) {
+  return PlacesText(headline.where, headline.library, report.run.working_directory);
+}
+
+// "89 % of the step (140 ms of 158 ms)".
+std::string ShareText(const Headline& headline, const Report& report) {
+  return fmt::format("{} of the step ({} of {})", HumanPct(headline.share_pct), HumanMs(headline.ms),
+                     HumanMs(*report.steps.mean_ms));
+}
+
+// What the time of a phase is, where it is no computing.
+std::string LostText(std::string_view phase, const std::optional<Where>& where) {
+  if (phase == "loader_wait") return "waiting for the loader";
+  if (phase == "h2d_copy") return "copying to the device";
+  if (phase == "communication_exposed") return "communication that nothing covers";
+  const std::string code = where && where->path.ends_with(".py") ? "Python" : "host code";
+  return phase == "forward" ? code + " in the forward pass" : code;
+}
+
+std::string PlaceSentence(const Headline& headline, const Report& report) {
+  const std::string share = ShareText(headline, report), lost = LostText(headline.part, headline.where);
+  if (headline.where) {
+    return fmt::format("{} is {} at {}{}", share, lost, Place(headline, report), WhatText(headline, ": "));
+  }
+  const std::string_view outside = headline.part == "other" ? " outside the passes and the optimizer" : "";
+  return fmt::format("{} is {}{}{}; no line of the program is known for it", share, lost, outside,
+                     WhatText(headline, " (", ")"));
+}
+
+std::string SpreadSentence(const Headline& headline, const Report& report) {
+  std::string text = fmt::format("{} is {}, spread over {}", ShareText(headline, report),
+                                 LostText(headline.part, headline.where), Counted(headline.places, "place"));
+  if (!headline.where) return text;
+  return text + fmt::format("; the largest is {} at {}{}", HumanMs(headline.at_ms), Place(headline, report),
+                            WhatText(headline, ": "));
+}
+
+// The share is of the run without its start-up.
+std::string RunShareText(const Headline& headline, const Report& report) {
+  const bool started = report.whole && report.whole->start_up_ms > 0.01 * report.whole->total_ms();
+  return fmt::format("{} of the run{}", HumanPct(headline.share_pct), started ? " after start-up" : "");
+}
+
+std::string WholePartSentence(const Headline& headline, const Report& report) {
+  const std::string run = RunShareText(headline, report);
+  if (headline.part == "epoch_start" && headline.where && headline.at_ms >= kMostly * headline.occurrence_ms) {
+    return fmt::format("{} of {} of each epoch's start are at {}{} ({})", HumanMs(headline.at_ms),
+                       HumanMs(headline.occurrence_ms), Place(headline, report), WhatText(headline, ": "), run);
+  }
+  std::string text = headline.part == "evaluation"    ? run + " is evaluation"
+                     : headline.part == "epoch_start" ? run + " is spent at the starts of epochs"
+                                                      : run +
+                                                            " passes between steps, outside epochs' starts and "
+                                                            "evaluations";
+  if (!headline.where) return text + "; no line of the program is known for it";
+  return text + fmt::format(", {}at {}{}", headline.part == "evaluation" ? "" : "most of it ", Place(headline, report),
+                            WhatText(headline, ": "));
+}
+
+// "up to 12.3 ms of each 60.0 ms step".
+std::string CostSentence(const Headline& headline, const Report& report) {
+  const Finding& finding = *headline.finding;
+  const std::string worth = std::string(WorthWord(finding)) + HumanMs(headline.ms);
+  const std::string step = HumanMs(*report.steps.mean_ms);
+  if (!finding.per_epoch) return fmt::format("{} of each {} step", worth, step);
+  if (!headline.of_run) return fmt::format("{} per step of {}, at epoch boundaries", worth, step);
+  return fmt::format("{}{}", WorthWord(finding), RunShareText(headline, report));
+}
+
+std::string FindingSentence(const Headline& headline, const Report& report) {
+  const Finding& finding = *headline.finding;
+  std::string text = fmt::format("{} ({})", Printable(finding.title, 200), Printable(finding.rule, 40));
+  if (headline.where) text += ", at " + PlaceText(*headline.where, report.run.working_directory);
+  return headline.ms > 0 ? text + ": " + CostSentence(headline, report) : text;
+}
+
+std::string HealthySentence(const Headline& headline, const Report& report) {
+  std::string text = fmt::format("Nothing that costs this loop time was found: {} of the step is computing",
+                                 HumanPct(headline.share_pct));
+  if (headline.where)
+    text += fmt::format(", most of it at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
+  if (headline.finding == nullptr) return text;
+  return text + fmt::format("; the largest finding, {}, is worth {}{} of it", Printable(headline.finding->rule, 40),
+                            WorthWord(*headline.finding), HumanPct(headline.finding->cost_pct));
+}
+
+std::string UnknownSentence(const Report& report) {
+  const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
+  const auto aside = std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
+  return fmt::format("What limits this loop is unknown: {} of {} rules lack what they need", unsure,
+                     std::ssize(report.rules) - aside);
+}
+
+// The largest part of the step, for a loop that no rule complains about.
+std::string LargestPart(const Report& report) {
+  int largest = -1;
+  double total = 0;
+  for (int part = 0; part < kParts; ++part) {
+    if (!Known(report.breakdown_ms[part])) continue;
+    total += *report.breakdown_ms[part];
+    if (largest < 0 || *report.breakdown_ms[part] > *report.breakdown_ms[largest]) largest = part;
+  }
+  if (largest < 0 || total <= 0) return "";
+  return fmt::format("; most of a step is {}, {}", PartText(static_cast<Part>(largest)),
+                     HumanPct(100 * *report.breakdown_ms[largest] / total));
+}
+
+std::string Sentence(const Headline& headline, const Report& report) {
+  switch (headline.kind) {
+    case HeadlineKind::kNoStep:
+      return "No step could be measured: see the warnings below";
+    case HeadlineKind::kUnknown:
+      return UnknownSentence(report);
+    case HeadlineKind::kFinding:
+      return FindingSentence(headline, report);
+    case HeadlineKind::kPlace:
+      return PlaceSentence(headline, report);
+    case HeadlineKind::kSpread:
+      return SpreadSentence(headline, report);
+    case HeadlineKind::kWholePart:
+      return WholePartSentence(headline, report);
+    case HeadlineKind::kHealthy:
+      return HealthySentence(headline, report);
+    case HeadlineKind::kNothing:
+      break;
+  }
+  return "No rule found anything that costs this loop time" + LargestPart(report);
+}
+
+}  // namespace
+
+std::string_view HeadlineKindName(HeadlineKind kind) {
+  switch (kind) {
+    case HeadlineKind::kNoStep:
+      return "no_step";
+    case HeadlineKind::kUnknown:
+      return "unknown";
+    case HeadlineKind::kFinding:
+      return "finding";
+    case HeadlineKind::kPlace:
+      return "place";
+    case HeadlineKind::kSpread:
+      return "spread";
+    case HeadlineKind::kWholePart:
+      return "whole_part";
+    case HeadlineKind::kHealthy:
+      return "healthy";
+    case HeadlineKind::kNothing:
+      break;
+  }
+  return "nothing";
+}
+
+std::string HeadlineText(const Report& report) {
+  const Headline headline = HeadlineOf(report);
+  const bool guessed = report.steps.clock && report.steps.clock->guessed && headline.kind != HeadlineKind::kNoStep;
+  return Sentence(headline, report) + (guessed ? " (steps are guessed from backward passes)." : ".");
+}
+
+std::string PlacesText(const std::optional<Where>& where, const std::optional<Where>& library,
+                       const std::string& directory) {
+  if (!where) return library ? PlaceText(*library, directory) : "";
+  const std::string place = PlaceText(*where, directory);
+  return library ? fmt::format("{} ({})", place, PlaceText(*library, directory)) : place;
+}
+
+std::string PhaseText(std::string_view phase) {
+  if (phase == "epoch_start") return "start of an epoch";
+  std::string text = phase == "start_up" ? "start-up" : std::string(phase);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+}  // namespace loopscope
