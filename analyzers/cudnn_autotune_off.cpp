@@ -26,10 +26,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   // Shapes that keep changing would be timed again and again.
   if (found.shapes > kMostShapesEach * found.shapes_of_one_step || found.steps_with_new > 1) return {};
-  Finding finding = CostingAtMost(timeline, ms,
-                            fmt::format("convolutions take {} per step ({}), always of the same shapes, and cuDNN may "
-                                        "not time which of its algorithms is fastest for them",
-                                        MsText(ms), ShareText(timeline, ms)));
+  Finding finding =
+      CostingAtMost(timeline, ms,
+                    fmt::format("convolutions take {} per step ({}), always of the same shapes, and cuDNN may "
+                                "not time which of its algorithms is fastest for them",
+                                MsText(ms), ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: the algorithm may be the best
   finding.evidence = found.Sites(timeline).Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} convolutions per step, {}", PerStep(timeline, static_cast<double>(site.count)),

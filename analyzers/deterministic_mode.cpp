@@ -56,10 +56,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const bool filled = SharePct(timeline, fill_ms) >= kMinFillSharePct;
   if (!slow && !filled) return {};
   const double ms = (slow ? slower_ms : 0) + (filled ? fill_ms : 0);
-  Finding finding = CostingAtMost(timeline, ms,
-                            fmt::format("deterministic algorithms are asked for, and {} per step ({}) go to operators "
-                                        "that are slower so",
-                                        MsText(ms), ShareText(timeline, ms)));
+  Finding finding =
+      CostingAtMost(timeline, ms,
+                    fmt::format("deterministic algorithms are asked for, and {} per step ({}) go to operators "
+                                "that are slower so",
+                                MsText(ms), ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: only the difference can be saved
   const auto tell = [&](const CallSites& sites, std::string_view what) {
     const auto described = sites.Describe(

@@ -163,10 +163,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell("the input types of most convolutions and matrix products were not recorded")};
   }
   // Whether a CPU's 16-bit units gain anything depends on shapes and on what surrounds the layers.
-  Finding finding = CostingAtMost(timeline, ms,
-                                  fmt::format("float32 convolutions and matrix products take {}, on a CPU with {}",
-                                              ShareText(timeline, ms), units),
-                                  Severity::kInfo);
+  Finding finding = CostingAtMost(
+      timeline, ms,
+      fmt::format("float32 convolutions and matrix products take {}, on a CPU with {}", ShareText(timeline, ms), units),
+      Severity::kInfo);
   const double steps = std::max(timeline.detail_steps(), 1);
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("float32 layers: {} per step in the forward pass", MsText(site.ms / steps));

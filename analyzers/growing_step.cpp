@@ -110,11 +110,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.cost_ms_per_step = std::max(finding.cost_ms_per_step, late_ms - early_ms);
   finding.severity = std::max(SeverityOfShare(trend->change_pct / 2), Severity::kMedium);
   if (is_operator) {
-    finding.evidence.push_back(
-        {fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",
-                     timeline.trace().text(grown.name), grown.before.count, MsText(grown.before.ms), grown.after.count,
-                     MsText(grown.after.ms)),
-         1, PlaceOf(timeline, grown, true), grown.rise_ms()});
+    finding.evidence.push_back({fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",
+                                            timeline.trace().text(grown.name), grown.before.count,
+                                            MsText(grown.before.ms), grown.after.count, MsText(grown.after.ms)),
+                                1, PlaceOf(timeline, grown, true), grown.rise_ms()});
   } else {
     finding.evidence.push_back({"no operator of the step takes much longer than before: the program's own code does", 1,
                                 PlaceOf(timeline, grown, false)});

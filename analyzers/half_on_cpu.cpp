@@ -90,10 +90,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (found.type == nullptr) return {};
   const double share = found.ms / DetailedMs(timeline);
   if (100 * share < kMinSharePct) return {};
-  Finding finding = CostingAtMost(
-      timeline, share * timeline.mean_step_ms(),
-      fmt::format("{} layers take {:.0f} % of the step on a processor without units for {}", found.type->name,
-                  100 * share, found.type->name));
+  Finding finding = CostingAtMost(timeline, share * timeline.mean_step_ms(),
+                                  fmt::format("{} layers take {:.0f} % of the step on a processor without units for {}",
+                                              found.type->name, 100 * share, found.type->name));
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{} layers: {:.0f} % of the step in the forward pass", found.type->name,
                        100 * site.ms / DetailedMs(timeline));

@@ -42,13 +42,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const PlaceTime& place : places) ms += place.ms;
   if (SharePct(timeline, ms) < kMinSharePct) {
     if (SharePct(timeline, unknown_ms) < kMinSharePct) return {};
-    return {Finding::CannotTell(fmt::format("{} per step is outside the model's passes at lines that are not known",
-                                            MsText(unknown_ms)))};
+    return {Finding::CannotTell(
+        fmt::format("{} per step is outside the model's passes at lines that are not known", MsText(unknown_ms)))};
   }
-  Finding finding = Costing(timeline, ms,
-                            fmt::format("the loop's own code takes {} per step ({}), outside loading, the model and the "
-                                        "optimizer: {}",
-                                        MsText(ms), ShareText(timeline, ms), Names(places)));
+  Finding finding =
+      Costing(timeline, ms,
+              fmt::format("the loop's own code takes {} per step ({}), outside loading, the model and the "
+                          "optimizer: {}",
+                          MsText(ms), ShareText(timeline, ms), Names(places)));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces) break;
     finding.evidence.push_back({fmt::format("{} per step ({}): {}{}", MsText(place.ms), ShareText(timeline, place.ms),

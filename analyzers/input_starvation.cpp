@@ -51,8 +51,8 @@ void AddLines(const Timeline& timeline, double ms, Finding& finding) {
   for (const PlaceTime& place : PlacesOf(timeline, timeline.lines(), Part::kLoaderWait)) {
     if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
     if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
-    inside.push_back({fmt::format("{} of it: {}{}", MsText(place.ms), WhatText(place), HintFor(place)), 1, place.where,
-                      place.ms});
+    inside.push_back(
+        {fmt::format("{} of it: {}{}", MsText(place.ms), WhatText(place), HintFor(place)), 1, place.where, place.ms});
   }
   // Where one line takes most of the wait, it is the place to change.
   const bool first = !inside.empty() && inside.front().ms > ms / 2;

@@ -119,8 +119,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       CostingAtMost(timeline, ms,
-              fmt::format("16-bit matrix products whose sizes are not multiples of 8 take {} per step ({})", MsText(ms),
-                          ShareText(timeline, ms)));
+                    fmt::format("16-bit matrix products whose sizes are not multiples of 8 take {} per step ({})",
+                                MsText(ms), ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kLow);  // padding gains part of it at most
   const double steps = found.sites.ms() / ms;                     // the steps in which shapes were recorded
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {

@@ -189,8 +189,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                     Counted(one.tensors / one.calls, "parameter tensor"), MsText(ms)),
                         one.calls, one.sites.Ordered().front().where});
   }
-  Finding finding = CostingAtMost(timeline, cost_ms,
-                            fmt::format("{} one tensor at a time: {} per step", WhatUpdates(names), MsText(cost_ms)));
+  Finding finding = CostingAtMost(
+      timeline, cost_ms, fmt::format("{} one tensor at a time: {} per step", WhatUpdates(names), MsText(cost_ms)));
   if (SharePct(timeline, cost_ms) >= kMinSharePct) {
     finding.evidence = std::move(evidence);
     return {finding};

@@ -24,7 +24,7 @@ bool ClipsOne(std::string_view name) {
 
 // Changes gradients in place: without it, norms are only looked at.
 bool Scales(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kNames{"aten::mul_",   "aten::_foreach_mul_", "aten::clamp_",
+  static constexpr std::array<std::string_view, 6> kNames{"aten::mul_",  "aten::_foreach_mul_", "aten::clamp_",
                                                           "aten::clip_", "aten::div_",          "aten::_foreach_div_"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
@@ -112,7 +112,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double tensors = TensorsPerPass(timeline);
   if (calls < std::max(static_cast<double>(kMinCallsPerStep), kMinCallsPerTensor * tensors)) return {};
   if (clipping.scaled == 0) {
-    return {Finding::NotApplicable("norms of gradients are taken one tensor at a time, but nothing scales the gradients")};
+    return {
+        Finding::NotApplicable("norms of gradients are taken one tensor at a time, but nothing scales the gradients")};
   }
   const double ms = PerStep(timeline, clipping.ms);
   if (SharePct(timeline, ms) < kMinSharePct) return {};
@@ -122,10 +123,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return fmt::format("{:.3g} norms or cuts per optimizer step", static_cast<double>(site.count) / steps);
   });
   if (clipping.reads > 0) {
-    finding.evidence.push_back(
-        {fmt::format("the host reads the norm {}", TimesPerStep(PerStep(timeline, static_cast<double>(clipping.reads)))),
-         clipping.reads,
-         {}});
+    finding.evidence.push_back({fmt::format("the host reads the norm {}",
+                                            TimesPerStep(PerStep(timeline, static_cast<double>(clipping.reads)))),
+                                clipping.reads,
+                                {}});
   }
   return {finding};
 }

@@ -36,26 +36,24 @@ std::vector<Finding> Run(const Timeline& timeline) {
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
   const std::string what = places.empty() || places.front().what.empty() ? "" : ": " + places.front().what;
-  Finding finding = Costing(timeline, each_ms / steps,
-                            fmt::format("each epoch's start takes {}, {:.0f} % of the epoch{}", MsText(each_ms),
-                                        share_pct, what));
+  Finding finding =
+      Costing(timeline, each_ms / steps,
+              fmt::format("each epoch's start takes {}, {:.0f} % of the epoch{}", MsText(each_ms), share_pct, what));
   finding.severity = SeverityOfShare(share_pct);
   finding.per_epoch = true;
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < shown_ms / 20) break;
     if (!place.where) continue;
-    finding.evidence.push_back({fmt::format("{:.0f} % of an epoch's start: {}", 100 * place.ms / shown_ms,
-                                            WhatText(place)),
-                                starts.size(), place.where});
+    finding.evidence.push_back(
+        {fmt::format("{:.0f} % of an epoch's start: {}", 100 * place.ms / shown_ms, WhatText(place)), starts.size(),
+         place.where});
   }
   return {std::move(finding)};
 }
 
 }  // namespace
 
-extern const Analyzer kSlowEpochStart{.id = "slow-epoch-start",
-                                      .question = "Does the start of an epoch take long?",
-                                      .run = Run,
-                                      .needs = kNeedsNothing};
+extern const Analyzer kSlowEpochStart{
+    .id = "slow-epoch-start", .question = "Does the start of an epoch take long?", .run = Run, .needs = kNeedsNothing};
 
 }  // namespace loopscope

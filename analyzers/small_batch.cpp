@@ -55,7 +55,7 @@ Finding OfOps(const Timeline& timeline, const OpTimes& times) {
 
 Finding OfLaunches(const Timeline& timeline, double idle_ms) {
   return CostingAtMost(timeline, idle_ms,
-                 fmt::format("the GPU waits {} per step for launches, and its memory is free", MsText(idle_ms)));
+                       fmt::format("the GPU waits {} per step for launches, and its memory is free", MsText(idle_ms)));
 }
 
 std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {

@@ -68,10 +68,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Products products = Measure(timeline);
   const double ms = PerStep(timeline, products.sites.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
-  Finding finding = CostingAtMost(timeline, ms,
-                            fmt::format("float32 matrix products take {} per step ({}) on a GPU whose TensorFloat-32 "
-                                        "units could do them",
-                                        MsText(ms), ShareText(timeline, ms)));
+  Finding finding =
+      CostingAtMost(timeline, ms,
+                    fmt::format("float32 matrix products take {} per step ({}) on a GPU whose TensorFloat-32 "
+                                "units could do them",
+                                MsText(ms), ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: what is left depends on memory
   finding.evidence = products.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} products per step in {}, such as {}", PerStep(timeline, static_cast<double>(site.count)),

@@ -31,11 +31,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
   // lost, and losses of several times the delay have been seen.
   double operators_ms = 0;
   for (const Part part : {Part::kForward, Part::kBackward, Part::kOptimizer}) operators_ms += timeline.part_ms(part);
-  Finding finding = CostingAtMost(timeline, std::max(ms, operators_ms),
-                            fmt::format("{} compute on {}: the training thread alone waits {} per step for one ({})",
-                                        Demand(*threads, processors->ranks_here),
-                                        Counted(static_cast<std::uint64_t>(trace.run.cores), "processor"), MsText(ms),
-                                        ShareText(timeline, ms)));
+  Finding finding =
+      CostingAtMost(timeline, std::max(ms, operators_ms),
+                    fmt::format("{} compute on {}: the training thread alone waits {} per step for one ({})",
+                                Demand(*threads, processors->ranks_here),
+                                Counted(static_cast<std::uint64_t>(trace.run.cores), "processor"), MsText(ms),
+                                ShareText(timeline, ms)));
   finding.severity = SeverityOfShare(SharePct(timeline, ms));
   finding.evidence.push_back({fmt::format("ready without a processor for {} of each step, of which {:.0f} % because of "
                                           "the program's own threads",

@@ -14,10 +14,10 @@
 namespace loopscope {
 namespace {
 
-constexpr double kLonger = 1.2;      // than the median: a step with other work in it
-constexpr double kMinSharePct = 5;   // of all steps' time, together
-constexpr double kMinShown = 0.4;    // of the long steps' excess lies at places that take much longer there:
-constexpr double kMuchLonger = 3;    // so many times as long as in an ordinary step
+constexpr double kLonger = 1.2;        // than the median: a step with other work in it
+constexpr double kMinSharePct = 5;     // of all steps' time, together
+constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
+constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
 constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
 constexpr std::size_t kMinSteps = 12;
 constexpr std::size_t kMostPlaces = 4;
@@ -152,9 +152,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
                   MsText(steps.median_ms()), share_pct));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;
-    finding.evidence.push_back({fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place),
-                                            HintFor(place)),
-                                steps.long_ones().size(), place.where});
+    finding.evidence.push_back(
+        {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
+         steps.long_ones().size(), place.where});
   }
   return {std::move(finding)};
 }

@@ -47,9 +47,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (PerStep(timeline, count) < kMinCopiesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       CostingAtMost(timeline, ms,
-              fmt::format("batches of 8-bit data are widened to float32 before they go to the GPU: {} per "
-                          "step ({})",
-                          MsText(ms), ShareText(timeline, ms)));
+                    fmt::format("batches of 8-bit data are widened to float32 before they go to the GPU: {} per "
+                                "step ({})",
+                                MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} copies per step of {:.3g} MB on average, a quarter of it would do",
                        PerStep(timeline, static_cast<double>(site.count)), bytes / 1e6 / count);

@@ -149,9 +149,9 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
   kModule = 12,  // a module's forward inside the detail window, nested; name "layer1.0.conv1", the root's is its class
   kOutput = 13,  // since version 1.4: text is written ("print", "fwrite"); value = bytes (0 unknown)
   kLine = 14,    // since version 1.7: a line of the program runs, where calls are followed (kFollowBegin); such ranges
-                 // do not overlap on a thread. name = the function that the line called longest meanwhile ("gc.collect";
-                 // 0: none), value = calls made and the share of its own code, stack = the line and its callers
-  kPause = 15,   // since version 1.7: the thread is blocked in a call of the system ("nanosleep", "read", "fsync")
+  // do not overlap on a thread. name = the function that the line called longest meanwhile ("gc.collect";
+  // 0: none), value = calls made and the share of its own code, stack = the line and its callers
+  kPause = 15,  // since version 1.7: the thread is blocked in a call of the system ("nanosleep", "read", "fsync")
 };
 
 // Of kLine's value: calls made, and above them which part of the time was the line's own code.
@@ -218,7 +218,8 @@ static_assert(sizeof(MarkRecord) == 24);
 // A call stack, innermost frame first: `count` frames of 8 bytes follow. A frame with kFrameIsText set holds in its low
 // 32 bits a string "path:line:function" (Python); any other is a return address in this process (see ModuleRecord).
 inline constexpr std::uint64_t kFrameIsText = 1ull << 63;
-inline constexpr std::uint64_t kFrameIsLibrary = 1ull << 62;  // since version 1.7: of an installed package, not the user's
+inline constexpr std::uint64_t kFrameIsLibrary = 1ull
+                                                 << 62;  // since version 1.7: of an installed package, not the user's
 struct StackRecord {
   RecordHead head;
   std::uint32_t id;
@@ -316,7 +317,8 @@ struct AppliedRecord {
 static_assert(sizeof(AppliedRecord) == 24);
 
 // How long a piece of the program's work takes as it is and with a change, measured when a bounded run ended.
-// change: "amp=bf16", "channels_last", "optimizer.impl=fused" …; work: what was measured ("aten::linear f32[64,512];…").
+// change: "amp=bf16", "channels_last", "optimizer.impl=fused" …; work: what was measured ("aten::linear
+// f32[64,512];…").
 struct GainRecord {
   RecordHead head;
   std::uint32_t change, work;  // strings

@@ -53,8 +53,7 @@ std::optional<Where> LoaderAskedAt(const Timeline& timeline);
 Finding Costing(const Timeline& timeline, double ms_per_step, std::string title);
 
 // The same where a fix may gain all of it or nothing; its severity is at most `most`.
-Finding CostingAtMost(const Timeline& timeline, double ms_per_step, std::string title,
-                      Severity most = Severity::kHigh);
+Finding CostingAtMost(const Timeline& timeline, double ms_per_step, std::string title, Severity most = Severity::kHigh);
 
 // `ms_per_step` in percent of WorkMs(): what thresholds apply to.
 double SharePct(const Timeline& timeline, double ms_per_step);

@@ -73,9 +73,10 @@ std::vector<Finding> JudgeFp32OnDevices(const Timeline& timeline) {
     if (unknown < kMaxUnknownShare * (known + unknown)) return {};
     return {Finding::CannotTell("the kernels' names do not show the types of most convolutions and matrix products")};
   }
-  Finding finding = CostingAtMost(timeline, ms,
-                            fmt::format("float32 convolutions and matrix products take {} on a GPU with 16-bit units",
-                                        ShareText(timeline, ms)));
+  Finding finding =
+      CostingAtMost(timeline, ms,
+                    fmt::format("float32 convolutions and matrix products take {} on a GPU with 16-bit units",
+                                ShareText(timeline, ms)));
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("float32 layers: {} per step on the GPU", MsText(PerStep(timeline, site.ms)));
   });

@@ -64,8 +64,7 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   std::vector<PlaceTime> places;
   for (auto& [where, group] : groups) {
     group.place.where = where;
-    group.place.what =
-        std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; })->first;
+    group.place.what = std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; })->first;
     places.push_back(std::move(group.place));
   }
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);

@@ -71,9 +71,7 @@ class FollowPlan {
     return number_ % 2 == (hash >> 33) % 2;
   }
 
-  void Keep(std::uint64_t length) {
-    lengths_[count_++ % kKept] = length;
-  }
+  void Keep(std::uint64_t length) { lengths_[count_++ % kKept] = length; }
 
   std::uint64_t Median() const {
     std::array<std::uint64_t, kKept> sorted = lengths_;

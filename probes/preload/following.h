@@ -9,7 +9,7 @@
 namespace loopscope::following {
 
 struct Follower {
-  bool (*start)() noexcept;           // follows the calling thread; false: not possible
+  bool (*start)() noexcept;          // follows the calling thread; false: not possible
   std::uint64_t (*stop)() noexcept;  // the calls followed
 };
 

@@ -176,7 +176,8 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
     ThreadEvents events = ReadThread(thread, ids);
     read.repaired += events.repaired;
-    const bool empty = events.thread.events.empty() && events.marks.empty() && events.thread.lines.empty();  // it recorded for other threads
+    const bool empty = events.thread.events.empty() && events.marks.empty() &&
+                       events.thread.lines.empty();  // it recorded for other threads
     if (!empty) AddThread(std::move(events), read.trace);
   }
   read.repaired += AddTensors(all, read.trace);

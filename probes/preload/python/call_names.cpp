@@ -13,12 +13,12 @@ namespace loopscope {
 namespace {
 
 struct Python {
-  void* (*builtin)(void*);                      // PyCFunction_GetFunction
-  void* (*self)(void*);                         // PyCFunction_GetSelf, borrowed
-  void* (*members)(void*);                      // PyModule_GetDict, borrowed
-  void* (*member)(void*, const char*);          // PyDict_GetItemString, borrowed
-  void* (*modules)();                           // PyImport_GetModuleDict, borrowed
-  void* (*type)(void*);                         // PyObject_Type, new
+  void* (*builtin)(void*);              // PyCFunction_GetFunction
+  void* (*self)(void*);                 // PyCFunction_GetSelf, borrowed
+  void* (*members)(void*);              // PyModule_GetDict, borrowed
+  void* (*member)(void*, const char*);  // PyDict_GetItemString, borrowed
+  void* (*modules)();                   // PyImport_GetModuleDict, borrowed
+  void* (*type)(void*);                 // PyObject_Type, new
 } python{};
 
 template <class Function>

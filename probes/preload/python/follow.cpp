@@ -23,11 +23,11 @@ enum What { kCall = 0, kReturn = 3, kCallBuiltin = 4, kBuiltinRaised = 5, kBuilt
 using Hook = int (*)(void* self, void* frame, int what, void* argument);
 
 struct Python {
-  void (*set_profile)(Hook, void*);        // PyEval_SetProfile
-  void* (*system)(const char*);            // PySys_GetObject, borrowed
-  void* (*call)(void*, void*);             // PyObject_CallObject, new
+  void (*set_profile)(Hook, void*);             // PyEval_SetProfile
+  void* (*system)(const char*);                 // PySys_GetObject, borrowed
+  void* (*call)(void*, void*);                  // PyObject_CallObject, new
   void* (*call_with)(void*, const char*, ...);  // PyObject_CallFunction, new
-  void* none;                              // Py_None
+  void* none;                                   // Py_None
 } python{};
 
 constexpr std::size_t kMaxFrames = 32;       // of a line's stack
@@ -38,10 +38,10 @@ constexpr std::size_t kMaxSlices = 200'000;  // of a run: a program that makes m
 struct Frame {
   void* frame = nullptr;  // borrowed: it runs
   Code* code = nullptr;
-  int line = 0;                // of a place: the line that runs
-  std::uint32_t called = 0;    // of a place: the name of what it calls
-  bool calling = false;        // of a place: it waits for a call to return
-  std::size_t named_at = 0;    // of a place that called a nameless wrapper: frames below the call that gave the name
+  int line = 0;              // of a place: the line that runs
+  std::uint32_t called = 0;  // of a place: the name of what it calls
+  bool calling = false;      // of a place: it waits for a call to return
+  std::size_t named_at = 0;  // of a place that called a nameless wrapper: frames below the call that gave the name
 };
 
 struct Callee {
@@ -60,8 +60,8 @@ struct Follower {
   bool on = false;
   pid_t thread = 0;
   std::uint64_t last_ns = 0, calls = 0, slices = 0;
-  std::vector<Frame> frames;            // outermost first
-  std::vector<std::uint32_t> places;    // those of the user's code and of packages
+  std::vector<Frame> frames;          // outermost first
+  std::vector<std::uint32_t> places;  // those of the user's code and of packages
   Open open;
 } follower;
 

@@ -10,8 +10,8 @@ namespace loopscope::follow {
 // coverage follows calls itself; the capture says so, once. Takes the interpreter's lock.
 bool Start() noexcept;
 
-// The calling thread is no longer followed. Returns the number of calls followed since Start(). What the program has put
-// in place of the hook meanwhile is left alone.
+// The calling thread is no longer followed. Returns the number of calls followed since Start(). What the program has
+// put in place of the hook meanwhile is left alone.
 std::uint64_t Stop() noexcept;
 
 }  // namespace loopscope::follow

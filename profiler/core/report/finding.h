@@ -45,10 +45,10 @@ struct Finding {
   std::string reason;  // for kCannotTell and kNotApplicable: one sentence
   std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
   Severity severity = Severity::kLow;
-  double cost_ms_per_step = 0;     // see cost_is; 0 for facts without a measurable cost
+  double cost_ms_per_step = 0;  // see cost_is; 0 for facts without a measurable cost
   CostKind cost_is = CostKind::kExact;
   std::optional<double> expected_gain_ms;  // per step; absent: nothing better than the cost is known
-  double cost_pct = 0;             // of the mean step
+  double cost_pct = 0;                     // of the mean step
   // The cost falls outside of plain steps (where an epoch turns, in evaluations): cost_ms_per_step is spread over the
   // steps, and may exceed one.
   bool per_epoch = false;

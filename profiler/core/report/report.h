@@ -44,20 +44,18 @@ struct StepFacts {
 struct WholeFacts {
   double start_up_ms = 0, steps_ms = 0, epoch_starts_ms = 0, evaluation_ms = 0, other_between_steps_ms = 0;
   int steps = 0, epoch_starts = 0, evaluations = 0;
-  double total_ms() const {
-    return start_up_ms + steps_ms + epoch_starts_ms + evaluation_ms + other_between_steps_ms;
-  }
+  double total_ms() const { return start_up_ms + steps_ms + epoch_starts_ms + evaluation_ms + other_between_steps_ms; }
 };
 
 // A line of the program and what it costs.
 struct LineRow {
   std::optional<Where> where;    // innermost frame of the user's code; absent: no line is known for this time
   std::optional<Where> library;  // where that only calls a library: the library's innermost frame
-  std::string what;   // what runs there most: an operator ("aten::multinomial") or a function ("gc.collect"); may be
-                      // empty, the line's own code
-  std::string phase;  // in lines: a part of the step ("forward"); in whole_lines: "start_up", "epoch_start",
-                      // "evaluation"; in worker_lines: "loading"
-  double ms = 0;      // per step; in whole_lines per occurrence; in worker_lines per batch
+  std::string what;      // what runs there most: an operator ("aten::multinomial") or a function ("gc.collect"); may be
+                         // empty, the line's own code
+  std::string phase;     // in lines: a part of the step ("forward"); in whole_lines: "start_up", "epoch_start",
+                         // "evaluation"; in worker_lines: "loading"
+  double ms = 0;         // per step; in whole_lines per occurrence; in worker_lines per batch
   double share_pct = 0;  // of the step, the occurrence or the batch
 };
 

@@ -95,8 +95,8 @@ StepFacts StepFactsOf(const Timeline& timeline) {
   StepFacts facts;
   facts.warmup = static_cast<int>(std::ranges::count_if(timeline.steps(), &Step::warmup));
   facts.measured = static_cast<int>(timeline.undisturbed().size());
-  facts.disturbed = static_cast<int>(std::ranges::count_if(
-      timeline.steps(), [](const Step& step) { return step.plain() && step.disturbed(); }));
+  facts.disturbed = static_cast<int>(
+      std::ranges::count_if(timeline.steps(), [](const Step& step) { return step.plain() && step.disturbed(); }));
   facts.without_operators = static_cast<int>(std::ranges::count_if(
       timeline.undisturbed(), [&](std::uint32_t index) { return !timeline.steps()[index].operators; }));
   if (timeline.per_epoch_ms() >= 0) facts.per_epoch_ms = timeline.per_epoch_ms();

@@ -98,8 +98,9 @@ void LinePieces::ForEach(Interval within, const std::function<void(const LinePie
   const auto& lines = thread != kNone ? timeline_.trace().threads[thread].lines : kNoLines;
   std::size_t op = 0;
   std::size_t part = FirstEndingAfter(parts_, within.start_ns, [](const auto& one) { return one.first; });
-  std::size_t line = FirstEndingAfter(lines, within.start_ns,
-                                      [](const auto& one) { return Interval{one.start_ns, one.end_ns}; });
+  std::size_t line = FirstEndingAfter(lines, within.start_ns, [](const auto& one) {
+    return Interval{one.start_ns, one.end_ns};
+  });
   for (std::int64_t at = within.start_ns; at < within.end_ns;) {
     LinePiece piece{.time = {at, within.end_ns}};
     // Goes on to the interval that is next at this time; whether that holds it already.

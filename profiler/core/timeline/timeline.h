@@ -69,8 +69,8 @@ class Timeline {
   double part_ms(Part part) const;
   // Plain steps of the window that neither details nor followed calls slowed down; of timed(), all where they are few.
   std::span<const std::uint32_t> undisturbed() const { return undisturbed_; }
-  int step_at(std::int64_t time_ns) const;                           // index into steps(), -1 when in none
-  bool epoch_seen() const { return epoch_seen_; }                    // a boundary lies in the trace after warm-up
+  int step_at(std::int64_t time_ns) const;         // index into steps(), -1 when in none
+  bool epoch_seen() const { return epoch_seen_; }  // a boundary lies in the trace after warm-up
   bool evaluation_seen() const { return evaluation_seen_; }
   double per_epoch_ms() const { return per_epoch_ms_; }               // mean extra time of a boundary step; -1 unknown
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }  // 0 unknown

@@ -57,9 +57,8 @@ void TimelineBuilder::ChooseSteady() {
   const std::vector<std::int64_t> ends = TimesOf(MarkKind::kMeasureEnd);
   const std::int64_t closed_ns = ends.empty() ? INT64_MAX : ends.back();
   MarkTransient(closed_ns);
-  std::erase_if(steps, [&](const Step& step) {
-    return Middle(step.time) > closed_ns && !step.boundary && !step.evaluates;
-  });
+  std::erase_if(steps,
+                [&](const Step& step) { return Middle(step.time) > closed_ns && !step.boundary && !step.evaluates; });
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     if (!steps[i].plain() || Middle(steps[i].time) > closed_ns) continue;
     if (!steps[i].disturbed()) timeline_.undisturbed_.push_back(i);

@@ -1,5 +1,5 @@
-// What the whole run was spent on, as far as it was seen: start-up, steps, starts of epochs, evaluations, and other work
-// of the host at the ends of epochs (checkpoints, logs).
+// What the whole run was spent on, as far as it was seen: start-up, steps, starts of epochs, evaluations, and other
+// work of the host at the ends of epochs (checkpoints, logs).
 #pragma once
 
 #include <cstdint>

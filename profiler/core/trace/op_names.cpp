@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::string_view kBackwardNode = "autograd::engine::evaluate_function: ";
 
-
 constexpr std::string_view kAten = "aten::";
 
 template <std::size_t N>

@@ -56,8 +56,7 @@ bool IsLine(wire::RecordHead head) {
 }
 
 bool StartsEvent(wire::RecordHead head) {
-  return (head.kind == RecordKind::kOp && head.words * 8 >= sizeof(wire::OpRecord)) ||
-         (IsRange(head) && !IsLine(head));
+  return (head.kind == RecordKind::kOp && head.words * 8 >= sizeof(wire::OpRecord)) || (IsRange(head) && !IsLine(head));
 }
 
 std::uint64_t StartOf(const char* at) {
