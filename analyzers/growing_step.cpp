@@ -123,7 +123,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kGrowingStep{
-    .id = "growing-step", .question = "Do steps get longer as the run goes on?", .run = Run, .needs = kNeedsNothing};
+extern const Analyzer kGrowingStep{.id = "growing-step",
+                                   .question = "Do steps get longer as the run goes on?",
+                                   .run = Run,
+                                   .needs = kNeedsOps | kNeedsQuiet};
 
 }  // namespace loopscope

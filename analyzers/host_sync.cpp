@@ -30,18 +30,28 @@ bool BelongsToLibrary(const Timeline& timeline, EventRef ref, const NameSet& nod
   });
 }
 
+// A number drawn right before it is read (an index, a length) is drawn on the host wherever the model is.
+bool IsDrawn(std::string_view name) {
+  return name == "aten::randint" || name == "aten::randperm" || name == "aten::rand" || name == "aten::multinomial";
+}
+
 Reads Collect(const Timeline& timeline) {
-  const NameSet reads(timeline.trace(), ops::IsHostRead), nodes(timeline.trace(), ops::IsBackwardNode);
+  const NameSet reads(timeline.trace(), ops::IsHostRead), nodes(timeline.trace(), ops::IsBackwardNode),
+      draws(timeline.trace(), IsDrawn);
   Reads found;
+  bool drawn = false;  // by the operator before
   timeline.ForEachSteady([&](EventRef ref) {
     const Event& event = timeline.event(ref);
-    if (ref.thread != timeline.training_thread() || !reads.Has(event)) return;
+    if (ref.thread != timeline.training_thread() || event.kind != EventKind::kOp) return;
+    const bool own = drawn && reads.Has(event);
+    if (timeline.outermost_op(ref)) drawn = draws.Has(event);
+    if (!reads.Has(event) || own) return;
     // aten::item calls aten::_local_scalar_dense: one read.
     if (HasAncestor(timeline, ref, [&](const Event& up) { return reads.Has(up); })) return;
     if (BelongsToLibrary(timeline, ref, nodes)) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
     found.of_device += !inputs.empty() && !inputs[0].device.empty();
-    found.sites.Add(timeline.where(ref), 0, ModuleOf(timeline, ref));
+    found.sites.Add(timeline.where(ref), Ms(event.duration_ns()), ModuleOf(timeline, ref));
   });
   return found;
 }
@@ -126,10 +136,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding;
   finding.severity = Severity::kInfo;
   finding.title =
-      fmt::format("values are read back to the host {}: free on a CPU, but a GPU would be waited for each time",
-                  per_step(reads.sites.count()));
-  finding.evidence = reads.sites.Describe(
-      [&](const CallSites::Site& site) { return fmt::format("reads a value back {}", per_step(site.count)); });
+      fmt::format("values are read back to the host {}: {} on this CPU, but a GPU would be waited for each time",
+                  per_step(reads.sites.count()), MsText(PerStep(timeline, reads.sites.ms())));
+  finding.evidence = reads.sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("reads a value back {}, {}", per_step(site.count), MsText(PerStep(timeline, site.ms)));
+  });
   return {finding};
 }
 

@@ -7,6 +7,7 @@
 #include "analyzers/shared/facts.h"
 #include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/timeline/line_pieces.h"
 
 namespace loopscope {
 namespace {
@@ -43,19 +44,28 @@ double PerUndisturbed(const Timeline& timeline, double total) {
   return total / static_cast<double>(timeline.undisturbed().size());
 }
 
-// Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Only where batches
-// are loaded on the training thread itself.
-void AddLines(const Timeline& timeline, double ms, Finding& finding) {
+// Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
+// thread, or of the workers that it waits for; these are followed in some batches.
+void AddLines(const Timeline& timeline, double wait_ms, Finding& finding) {
   const std::optional<Where> asked = finding.evidence.front().where;
+  const std::vector<LineShare> in_workers = WorkerLines(timeline);
+  double ms = wait_ms;
+  if (!in_workers.empty()) {
+    ms = 0;
+    for (const LineShare& share : in_workers) ms += share.ms;
+  }
+  const std::vector<PlaceTime> places =
+      in_workers.empty() ? PlacesOf(timeline, timeline.lines(), Part::kLoaderWait) : PlacesOf(timeline, in_workers);
+  const std::string_view of = in_workers.empty() ? "of it" : "of a worker's time for a batch";
   std::vector<Evidence> inside;
-  for (const PlaceTime& place : PlacesOf(timeline, timeline.lines(), Part::kLoaderWait)) {
+  for (const PlaceTime& place : places) {
     if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
     if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
-    inside.push_back(
-        {fmt::format("{} of it: {}{}", MsText(place.ms), WhatText(place), HintFor(place)), 1, place.where, place.ms});
+    inside.push_back({fmt::format("{} {}: {}{}", MsText(place.ms), of, WhatText(place), HintFor(place)), 1, place.where,
+                      in_workers.empty() ? place.ms : wait_ms * place.ms / ms});
   }
   // Where one line takes most of the wait, it is the place to change.
-  const bool first = !inside.empty() && inside.front().ms > ms / 2;
+  const bool first = !inside.empty() && inside.front().ms > wait_ms / 2;
   finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
 }
 

@@ -206,7 +206,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kPeriodicStall{
-    .id = "periodic-stall", .question = "Does a step take much longer now and then?", .run = Run};
+extern const Analyzer kPeriodicStall{.id = "periodic-stall",
+                                     .question = "Does a step take much longer now and then?",
+                                     .run = Run,
+                                     .needs = kNeedsOps | kNeedsQuiet};
 
 }  // namespace loopscope

@@ -54,6 +54,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 }  // namespace
 
 extern const Analyzer kSlowEpochStart{
-    .id = "slow-epoch-start", .question = "Does the start of an epoch take long?", .run = Run, .needs = kNeedsNothing};
+    .id = "slow-epoch-start", .question = "Does the start of an epoch take long?", .run = Run, .needs = kNeedsOps};
 
 }  // namespace loopscope

@@ -12,11 +12,6 @@ namespace {
 
 constexpr double kMinSharePct = 5;  // of the step, for which the training thread waits for a processor
 
-std::string Demand(std::int64_t threads, int ranks) {
-  if (ranks == 1) return Counted(static_cast<std::uint64_t>(threads), "thread");
-  return fmt::format("{} ranks of {}", ranks, Counted(static_cast<std::uint64_t>(threads), "thread"));
-}
-
 std::vector<Finding> Run(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   const auto threads = NumberFact(trace, "threads");
@@ -34,7 +29,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding =
       CostingAtMost(timeline, std::max(ms, operators_ms),
                     fmt::format("{} compute on {}: the training thread alone waits {} per step for one ({})",
-                                Demand(*threads, processors->ranks_here),
+                                ThreadsText(*threads, processors->ranks_here),
                                 Counted(static_cast<std::uint64_t>(trace.run.cores), "processor"), MsText(ms),
                                 ShareText(timeline, ms)));
   finding.severity = SeverityOfShare(SharePct(timeline, ms));

@@ -164,6 +164,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kUnevenSteps{.id = "uneven-steps",
                                    .question = "Do some steps hold work that others do not?",
                                    .run = Run,
-                                   .needs = kNeedsNothing};
+                                   .needs = kNeedsOps | kNeedsQuiet};
 
 }  // namespace loopscope

@@ -7,6 +7,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/count_once.h"
+#include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "profiler/core/parallel.h"
 
@@ -86,6 +87,7 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
     const auto hidden = blind ? blind : WhyHidden(analyzer, timeline);
     if (hidden) findings = {Finding::CannotTell(*hidden)};
   }
+  if (analyzer.needs & kNeedsQuiet) LeaveOutDoubtful(timeline, findings);
   for (Finding& finding : findings) Complete(finding, analyzer, timeline);
   return findings;
 }
@@ -96,6 +98,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
   ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
   CountOnce(analyzers, findings);
+  if (auto warning = InterferenceWarning(timeline)) report.quality.warnings.push_back(*std::move(warning));
   report.rules.clear();
   report.findings.clear();
   for (std::size_t i = 0; i < analyzers.size(); ++i) {

@@ -1,7 +1,10 @@
 #include "analyzers/shared/processors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
 
 namespace loopscope {
@@ -24,9 +27,19 @@ std::optional<Processors> ProcessorsOf(const Timeline& timeline) {
   found.ranks_here = static_cast<int>(std::max<std::int64_t>(1, here.value_or(trace.run.ranks)));
   const double work = static_cast<double>(*own) * found.ranks_here;
   found.own_share = std::min(1.0, work / std::max(work, static_cast<double>(*all)));
+  const auto window_ns = static_cast<double>(NumberFact(trace, "processors.window_ns").value_or(0));
+  found.busy = static_cast<double>(*all) / window_ns;
+  found.others = std::max(0.0, static_cast<double>(*all) - work) / window_ns;
+  found.others_pct = 100 * *share * (1 - found.own_share);
+  found.physical = NumberFact(trace, "processors.physical");
   found.delay_ms = *share * timeline.mean_step_ms();
   found.own_delay_ms = found.delay_ms * found.own_share;
   return found;
+}
+
+std::string ThreadsText(std::int64_t threads, int ranks) {
+  const std::string each = Counted(static_cast<std::uint64_t>(threads), "thread");
+  return ranks == 1 ? each : fmt::format("{} ranks of {}", ranks, each);
 }
 
 }  // namespace loopscope

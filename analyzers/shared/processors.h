@@ -13,8 +13,12 @@ struct Processors {
   // Time per step for which the training thread was runnable without a processor because of the program itself: the
   // kernel's delay count, times the program's share of the processors' work. Other programs' work is not its fault.
   double own_delay_ms = 0;
-  double delay_ms = 0;   // because of any program
-  double own_share = 1;  // of all work on the processors, 0 to 1; all ranks of this machine count as own
+  double delay_ms = 0;    // because of any program
+  double own_share = 1;   // of all work on the processors, 0 to 1; all ranks of this machine count as own
+  double others_pct = 0;  // of the time, for which the training thread had no processor because of other programs
+  double others = 0;      // processors that other programs used, on average
+  double busy = 0;        // processors that worked, on average, of any program
+  std::optional<std::int64_t> physical = {};  // cores that the program may use, siblings counted once
   int ranks_here = 1;
 };
 
@@ -24,5 +28,8 @@ std::optional<double> ProcessorDelayShare(const std::map<std::string, std::strin
 
 // nullopt when the trace does not record it (probes/preload/process/processors.h): another format, another platform.
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);
+
+// "1 thread", "2 ranks of 4 threads".
+std::string ThreadsText(std::int64_t threads, int ranks);
 
 }  // namespace loopscope

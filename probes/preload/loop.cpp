@@ -12,8 +12,9 @@
 #include "probes/mutex_guard.h"
 #include "probes/preload/call_stack.h"
 #include "probes/preload/calls.h"
+#include "probes/preload/claims.h"
 #include "probes/preload/ending.h"
-#include "probes/preload/following.h"
+#include "probes/preload/follow/following.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/op_load.h"
@@ -165,6 +166,7 @@ void WriteTotals(int status) noexcept {
   if (settings.mode == Mode::kTrace) {
     WriteModules();
     WriteMemoryLimit();
+    WriteProgramFacts();
   }
   WriteMark(MarkKind::kCleanEnd, {}, static_cast<std::uint64_t>(status));
 }
@@ -421,6 +423,10 @@ void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
 
 void Output(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
   Range(RangeCategory::kOutput, name, begin_ns, end_ns, bytes, true);
+}
+
+void Pause(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
+  Range(RangeCategory::kPause, name, begin_ns, end_ns, 0, true);
 }
 
 void UserRange(std::uint32_t name, bool is_step, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {

@@ -53,6 +53,8 @@ void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t p
 void Waited(std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 // Text was written; `bytes` 0: unknown.
 void Output(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept;
+// The calling thread waited in a function of the system's: "nanosleep".
+void Pause(std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
 
 // Records a range while tracing.
 void Range(wire::RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,

@@ -122,6 +122,7 @@ class _Session:
     def _program_ends(self):
         if os.getpid() == self._pid:
             self._probe.set_finish(None)
+            self._probe.interpreter_ends()
             self._finish()
             if getattr(sys, "last_type", None) is KeyboardInterrupt:
                 self._probe.program_ends(128 + signal.SIGINT)  # Python is going to send itself the signal

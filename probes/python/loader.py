@@ -3,10 +3,10 @@
 import collections
 import contextlib
 import ctypes
+import os
 import weakref
-import zlib
 
-from . import frames, hooks, wrapping
+from . import frames, hooks, loader_facts, wrapping
 from .notes import note, noted, take
 from .probe import now_ns, text
 
@@ -46,6 +46,8 @@ class Loaders:
         else:
             wrapping.replace(iterator, "__next__", self._next)
         self._keeps_indices = False
+        if self._first_indices:
+            os.register_at_fork(after_in_child=self._probe.forked)  # workers are followed for two batches
         if self._first_indices or not self._only_records:
             self._keep_indices()
 
@@ -76,7 +78,7 @@ class Loaders:
                 take(kept, "_loopscope_pass")
                 for function in hooks.pass_resumes:
                     function(loader)
-            sizes = _sizes(loader)
+            sizes = loader_facts.sizes_of(loader)
             if sizes is None:  # workers are asked for batches before there is an iterator
                 self._keep_indices()
             self._starting += 1
@@ -99,7 +101,7 @@ class Loaders:
                 return original(iterator, loader, *positional, **named)
             begin_ns = now_ns()
             self._pass_begins(begin_ns)
-            sizes = _sizes(loader)
+            sizes = loader_facts.sizes_of(loader)
             if sizes is None:
                 self._keep_indices()
             if noted(loader, "_loopscope_place") is None:
@@ -165,7 +167,7 @@ class Loaders:
         index = one_pass.drawn.popleft() if one_pass.drawn else None
         samples = one_pass.samples(index)
         if self._hashes:
-            array = _as_array(index)
+            array = loader_facts.as_array(index)
             self._probe.loader_gave_indices(one_pass.loader_id, begin_ns, one_pass.name, array, samples)
         else:
             self._probe.loader_gave(one_pass.loader_id, begin_ns, one_pass.name, samples)
@@ -228,7 +230,7 @@ class Loaders:
         self._described.append(weakref.ref(loader) if type(loader).__weakrefoffset__ else lambda: loader)
         number = len(self._described)
         prefix = "loader." if number == 1 else f"loader#{number}."
-        for key, value in _facts(loader).items():
+        for key, value in loader_facts.facts_of(loader).items():
             self._probe.fact(text(prefix + key), text(value))
 
 
@@ -238,7 +240,7 @@ class _Pass:
     __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "sizes", "given", "batches", "ran_out")
 
     def __init__(self, loader, iterator, sizes, forget):
-        """`sizes`: of _sizes(); `forget(reference)` is called when the iterator goes."""
+        """`sizes`: of loader_facts.sizes_of(); `forget(reference)` is called when the iterator goes."""
         # A loader made in its loop's header is freed once it has given its iterator: this keeps it alive as long as
         # that. One with persistent workers keeps its iterator itself.
         keeps = getattr(loader, "persistent_workers", False) and type(loader).__weakrefoffset__
@@ -251,7 +253,7 @@ class _Pass:
         self.drawn = collections.deque(take(iterator, "_loopscope_drawn", ()))
         self.sizes = sizes
         self.given = ctypes.c_uint64(0)
-        self.batches = _batches(loader)
+        self.batches = loader_facts.batches_of(loader)
         self.ran_out = False
         note(iterator, "_loopscope_pass", self)
 
@@ -262,7 +264,7 @@ class _Pass:
     def samples(self, index):
         """The samples in the batch being given now."""
         if self.sizes is None:
-            return _samples(index)
+            return loader_facts.samples_of(index)
         of_batch, of_pass = self.sizes
         left = of_pass - self.given.value * of_batch
         return min(of_batch, left) if left > 0 else of_batch
@@ -271,94 +273,3 @@ class _Pass:
         """What the builtins need of it (probes/preload/python/loader.h)."""
         own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
         return ctypes.addressof(self.given), self.loader_id, self.name, *own
-
-
-def _batches(loader):
-    """Batches in one pass; None where unknown. Asks the sampler: len(loader) of an iterable data set warns."""
-    try:
-        batches = getattr(loader, "batch_sampler", None)
-        return len(batches if batches is not None else loader.sampler)
-    except Exception:
-        return None
-
-
-def _sizes(loader):
-    """Samples of a batch and of a pass where all batches but the last are equal, as torch's own samplers make them;
-    None: each index has to be looked at."""
-    batches = getattr(loader, "batch_sampler", None)
-    if type(batches).__name__ != "BatchSampler" or not all(
-        map(_is_torchs, (batches, getattr(batches, "sampler", None)))
-    ):
-        return None
-    try:
-        sizes = int(batches.batch_size), len(batches.sampler)
-    except Exception:
-        return None
-    return sizes if min(sizes) > 0 else None
-
-
-def _is_torchs(sampler):
-    return type(sampler).__module__.startswith("torch.utils.data.")
-
-
-def _samples(index):
-    return len(index) if isinstance(index, (list, tuple)) else 1
-
-
-def _as_array(index):
-    numbers = [_as_number(one) for one in (index if isinstance(index, (list, tuple)) else [index])]
-    return (ctypes.c_size_t * len(numbers))(*numbers)
-
-
-def _as_number(index):
-    return index % 2**64 if isinstance(index, int) else zlib.crc32(repr(index).encode())
-
-
-def _facts(loader):
-    def known(name):  # a library's own loader lacks some
-        value = getattr(loader, name, None)
-        return "none" if value is None else value
-
-    dataset = getattr(loader, "dataset", None)
-    return {
-        "workers": getattr(loader, "num_workers", 0),
-        "batch_size": known("batch_size"),
-        "pin_memory": _on_off(getattr(loader, "pin_memory", False)),
-        "persistent": _on_off(getattr(loader, "persistent_workers", False)),
-        "prefetch": known("prefetch_factor"),
-        "drop_last": _on_off(getattr(loader, "drop_last", False)),
-        "dataset": type(dataset).__qualname__,
-        "sampler": type(_sampler(loader)).__qualname__,
-        "samples": _length(dataset),
-        "pass": _length(_sampler(loader)),
-        "first": ",".join(str(_as_number(one)) for one in _indices(noted(loader, "_loopscope_first")))[:500],
-        "where": noted(loader, "_loopscope_place", ""),
-    }
-
-
-def _sampler(loader):
-    """The sampler that draws single samples; a batch sampler is asked for its own."""
-    sampler = getattr(loader, "sampler", None)
-    if getattr(loader, "batch_sampler", None) is not None:
-        sampler = getattr(loader.batch_sampler, "sampler", sampler)
-    while getattr(sampler, "batch_size", None) is not None and hasattr(sampler, "sampler"):
-        sampler = sampler.sampler
-    return sampler
-
-
-def _length(sized):
-    """-1 where it is not known; an iterable data set's length is not asked for, since it makes the loader warn."""
-    try:
-        return len(sized)
-    except Exception:
-        return -1
-
-
-def _indices(index):
-    if index is None:
-        return ()
-    return index if isinstance(index, (list, tuple)) else (index,)
-
-
-def _on_off(value):
-    return "on" if value else "off"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "profiler/cli/command.h"
@@ -75,11 +76,13 @@ Result<int> ProveCommand(const Options& options) {
   const fs::path journal = session.output() / "journal.jsonl";
   const Result<bool> resumes = Resumes(session, journal);
   if (!resumes) return resumes.error();
+  const auto begun = std::chrono::steady_clock::now();
   auto report = Diagnosis(session, options);
+  const std::chrono::duration<double> diagnosed = std::chrono::steady_clock::now() - begun;
   if (!report) return report.error();
   report->output_directory = session.output();
 
-  auto candidates = CandidatesOf(report->findings, ThisHost(), options.selection);
+  auto candidates = CandidatesOf(report->findings, ThisHost(), options.selection, report->timeline->trace().facts);
   if (!candidates) return candidates.error();
   if (candidates->empty()) {
     session.bar().Say("nothing to try: no rule that fired has a treatment here");
@@ -91,6 +94,7 @@ Result<int> ProveCommand(const Options& options) {
   input.options = session.Experiment(SettledAfter(*report->timeline, kLeastWarmup));
   input.options.live = true;
   input.clock = report->timeline->clock();
+  input.diagnosis_s = diagnosed.count();
   input.step_ms = report->steps.mean_ms.value_or(0);
   input.steps_per_epoch = static_cast<int>(report->timeline->steps_per_epoch());
   input.loader = LoaderDepthOf(report->timeline->trace());

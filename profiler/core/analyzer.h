@@ -17,6 +17,9 @@ enum AnalyzerNeed : std::uint8_t {
   kNeedsNothing = 0,      // the loop and the facts are enough
   kNeedsOps = 1 << 0,     // operators
   kNeedsPasses = 1 << 1,  // what the forward and backward pass compute, as operators or kernels
+  // Processors without other programs: it compares times of steps, so it cannot tell where its finding costs no more
+  // than these programs took from the training thread.
+  kNeedsQuiet = 1 << 2,
 };
 
 struct Analyzer {

@@ -10,10 +10,12 @@
 
 namespace loopscope {
 
-std::string TreatmentOf(const Finding& finding, const RunInfo& run) {
+std::string TreatmentOf(const Finding& finding, const RunInfo& run, const std::map<std::string, std::string>& facts) {
   const Host host{.cpu = run.cpu, .cores = run.cores, .features = run.cpu_features, .gpus = run.gpus};
   const bool known = run.source == "capture" && run.cores > 0;
-  const auto fits = [&](const Treatment& one) { return !known || !one.values(finding, host).empty(); };
+  const auto fits = [&](const Treatment& one) {
+    return (!known || !one.values(finding, host).empty()) && CanApply(one, facts);
+  };
   if (const Treatment* own = FindTreatment(finding.treatment_id); own && fits(*own)) return finding.treatment_id;
   for (const Treatment* one : AllTreatments()) {
     if (Cures(*one, finding.rule) && fits(*one)) return std::string(one->id);
@@ -28,7 +30,8 @@ Report DiagnosisOf(Trace trace) {
 Report DiagnosisOf(std::shared_ptr<const Timeline> timeline) {
   Report report = ReportOf(timeline);
   Diagnose(
-      *timeline, [&](const Finding& finding) { return TreatmentOf(finding, report.run); }, report);
+      *timeline, [&](const Finding& finding) { return TreatmentOf(finding, report.run, timeline->trace().facts); },
+      report);
   return report;
 }
 

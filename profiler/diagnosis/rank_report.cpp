@@ -127,7 +127,8 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
   if (!timeline) return timeline.error();
   Report report = DiagnosisOf(std::move(*timeline));
   DiagnoseRanks(
-      selection.ranks, [&](const Finding& finding) { return TreatmentOf(finding, report.run); }, report);
+      selection.ranks,
+      [&](const Finding& finding) { return TreatmentOf(finding, report.run, selection.ranks[0].facts); }, report);
   for (const RankSummary& rank : selection.ranks) {
     report.per_rank.push_back(RowOf(rank, shown));
     if (rank.input == shown) report.run.rank = rank.run.rank;

@@ -12,6 +12,8 @@
 namespace loopscope {
 namespace {
 
+constexpr double kFirmPct = 5;  // of the step
+
 struct Item {
   std::string key;
   std::optional<std::string> value;
@@ -54,16 +56,19 @@ void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment
   if (std::ranges::find(candidate->rules, finding.rule) == candidate->rules.end()) {
     candidate->rules.push_back(finding.rule);
   }
-  candidate->cost_ms += finding.cost_ms_per_step;
+  candidate->cost_ms += finding.worth_ms();
+  candidate->firm |= finding.cost_pct >= kFirmPct && (finding.cost_is != CostKind::kBound || finding.expected_gain_ms);
 }
 
 // The treatment that the finding names, and whatever else cures its rule.
-void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host& host) {
+void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host& host,
+                const std::map<std::string, std::string>& facts) {
   if (finding.verdict != Verdict::kFound) return;
   const Treatment* const first = TreatmentFor(finding.rule);
   if (finding.treatment_id.empty() && first) finding.treatment_id = first->id;
   for (const Treatment* one : AllTreatments()) {
-    if (Cures(*one, finding.rule) || one->id == finding.treatment_id) AddCandidate(candidates, *one, finding, host);
+    const bool fits = Cures(*one, finding.rule) || one->id == finding.treatment_id;
+    if (fits && CanApply(*one, facts)) AddCandidate(candidates, *one, finding, host);
   }
 }
 
@@ -75,7 +80,7 @@ Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::ve
     const Treatment* treatment = FindTreatment(item.key);
     if (!treatment) return UnknownTreatment(item.key);
     const Candidate* known = FindCandidate(found, item.key);
-    Candidate candidate = known ? *known : Candidate{treatment, treatment->values(Finding{}, host), {}, 0};
+    Candidate candidate = known ? *known : Candidate{treatment, treatment->values(Finding{}, host), {}, 0, false};
     if (item.value) candidate.values = {*item.value};
     if (candidate.values.empty()) {
       return Error{"there is no value worth trying on this machine", item.key,
@@ -106,9 +111,10 @@ int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untre
 }  // namespace
 
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
-                                            const Selection& selection) {
+                                            const Selection& selection,
+                                            const std::map<std::string, std::string>& facts) {
   std::vector<Candidate> candidates;
-  for (const Finding& finding : findings) AddFinding(candidates, finding, host);
+  for (const Finding& finding : findings) AddFinding(candidates, finding, host, facts);
   if (!selection.only.empty()) {
     Result<std::vector<Candidate>> named = Named(std::move(candidates), selection.only, host);
     if (!named) return named.error();
@@ -118,7 +124,8 @@ Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, c
     if (!FindTreatment(key)) return UnknownTreatment(key);
     std::erase_if(candidates, [&](const Candidate& one) { return one.treatment->id == key; });
   }
-  std::ranges::stable_sort(candidates, std::ranges::greater{}, &Candidate::cost_ms);
+  std::ranges::stable_sort(candidates, std::ranges::greater{},
+                           [](const Candidate& one) { return std::pair(one.firm, one.cost_ms); });
   return candidates;
 }
 

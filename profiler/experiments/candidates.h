@@ -1,6 +1,7 @@
 // The fixes that an experiment tries: those that cure what was found, or those the user names.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ struct Candidate {
   const Treatment* treatment = nullptr;  // never null
   std::vector<std::string> values;       // at least one, the likeliest first; screening keeps the fastest
   std::vector<std::string> rules;        // that it would cure here; empty when only the user named it
-  double cost_ms = 0;                    // per step, the upper bound that the findings give
+  double cost_ms = 0;                    // per step, what the findings are worth
+  bool firm = false;                     // one of them is worth 5 % of the step or more, and not only as a bound
 
   std::string Setting() const { return std::string(treatment->id) + "=" + values.front(); }
   Settings::value_type KeyAndValue() const { return {std::string(treatment->id), values.front()}; }
@@ -30,10 +32,13 @@ struct Selection {
   std::vector<std::string> only, skip;
 };
 
-// Costliest first, each treatment once. With `only`, exactly those, found or not. Error (exit 2): a key that is not a
-// treatment, or one that the user named without a value and that has no value to try on this host.
+// In the order of what they are worth, as the headline orders findings: firm ones first, then the costliest; each
+// treatment once, without those that nothing in the program can apply (CanApply, by its trace's facts). With `only`,
+// exactly those, found or not. Error (exit 2): a key that is not a treatment, or one that the user named without a
+// value and that has no value to try on this host.
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
-                                            const Selection& selection);
+                                            const Selection& selection,
+                                            const std::map<std::string, std::string>& facts = {});
 
 // The metric for step times: kSampleTime as soon as one of them changes how many samples a step holds, since every arm
 // is compared with arms that hold it; else kStepTime.

@@ -8,7 +8,7 @@ namespace loopscope {
 
 struct ExperimentOptions {
   int blocks = 12;            // at most
-  double budget_s = 900;      // of launches, all phases together
+  double budget_s = 900;      // of launches, all phases together, a diagnosis before them included
   double margin = 0.02;       // "equivalent within ±2 %"
   std::uint64_t seed = 1;     // of the blocks' order, and the base seed of every launch
   bool seed_programs = true;  // false with --no-seed

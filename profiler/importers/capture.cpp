@@ -16,6 +16,7 @@
 #include "profiler/importers/capture/file.h"
 #include "profiler/importers/capture/join.h"
 #include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/stacks.h"
 #include "profiler/importers/capture/tensors.h"
 #include "profiler/importers/capture/threads.h"
 #include "profiler/importers/capture/versions.h"
@@ -33,53 +34,6 @@ struct CaptureTrace {
 
 std::string OneLine(const Error& error) {
   return error.where + ": " + error.what;
-}
-
-// Warns about files that were rebuilt since the run: their addresses now belong to other lines.
-void WarnOfNewerModules(const CaptureDefinitions& all, std::uint64_t run_real_ns, Trace& trace) {
-  std::set<std::string> paths;
-  for (const ModuleMapping& module : all.modules) {
-    if (IsUserModule(module.path)) paths.insert(module.path);
-  }
-  for (const std::string& path : paths) {
-    struct stat status;
-    if (run_real_ns == 0 || stat(path.c_str(), &status) != 0) continue;
-    const auto changed_ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
-                            static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
-    if (changed_ns <= run_real_ns) continue;
-    trace.quality.warnings.push_back(path + " was changed after the run: lines named in it may be wrong");
-  }
-}
-
-void AddStacks(const CaptureDefinitions& all, Trace& trace) {
-  std::vector<std::uint64_t> unique;
-  for (const auto& stack : all.stacks) {
-    for (const std::uint64_t frame : stack) {
-      if (!(frame & wire::kFrameIsText) && frame != 0) unique.push_back(frame);
-    }
-  }
-  std::sort(unique.begin(), unique.end());
-  unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
-  Symbolized symbols = Symbolize(all.modules, unique);
-  for (const auto& stack : all.stacks) {
-    Stack& named = trace.stacks.emplace_back();
-    for (const std::uint64_t frame : stack) {
-      if (frame & wire::kFrameIsText) {
-        Where where = WhereOfText(all.text(static_cast<std::uint32_t>(frame)));
-        if (frame & wire::kFrameIsLibrary) {
-          named.library.push_back(std::move(where));
-        } else if (IsUserSource(where.path)) {
-          named.frames.push_back(std::move(where));
-        }
-        continue;
-      }
-      const auto found = std::lower_bound(unique.begin(), unique.end(), frame);
-      if (found == unique.end() || *found != frame) continue;
-      const auto& frames = symbols.frames[static_cast<std::size_t>(found - unique.begin())];
-      named.frames.insert(named.frames.end(), frames.begin(), frames.end());
-    }
-  }
-  for (std::string& warning : symbols.warnings) trace.quality.warnings.push_back(std::move(warning));
 }
 
 void AddThread(ThreadEvents read, Trace& trace) {

@@ -3,7 +3,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::string_view kCures[] = {"thread-oversubscription"};
+constexpr std::string_view kCures[] = {"thread-oversubscription", "idle-processors"};
 constexpr std::string_view kAppliers[] = {"environment", "knob:train_image", "knob:train_text"};
 constexpr EnvironmentVariable kVariables[] = {{.name = "OMP_NUM_THREADS"}, {.name = "MKL_NUM_THREADS"}};
 

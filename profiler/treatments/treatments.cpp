@@ -23,6 +23,16 @@ bool Cures(const Treatment& treatment, std::string_view rule) {
   return std::ranges::find(treatment.cures, rule) != treatment.cures.end();
 }
 
+bool CanApply(const Treatment& treatment, const std::map<std::string, std::string>& facts) {
+  const auto language = facts.find("program.language"), knobs = facts.find("program.knobs");
+  if (language == facts.end() || knobs == facts.end()) return true;
+  const std::string claimed = "," + knobs->second + ",", own = "," + std::string(treatment.id) + ",";
+  return std::ranges::any_of(treatment.appliers, [&](std::string_view applier) {
+    if (applier == "python") return language->second == "python";
+    return !applier.starts_with("knob:") || claimed.find(own) != claimed.npos;
+  });
+}
+
 const Treatment* TreatmentFor(std::string_view rule) {
   for (const Treatment* one : AllTreatments()) {
     if (Cures(*one, rule)) return one;

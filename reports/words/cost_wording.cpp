@@ -6,6 +6,7 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/core/report/headline.h"
+#include "profiler/core/report/measured_gain.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 

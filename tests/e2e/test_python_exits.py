@@ -125,3 +125,16 @@ def test_a_bounded_run_ends_persistent_workers(loopscope, tmp_path):
     assert not left_behind(tmp_path)
     assert report["steps"]["measured"] >= 15 and report["quality"]["clean_end"]
     assert time.monotonic() - begin < 90  # the run waits for one epoch's end, not for --time
+
+
+def test_a_program_that_ends_while_its_calls_are_followed(loopscope, tmp_path):
+    """The interpreter is gone when the last step is written; so are the frames that were followed."""
+    script = SCRIPT.parent / "ends_while_followed.py"
+    for steps in (0, 45):
+        folder = tmp_path / f"out{steps}"
+        done, report = loopscope.report(
+            "run", "--yes", "--steps", steps, "-o", folder, "--", sys.executable, script, env=ENVIRONMENT
+        )
+        assert done.code == 0, done.err
+        assert report["quality"]["clean_end"], report["quality"]
+    assert "all done" in done.out + done.err

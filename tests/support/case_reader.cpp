@@ -22,6 +22,7 @@ const std::map<std::string_view, RangeCategory> kCategories{
     {"forward", RangeCategory::kForward},    {"evaluation", RangeCategory::kEvaluation},
     {"wait", RangeCategory::kWait},          {"call", RangeCategory::kDeviceCall},
     {"module", RangeCategory::kModule},      {"output", RangeCategory::kOutput},
+    {"line", RangeCategory::kLine},          {"pause", RangeCategory::kPause},
 };
 
 const std::map<std::string_view, std::uint16_t> kFlags{

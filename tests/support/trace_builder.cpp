@@ -104,6 +104,9 @@ void TraceBuilder::AddDeviceWork(const DeviceSpec& work, std::int64_t called_ns,
 void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int64_t at_ns, bool detail,
                           std::string_view open_node) {
   if (spec.kind == EventSpec::Kind::kGap) return;
+  if (spec.kind == EventSpec::Kind::kRange && spec.sub == static_cast<std::uint8_t>(RangeCategory::kLine)) {
+    return AddLine(thread, spec, at_ns, detail);
+  }
   Event event;
   event.start_ns = at_ns;
   event.end_ns = at_ns + spec.Length();
@@ -136,6 +139,19 @@ void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int6
   for (const EventSpec& one : spec.inside) {
     for (int i = 0; i < one.repeat; ++i) {
       AddOne(thread, one, at_ns, detail, op && !spec.node.empty() ? std::string_view(spec.node) : open_node);
+      at_ns += one.Length();
+    }
+  }
+}
+
+// What is inside runs while the line does.
+void TraceBuilder::AddLine(std::uint32_t thread, const EventSpec& spec, std::int64_t at_ns, bool detail) {
+  const std::uint32_t stack = spec.where ? StackOf(*spec.where) : kNone;
+  const float own_share = spec.name.empty() ? 1 : 0;
+  trace_.threads[thread].lines.push_back({at_ns, at_ns + spec.Length(), stack, Intern(spec.name), 1, own_share});
+  for (const EventSpec& one : spec.inside) {
+    for (int i = 0; i < one.repeat; ++i) {
+      AddOne(thread, one, at_ns, detail, "");
       at_ns += one.Length();
     }
   }

@@ -63,6 +63,7 @@ class TraceBuilder {
   StringId Intern(std::string_view text);
   std::uint32_t StackOf(const Where& where);
   void AddOne(std::uint32_t thread, const EventSpec& spec, std::int64_t at_ns, bool detail, std::string_view open_node);
+  void AddLine(std::uint32_t thread, const EventSpec& spec, std::int64_t at_ns, bool detail);
   void AddDeviceWork(const DeviceSpec& work, std::int64_t called_ns, std::uint32_t correlation);
   void AddDetail(Event& event, const EventSpec& spec, bool detail);
 

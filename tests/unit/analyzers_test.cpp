@@ -216,6 +216,38 @@ TEST(Diagnose, IdsHoldInAnotherCheckout) {
   EXPECT_EQ(first[0].id, second[0].id);
 }
 
+std::vector<Warning> WarningsOf(const char* facts) {
+  auto cases = ParseCases(std::string("case one\n") + facts +
+                              "  step x10\n    op aten::conv2d 9ms graph\n    range optimizer 1ms value=10\n"
+                              "  expect clear\n",
+                          "inline");
+  EXPECT_TRUE(cases.ok());
+  const Timeline timeline = Timeline::Build(std::move(cases->at(0).trace));
+  Report report;
+  Diagnose(
+      timeline, [](const Finding&) { return std::string(); }, report);
+  return report.quality.warnings;
+}
+
+TEST(Diagnose, OtherProgramsOnTheProcessorsAreSaid) {
+  // Ready without a processor for a fifth of the time, of which others caused half.
+  const auto kept = WarningsOf(
+      "  fact processors.window_ns=100000000 processors.training_delay_ns=20000000\n"
+      "  fact processors.own_ns=100000000 processors.all_ns=200000000\n");
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_THAT(kept[0].text, HasSubstr("other programs kept the training thread from running for 10 % of the time"));
+  // The training thread ran, but those that help it had to share.
+  const auto crowded = WarningsOf(
+      "  fact processors.window_ns=100000000 processors.training_delay_ns=1000000\n"
+      "  fact processors.own_ns=140000000 processors.all_ns=190000000\n");
+  ASSERT_EQ(crowded.size(), 1u);
+  EXPECT_THAT(crowded[0].text, HasSubstr("other programs used 0.5 of the 2 processors"));
+  // Alone, though it waits for its own threads.
+  EXPECT_THAT(WarningsOf("  fact processors.window_ns=100000000 processors.training_delay_ns=30000000\n"
+                         "  fact processors.own_ns=198000000 processors.all_ns=200000000\n"),
+              IsEmpty());
+}
+
 TEST(Diagnose, WithoutStepsNothingIsSaid) {
   const Timeline timeline = Timeline::Build(test::TraceBuilder().Take());
   Report report;

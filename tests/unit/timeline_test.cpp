@@ -281,8 +281,9 @@ TEST(Timeline, EvaluationIsSeenWithoutMarks) {
   Program program = WithEpochs(false);
   const Timeline timeline = Timeline::Build(std::move(program.trace));
   EXPECT_TRUE(timeline.evaluation_seen());
-  EXPECT_TRUE(timeline.steps()[10].boundary);
-  EXPECT_FALSE(timeline.steps()[11].boundary);
+  EXPECT_TRUE(timeline.steps()[10].evaluates);
+  EXPECT_FALSE(timeline.steps()[10].boundary) << "nothing shows that an epoch ended";
+  EXPECT_FALSE(timeline.steps()[11].evaluates);
   EXPECT_EQ(timeline.steps_per_epoch(), 0u);
 }
 

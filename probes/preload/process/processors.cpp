@@ -96,6 +96,22 @@ Reading Read() noexcept {
   return reading;
 }
 
+// Of the processors that the program may use, those that share a core's units count once.
+unsigned PhysicalCores() noexcept {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
+  unsigned cores = 0;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    char path[96], text[256];
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
+    unsigned first = cpu;  // of the siblings: "0,64" or "0-1"
+    if (std::sscanf(ReadStart(path, text), "%u", &first) != 1) first = cpu;
+    cores += first == cpu || first >= CPU_SETSIZE || !CPU_ISSET(first, &allowed) ? 1 : 0;
+  }
+  return cores;
+}
+
 void WriteNumber(const char* key, std::uint64_t from, std::uint64_t to) noexcept {
   char text[24];
   std::snprintf(text, sizeof text, "%" PRIu64, to > from ? to - from : 0);
@@ -117,6 +133,7 @@ void ProcessorsWindowCloses() noexcept {
   WriteNumber("processors.training_delay_ns", opened.delay_ns, closed.delay_ns);
   WriteNumber("processors.own_ns", opened.own_ns, closed.own_ns);
   WriteNumber("processors.all_ns", opened.all_ns, closed.all_ns);
+  WriteNumber("processors.physical", 0, PhysicalCores());
   if (const char* here = std::getenv("LOCAL_WORLD_SIZE")) capture::WriteFact("processors.ranks_here", here);
   opened.whole = false;
 }

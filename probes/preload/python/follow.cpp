@@ -5,122 +5,53 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <utility>
-#include <vector>
 
 #include "probes/capture/records.h"
 #include "probes/preload/python/call_names.h"
 #include "probes/preload/python/code.h"
+#include "probes/preload/python/followed_frames.h"
+#include "probes/preload/python/hooks_in_use.h"
+#include "probes/preload/python/open_line.h"
 
 namespace loopscope::follow {
 namespace {
 
-// Py_tracefunc's kinds of event.
-enum What { kCall = 0, kReturn = 3, kCallBuiltin = 4, kBuiltinRaised = 5, kBuiltinReturned = 6 };
-
-using Hook = int (*)(void* self, void* frame, int what, void* argument);
+// Py_tracefunc's kinds of event, of builtin functions.
+enum { kCallBuiltin = 4, kBuiltinRaised = 5, kBuiltinReturned = 6 };
 
 struct Python {
-  void (*set_profile)(Hook, void*);             // PyEval_SetProfile
-  void* (*system)(const char*);                 // PySys_GetObject, borrowed
-  void* (*call)(void*, void*);                  // PyObject_CallObject, new
-  void* (*call_with)(void*, const char*, ...);  // PyObject_CallFunction, new
-  void* none;                                   // Py_None
+  void (*set_profile)(Hook, void*);  // PyEval_SetProfile
 } python{};
 
-constexpr std::size_t kMaxFrames = 32;       // of a line's stack
 constexpr std::uint64_t kOwnSliceNs = 5000;  // calls of one line that take longer are told apart
 constexpr std::size_t kMaxSlices = 200'000;  // of a run: a program that makes more is followed no further
-
-// A Python frame of the followed thread.
-struct Frame {
-  void* frame = nullptr;  // borrowed: it runs
-  Code* code = nullptr;
-  int line = 0;              // of a place: the line that runs
-  std::uint32_t called = 0;  // of a place: the name of what it calls
-  bool calling = false;      // of a place: it waits for a call to return
-  std::size_t named_at = 0;  // of a place that called a nameless wrapper: frames below the call that gave the name
-};
-
-struct Callee {
-  std::uint32_t name = 0;
-  std::uint64_t ns = 0;
-};
-
-// A stretch of one line's time that has not ended.
-struct Open {
-  std::uint64_t begin_ns = 0, own_ns = 0, calls = 0;
-  std::uint64_t call_ns = 0;  // when the call that runs now began
-  std::array<Callee, 6> callees{};
-};
 
 struct Follower {
   bool on = false;
   pid_t thread = 0;
   std::uint64_t last_ns = 0, calls = 0, slices = 0;
-  std::vector<Frame> frames;          // outermost first
-  std::vector<std::uint32_t> places;  // those of the user's code and of packages
-  Open open;
+  FollowedFrames frames;
+  OpenLine open;
 } follower;
 
-bool IsPlace(const Code& code) {
-  return code.owner != Owner::kForeign;
-}
-
 Frame* Innermost() {
-  return follower.places.empty() ? nullptr : &follower.frames[follower.places.back()];
+  return follower.frames.innermost_place();
 }
-
-// The place itself runs, not something that it called.
 bool RunsItself() {
-  return !follower.places.empty() && follower.places.back() + 1 == follower.frames.size();
-}
-
-// The line and its callers: an installed package's frames inside the user's innermost one, then the user's.
-std::uint32_t StackOfPlace() {
-  std::array<std::uint64_t, kMaxFrames> texts;
-  std::size_t count = 0;
-  bool users = false;
-  for (auto place = follower.places.rbegin(); place != follower.places.rend() && count < kMaxFrames; ++place) {
-    const Frame& frame = follower.frames[*place];
-    const bool user = frame.code->owner == Owner::kUser;
-    if (users && !user) continue;
-    users |= user;
-    texts[count++] = FrameText(*frame.code, frame.line);
-  }
-  return capture::StackId(texts.data(), count);
-}
-
-std::uint64_t SliceValue(std::uint64_t length_ns) {
-  const std::uint64_t own = std::min(follower.open.own_ns * wire::kLineOwnWhole / length_ns, wire::kLineOwnWhole);
-  return own << wire::kLineOwnShift | std::min(follower.open.calls, wire::kMaxLineCalls);
+  return follower.frames.place_runs_itself();
 }
 
 // The open stretch ends at end_ns, and another begins.
 void Write(std::uint64_t end_ns) {
-  Open& open = follower.open;
+  OpenLine& open = follower.open;
   if (end_ns > open.begin_ns && Innermost() != nullptr && follower.slices < kMaxSlices) {
-    const auto longest = std::ranges::max_element(open.callees, {}, &Callee::ns);
-    capture::WriteRange(wire::RangeCategory::kLine, longest->name, open.begin_ns, end_ns,
-                        SliceValue(end_ns - open.begin_ns), StackOfPlace());
+    capture::WriteRange(wire::RangeCategory::kLine, open.longest_call(), open.begin_ns, end_ns,
+                        open.Value(end_ns - open.begin_ns), follower.frames.StackOfPlace());
     ++follower.slices;
   }
-  open = {};
-  open.begin_ns = end_ns;
-}
-
-void AddCallee(std::uint32_t name, std::uint64_t ns) {
-  Callee* least = &follower.open.callees[0];
-  for (Callee& one : follower.open.callees) {
-    if (one.name == name) {
-      one.ns += ns;
-      return;
-    }
-    if (one.ns < least->ns) least = &one;
-  }
-  *least = {name, ns};
+  open = OpenLine(end_ns);
 }
 
 // Time up to now_ns belongs to the line that ran, or to what it called. A call that took long is written alone.
@@ -132,13 +63,13 @@ void Advance(std::uint64_t now_ns) {
 
 void CallEnds(std::uint64_t now_ns) {
   Frame& place = *Innermost();
-  Open& open = follower.open;
+  OpenLine& open = follower.open;
   const std::uint64_t call_ns = std::max(open.call_ns, open.begin_ns);
   place.calling = false;
-  if (now_ns - call_ns < kOwnSliceNs) return AddCallee(place.called, now_ns - call_ns);
+  if (now_ns - call_ns < kOwnSliceNs) return open.AddCall(place.called, now_ns - call_ns);
   const std::uint64_t calls = std::exchange(open.calls, 0);
   if (call_ns > open.begin_ns) Write(call_ns);
-  open.callees[0] = {place.called, now_ns - call_ns};
+  open.AddCall(place.called, now_ns - call_ns);
   open.calls = calls;
   Write(now_ns);
 }
@@ -164,31 +95,6 @@ void ReadLine() {
   place.line = line;
 }
 
-void Push(void* frame, Code& code) {
-  follower.frames.push_back({frame, &code});
-  if (IsPlace(code)) follower.places.push_back(static_cast<std::uint32_t>(follower.frames.size() - 1));
-}
-
-// The frames that run already, for a thread that is followed from inside of them.
-void ReadFrames(void* innermost) {
-  follower.frames.clear();
-  follower.places.clear();
-  std::vector<void*> found;
-  void* frame = innermost;
-  python_frames.take(frame);
-  while (frame != nullptr) {
-    found.push_back(frame);
-    void* const outer = python_frames.back(frame);
-    python_frames.give(frame);
-    frame = outer;
-  }
-  for (auto one = found.rbegin(); one != found.rend(); ++one) {
-    if (Frame* place = Innermost()) place->calling = true;
-    Push(*one, CodeOfFrame(*one));
-    if (RunsItself()) Innermost()->line = python_frames.line(*one);
-  }
-}
-
 // A wrapper without a name of its own calls something: that is what the place runs until it returns.
 void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
   Frame* place = Innermost();
@@ -198,13 +104,13 @@ void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
   CallEnds(now_ns);
   place->calling = true;
   place->called = name;
-  place->named_at = follower.frames.size();
+  place->named_at = follower.frames.depth();
   follower.open.call_ns = now_ns;
 }
 
 void NamedReturns(std::uint64_t now_ns) {
   Frame* place = Innermost();
-  if (place == nullptr || !place->calling || place->named_at == 0 || place->named_at != follower.frames.size()) return;
+  if (place == nullptr || !place->calling || place->named_at == 0 || place->named_at != follower.frames.depth()) return;
   CallEnds(now_ns);
   place->calling = true;
   place->called = 0;
@@ -227,38 +133,27 @@ void OnCall(void* frame, std::uint64_t now_ns) {
     NameInside(frame, code, now_ns);
   }
   if (IsPlace(code)) Flush(now_ns);
-  Push(frame, code);
-  if (IsPlace(code)) Innermost()->line = python_frames.line(frame);
+  follower.frames.Push(frame, code);
 }
 
 void OnReturn(void* frame, std::uint64_t now_ns) {
-  std::vector<Frame>& frames = follower.frames;
-  if (frames.empty() || frames.back().frame != frame) {  // an event was missed: look again
+  FollowedFrames& frames = follower.frames;
+  if (!frames.IsInnermost(frame)) {  // an event was missed: look again
     Advance(now_ns);
     Flush(now_ns);
-    ReadFrames(frame);
+    frames.Read(frame);
   }
   const bool was_place = RunsItself();
   if (was_place) ReadLine();
   Advance(now_ns);
-  if (was_place) {
-    Flush(now_ns);
-    follower.places.pop_back();
-  }
-  frames.pop_back();
+  if (was_place) Flush(now_ns);
+  frames.Pop();
   if (RunsItself()) {
     CallEnds(now_ns);
   } else {
     NamedReturns(now_ns);
   }
-  if (frames.empty()) {
-    // The frame that was followed first is gone: its caller runs now.
-    if (void* outer = python_frames.back(frame)) {
-      ReadFrames(outer);
-      python_frames.give(outer);
-    }
-    if (RunsItself()) Innermost()->calling = false;
-  }
+  if (frames.depth() == 0) frames.ReadCallerOf(frame);
 }
 
 void OnBuiltin(void* function, bool begins, std::uint64_t now_ns) {
@@ -279,11 +174,9 @@ void OnBuiltin(void* function, bool begins, std::uint64_t now_ns) {
   }
 }
 
-int OnEvent(void*, void* frame, int what, void* argument) noexcept {
-  if (!follower.on) {  // a forked child has inherited the hook
-    python.set_profile(nullptr, nullptr);
-    return 0;
-  }
+}  // namespace
+
+void OnEvent(void* frame, int what, void* argument) noexcept {
   const std::uint64_t now_ns = capture::NowNs();
   try {
     ++follower.calls;
@@ -306,8 +199,17 @@ int OnEvent(void*, void* frame, int what, void* argument) noexcept {
         break;
     }
   } catch (...) {  // out of memory: what is known of the frames may be wrong
-    follower.frames.clear();
-    follower.places.clear();
+    follower.frames.Clear();
+  }
+}
+
+namespace {
+
+int OnOwnEvent(void*, void* frame, int what, void* argument) noexcept {
+  if (follower.on) {
+    OnEvent(frame, what, argument);
+  } else {  // a forked child has inherited the hook
+    python.set_profile(nullptr, nullptr);
   }
   return 0;
 }
@@ -319,48 +221,7 @@ bool Find(Function*& function, const char* name) noexcept {
 }
 
 bool FindAll() noexcept {
-  python.none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
-  return python.none != nullptr && FindCallNames() && Find(python.set_profile, "PyEval_SetProfile") &&
-         Find(python.system, "PySys_GetObject") && Find(python.call, "PyObject_CallObject") &&
-         Find(python.call_with, "PyObject_CallFunction");
-}
-
-// sys.getprofile() or sys.gettrace() is set.
-bool HasHook(const char* getter) {
-  void* const function = python.system(getter);
-  void* const hook = function != nullptr ? python.call(function, nullptr) : nullptr;
-  if (hook == nullptr) {
-    python_frames.clear_error();
-    return false;
-  }
-  python_frames.give(hook);
-  return hook != python.none;
-}
-
-// From Python 3.12 on tools register with sys.monitoring.
-bool HasMonitor() {
-  constexpr int kTools = 6;
-  void* const monitoring = python.system("monitoring");
-  if (monitoring == nullptr) return false;
-  void* const get_tool = python_frames.attribute(monitoring, "get_tool");
-  bool has = false;
-  for (int tool = 0; get_tool != nullptr && tool < kTools && !has; ++tool) {
-    void* const name = python.call_with(get_tool, "i", tool);
-    has = name != nullptr && name != python.none;
-    if (name != nullptr) python_frames.give(name);
-  }
-  if (get_tool != nullptr) python_frames.give(get_tool);
-  if (python_frames.error() != nullptr) python_frames.clear_error();
-  return has;
-}
-
-const char* WhyNot() {
-  static const bool found = FindAll() && pthread_atfork(nullptr, nullptr, [] { follower.on = false; }) == 0;
-  if (!found) return "this Python does not tell which lines run";
-  if (HasHook("getprofile")) return "the program follows its calls itself (sys.setprofile, cProfile)";
-  if (HasHook("gettrace")) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
-  if (HasMonitor()) return "a profiler, a debugger or a measurement of coverage follows the program (sys.monitoring)";
-  return nullptr;
+  return FindCallNames() && FindHookGetters() && Find(python.set_profile, "PyEval_SetProfile");
 }
 
 void SayWhyNot(const char* reason) {
@@ -372,50 +233,85 @@ void SayWhyNot(const char* reason) {
   capture::WriteMark(wire::MarkKind::kProbeOff, text);
 }
 
-}  // namespace
-
-bool Start() noexcept {
-  if (follower.on || follower.slices >= kMaxSlices || !FindPythonFrames()) return false;
-  if (python_frames.is_initialized() == 0 || python_frames.this_thread() == nullptr) return false;
-  const int state = python_frames.lock();
-  bool started = false;
-  try {
-    const bool pending = python_frames.error() != nullptr;
-    const char* reason = pending ? nullptr : WhyNot();
-    void* const frame = pending ? nullptr : python_frames.frame();
-    if (reason != nullptr) SayWhyNot(reason);
-    if (reason == nullptr && frame != nullptr) {
-      ReadFrames(frame);
-      follower.thread = gettid();
-      follower.calls = 0;
-      follower.open = {};
-      follower.open.begin_ns = follower.last_ns = capture::NowNs();
-      follower.on = started = true;
-      python.set_profile(OnEvent, nullptr);
-    }
-  } catch (...) {
-    started = follower.on = false;
-  }
-  python_frames.unlock(state);
-  return started;
+// Throws std::bad_alloc.
+void Begin(void* frame) {
+  follower.frames.Read(frame);
+  follower.thread = gettid();
+  follower.calls = 0;
+  follower.last_ns = capture::NowNs();
+  follower.open = OpenLine(follower.last_ns);
+  follower.on = true;
 }
 
-std::uint64_t Stop() noexcept {
-  if (!follower.on || follower.thread != gettid()) return 0;
-  const int state = python_frames.lock();
+std::uint64_t End() noexcept {
   try {
-    const bool pending = python_frames.error() != nullptr;
-    if (pending || !HasHook("getprofile")) python.set_profile(nullptr, nullptr);
     const std::uint64_t now_ns = capture::NowNs();
     Advance(now_ns);
     Flush(now_ns);
   } catch (...) {
   }
   follower.on = false;
-  follower.frames.clear();
-  follower.places.clear();
-  python_frames.unlock(state);
+  follower.frames.Clear();
   return follower.calls;
+}
+
+}  // namespace
+
+const char* WhyNot() noexcept {
+  static const bool found = FindAll() && pthread_atfork(nullptr, nullptr, [] { follower.on = false; }) == 0;
+  if (!found) return "this Python does not tell which lines run";
+  if (HasProfileHook()) return "the program follows its calls itself (sys.setprofile, cProfile)";
+  if (HasTraceHook()) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
+  if (HasMonitor()) return "a profiler, a debugger or a measurement of coverage follows the program (sys.monitoring)";
+  return nullptr;
+}
+
+void SetHook(Hook hook) noexcept {
+  python.set_profile(hook, nullptr);
+}
+
+bool StartInHook() noexcept {
+  if (follower.on || follower.slices >= kMaxSlices || !FindPythonFrames()) return false;
+  try {
+    void* const frame = python_frames.frame();
+    if (frame != nullptr) Begin(frame);
+  } catch (...) {
+    follower.on = false;
+  }
+  return follower.on;
+}
+
+std::uint64_t StopInHook() noexcept {
+  return follower.on && follower.thread == gettid() ? End() : 0;
+}
+
+bool Start() noexcept {
+  if (follower.on || follower.slices >= kMaxSlices || !FindPythonFrames()) return false;
+  if (python_frames.is_initialized() == 0 || python_frames.this_thread() == nullptr) return false;
+  const int state = python_frames.lock();
+  if (python_frames.error() == nullptr) {
+    const char* reason = WhyNot();
+    if (reason != nullptr) SayWhyNot(reason);
+    if (reason == nullptr && StartInHook()) SetHook(OnOwnEvent);
+  }
+  python_frames.unlock(state);
+  return follower.on;
+}
+
+std::uint64_t Stop() noexcept {
+  if (!follower.on || follower.thread != gettid()) return 0;
+  // The program ends, and its interpreter is gone: so are the frames.
+  if (python_frames.is_initialized() == 0 || python_frames.this_thread() == nullptr) {
+    follower.on = false;
+    follower.frames.Clear();
+    return follower.calls;
+  }
+  const int state = python_frames.lock();
+  const bool pending = python_frames.error() != nullptr;
+  if (pending || !HasProfileHook()) SetHook(nullptr);
+  const std::uint64_t calls = End();
+  python_frames.unlock(state);
+  return calls;
 }
 
 }  // namespace loopscope::follow

@@ -6,12 +6,13 @@
 #include "probes/export.h"
 #include "probes/preload/attach.h"
 #include "probes/preload/claims.h"
-#include "probes/preload/following.h"
+#include "probes/preload/follow/following.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/python/code.h"
 #include "probes/preload/python/follow.h"
 #include "probes/preload/python/stack.h"
+#include "probes/preload/python/worker.h"
 
 namespace {
 
@@ -50,6 +51,10 @@ LOOPSCOPE_EXPORT void loopscope_script_foreign_code(const char* folders) {
 
 LOOPSCOPE_EXPORT void loopscope_script_set_finish(void (*finish)()) {
   loop::CallAtEnd(finish);
+}
+
+LOOPSCOPE_EXPORT void loopscope_script_interpreter_ends() {
+  following::End();
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_program_ends(int status) {
@@ -123,6 +128,10 @@ LOOPSCOPE_EXPORT void loopscope_script_mark(int kind, const char* name, std::uin
 
 LOOPSCOPE_EXPORT void loopscope_script_loss(double value) {
   if (loop::Active()) capture::WriteMark(wire::MarkKind::kLoss, {}, std::bit_cast<std::uint64_t>(value));
+}
+
+LOOPSCOPE_EXPORT void loopscope_script_forked() {
+  follow::ChildBegins();
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_claim(const char* key) {

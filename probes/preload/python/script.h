@@ -16,6 +16,8 @@ const char* loopscope_script_load_torch(const char* path);
 void loopscope_script_foreign_code(const char* folders);
 // `finish` is called on the training thread before a bounded run ends.
 void loopscope_script_set_finish(void (*finish)());
+// The interpreter is about to end: nothing follows its calls from here on.
+void loopscope_script_interpreter_ends();
 // The program is about to end with `status` in a way that runs no exit handler (a signal that it sends to itself).
 void loopscope_script_program_ends(int status);
 
@@ -47,6 +49,8 @@ void loopscope_script_range(int category, const char* name, std::uint64_t begin_
 void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind
 void loopscope_script_loss(double value);
 void loopscope_script_claim(const char* key);
+// In a forked child, before it goes on.
+void loopscope_script_forked();
 // For live pairs (live.h): `notify` is called for every treatment at every switch, on the training thread, and returns
 // whether it changed anything since the last switch.
 void loopscope_script_set_switch(int (*notify)(const char* key, int on));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "profiler/core/report/measured_gain.h"
 #include "profiler/core/report/unexplained.h"
 
 namespace loopscope {
@@ -184,18 +185,6 @@ Headline WithoutCause(const Report& report, const Candidate& finding) {
 }
 
 }  // namespace
-
-bool MeasuredWithoutGain(const Report& report, const Finding& finding) {
-  bool without = false;
-  if (finding.treatment_id.empty()) return false;
-  for (const TrialRow& trial : report.trials) {
-    if (trial.treatment != finding.treatment_id) continue;
-    if (trial.verdict == TrialVerdict::kFaster || trial.verdict == TrialVerdict::kUseful) return false;
-    without = without || trial.verdict == TrialVerdict::kSlower || trial.verdict == TrialVerdict::kEquivalent ||
-              trial.verdict == TrialVerdict::kDropped;
-  }
-  return without;
-}
 
 std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding) {
   if (!Usable(report.steps.mean_ms)) return std::nullopt;

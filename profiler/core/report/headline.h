@@ -40,7 +40,4 @@ Headline HeadlineOf(const Report& report);
 // unknown or the finding has no cost.
 std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding);
 
-// The measured comparisons of what cures the finding brought nothing, or made the loop slower.
-bool MeasuredWithoutGain(const Report& report, const Finding& finding);
-
 }  // namespace loopscope

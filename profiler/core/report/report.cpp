@@ -37,6 +37,8 @@ Report ReportOf(std::shared_ptr<const Timeline> timeline) {
     if (!timeline->loader_known()) report.breakdown_ms[static_cast<int>(Part::kLoaderWait)].reset();
   }
   report.lines = LineRowsOf(*timeline);
+  report.whole_lines = WholeLineRowsOf(*timeline);
+  report.worker_lines = WorkerLineRowsOf(*timeline);
   report.gpu = GpuFactsOf(*timeline);
   WarnOfDevices(*timeline, report);
   report.timeline = std::move(timeline);

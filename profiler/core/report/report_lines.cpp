@@ -1,10 +1,12 @@
 // The lines of the program in a report, from those of the timeline.
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include "profiler/core/report/report.h"
+#include "profiler/core/timeline/line_pieces.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
@@ -27,11 +29,20 @@ Place PlaceOf(const Trace& trace, std::uint32_t stack, std::string phase) {
   return {user, library, std::move(phase)};
 }
 
+using Groups = std::map<Place, Group>;
+
+void Add(const Trace& trace, std::uint32_t stack, StringId what, std::string phase, double ms, Groups& groups) {
+  if (ms <= 0) return;
+  Group& group = groups[PlaceOf(trace, stack, std::move(phase))];
+  group.ms += ms;
+  group.what[std::string(ops::Shown(trace.text(what)))] += ms;
+}
+
 std::optional<Where> Known(const Where& where) {
   return where == Where{} ? std::nullopt : std::optional(where);
 }
 
-std::vector<LineRow> RowsOf(const std::map<Place, Group>& groups, double whole_ms) {
+std::vector<LineRow> RowsOf(const Groups& groups, double whole_ms) {
   std::vector<LineRow> rows;
   for (const auto& [place, group] : groups) {
     const auto& [user, library, phase] = place;
@@ -43,16 +54,46 @@ std::vector<LineRow> RowsOf(const std::map<Place, Group>& groups, double whole_m
   return rows;
 }
 
+// Per occurrence, by those whose lines are known.
+std::vector<LineRow> OccurrenceRows(const Timeline& timeline, std::span<const Interval> occurrences,
+                                    const std::string& phase) {
+  Groups groups;
+  double total_ms = 0;
+  for (const Interval& one : occurrences) total_ms += static_cast<double>(one.length()) / 1e6;
+  const auto count = static_cast<double>(occurrences.size());
+  for (const LineShare& share : LinesIn(timeline, occurrences)) {
+    Add(timeline.trace(), share.stack, share.what, phase, share.ms / count, groups);
+  }
+  const bool known = std::ranges::any_of(groups, [](const auto& one) { return std::get<0>(one.first) != Where{}; });
+  return known ? RowsOf(groups, total_ms / count) : std::vector<LineRow>();
+}
+
 }  // namespace
 
 std::vector<LineRow> LineRowsOf(const Timeline& timeline) {
-  std::map<Place, Group> groups;
+  Groups groups;
   for (const LineShare& share : timeline.lines()) {
-    Group& group = groups[PlaceOf(timeline.trace(), share.stack, std::string(PartName(share.part)))];
-    group.ms += share.ms;
-    group.what[std::string(ops::Shown(timeline.trace().text(share.what)))] += share.ms;
+    Add(timeline.trace(), share.stack, share.what, std::string(PartName(share.part)), share.ms, groups);
   }
   return RowsOf(groups, timeline.mean_step_ms());
+}
+
+std::vector<LineRow> WholeLineRowsOf(const Timeline& timeline) {
+  const WholeRun& whole = timeline.whole();
+  std::vector<LineRow> rows = OccurrenceRows(timeline, whole.epoch_starts, "epoch_start");
+  const std::vector<LineRow> evaluations = OccurrenceRows(timeline, whole.evaluations, "evaluation");
+  rows.insert(rows.end(), evaluations.begin(), evaluations.end());
+  return rows;
+}
+
+std::vector<LineRow> WorkerLineRowsOf(const Timeline& timeline) {
+  Groups groups;
+  double total_ms = 0;
+  for (const LineShare& share : WorkerLines(timeline)) {
+    total_ms += share.ms;
+    Add(timeline.trace(), share.stack, share.what, "loading", share.ms, groups);
+  }
+  return RowsOf(groups, total_ms);
 }
 
 }  // namespace loopscope

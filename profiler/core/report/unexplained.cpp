@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "profiler/core/report/headline.h"
+#include "profiler/core/report/measured_gain.h"
 
 namespace loopscope {
 namespace {

@@ -20,10 +20,22 @@ std::size_t FirstEndingAfter(const Items& by_start, std::int64_t time_ns, TimeOf
       by_start.begin());
 }
 
+using Rows = std::map<std::tuple<std::uint32_t, StringId, Part, bool>, double>;  // ns
+
+std::vector<LineShare> Sorted(const Rows& rows) {
+  std::vector<LineShare> lines;
+  for (const auto& [row, ns] : rows) {
+    const auto& [stack, what, part, in_operator] = row;
+    if (ns > 0) lines.push_back({stack, what, part, in_operator, ns / 1e6, 0});
+  }
+  std::ranges::stable_sort(lines, std::ranges::greater{}, &LineShare::ms);
+  return lines;
+}
+
 }  // namespace
 
 std::vector<LineShare> LinesIn(const Timeline& timeline, std::span<const Interval> within) {
-  std::map<std::tuple<std::uint32_t, StringId, Part, bool>, double> rows;  // ns
+  Rows rows;
   const LinePieces pieces(timeline);
   for (const Interval& one : within) {
     pieces.ForEach(one, [&](const LinePiece& piece) {
@@ -36,13 +48,31 @@ std::vector<LineShare> LinesIn(const Timeline& timeline, std::span<const Interva
       rows[{piece.stack, 0, piece.part, false}] += ns * piece.own_share;
     });
   }
-  std::vector<LineShare> lines;
-  for (const auto& [row, ns] : rows) {
-    const auto& [stack, what, part, in_operator] = row;
-    if (ns > 0) lines.push_back({stack, what, part, in_operator, ns / 1e6, 0});
+  return Sorted(rows);
+}
+
+std::vector<LineShare> WorkerLines(const Timeline& timeline) {
+  const Trace& trace = timeline.trace();
+  if (timeline.training_thread() == kNone) return {};
+  const std::uint32_t own_pid = trace.threads[timeline.training_thread()].pid;
+  const auto in_worker = [&](std::uint32_t thread) {
+    return thread < trace.threads.size() && trace.threads[thread].pid != own_pid &&
+           !trace.threads[thread].lines.empty();
+  };
+  const auto batches = static_cast<double>(std::ranges::count_if(trace.marks, [&](const Mark& mark) {
+    return mark.kind == MarkKind::kFollowBegin && trace.text(mark.name) == "worker" && in_worker(mark.thread);
+  }));
+  Rows rows;
+  for (std::uint32_t t = 0; t < trace.threads.size() && batches > 0; ++t) {
+    if (!in_worker(t)) continue;
+    for (const LineSlice& slice : trace.threads[t].lines) {
+      const double ns = static_cast<double>(slice.end_ns - slice.start_ns) / batches;
+      const auto own_share = static_cast<double>(slice.own_share);
+      rows[{slice.stack, slice.called, Part::kLoaderWait, false}] += ns * (1 - own_share);
+      rows[{slice.stack, 0, Part::kLoaderWait, false}] += ns * own_share;
+    }
   }
-  std::ranges::stable_sort(lines, std::ranges::greater{}, &LineShare::ms);
-  return lines;
+  return Sorted(rows);
 }
 
 LinePieces::LinePieces(const Timeline& timeline) : timeline_(timeline) {

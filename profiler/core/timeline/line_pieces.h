@@ -25,6 +25,10 @@ struct LinePiece {
 // What `within` was spent on by line, costliest first: ms in all of it. What is known of no line has no stack.
 std::vector<LineShare> LinesIn(const Timeline& timeline, std::span<const Interval> within);
 
+// What a loader's workers spend on a batch, by line, costliest first: ms per batch, those of followed batches. Empty
+// where none was followed.
+std::vector<LineShare> WorkerLines(const Timeline& timeline);
+
 class LinePieces {
  public:
   explicit LinePieces(const Timeline& timeline);  // which is kept by reference

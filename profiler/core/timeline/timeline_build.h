@@ -24,10 +24,9 @@ struct Activity {
   std::vector<Interval> waits;         // kWait of kMinWaitNs or more, outside ops and ranges above, not for other ranks
   std::vector<Interval> host_reads;    // outermost
   std::vector<Interval> compute;       // outermost ops of the model: they record a graph node, or are a layer below
-  std::vector<Interval> graph;         // outermost ops that record a graph node
-  std::vector<Interval> graph_layers;  // of them, convolutions, matmuls and batch norms
+  std::vector<Interval> graph_layers;  // outermost layers that record a graph node
   std::vector<Interval> outermost;     // all outermost ops …
-  std::vector<bool> makes_graph;       // … and which of them record a graph node
+  std::vector<bool> of_model;          // … and which of them record a graph node, or are a layer
   std::vector<Interval> layers;        // outermost convolutions, matmuls and batch norms
   std::vector<std::pair<std::int64_t, bool>> modes;  // begins of batch norms and dropouts whose inputs were recorded;
                                                      // whether in training mode

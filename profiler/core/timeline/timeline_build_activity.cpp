@@ -114,13 +114,12 @@ void TimelineBuilder::CollectActivity() {
       AddRange(event);
     } else if (!in_op) {
       activity_.outermost.push_back(Of(event));
-      activity_.makes_graph.push_back((event.flags & wire::kOpGraph) != 0);
+      activity_.of_model.push_back((event.flags & wire::kOpGraph) || (bits & kNameLayer));
       if (bits & kNameHostRead) activity_.host_reads.push_back(Of(event));
       if (in_phase || (bits & kNameBackwardNode)) continue;
       if (bits & kNameLayer) activity_.layers.push_back(Of(event));
       if (bits & kNameMode) AddMode({thread, i});
       const bool graph = (event.flags & wire::kOpGraph) != 0;
-      if (graph) activity_.graph.push_back(Of(event));
       if (graph && (bits & kNameLayer)) activity_.graph_layers.push_back(Of(event));
       if ((bits & kNameLayer) || (event.flags & wire::kOpGraph)) activity_.compute.push_back(Of(event));
     }

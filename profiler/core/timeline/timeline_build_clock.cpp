@@ -128,7 +128,10 @@ void TimelineBuilder::CountStepsPerEpoch(const std::vector<std::int64_t>& instan
 IntervalSet TimelineBuilder::Between(MarkKind begin, MarkKind end) const {
   std::vector<Interval> found;
   std::int64_t begun_ns = -1;
-  for (const Mark& mark : timeline_.trace_.marks) {
+  const Trace& trace = timeline_.trace_;
+  for (const Mark& mark : trace.marks) {
+    const bool known = mark.thread < trace.threads.size() && timeline_.training_thread_ < trace.threads.size();
+    if (known && trace.threads[mark.thread].pid != trace.threads[timeline_.training_thread_].pid) continue;
     if (mark.kind == begin && begun_ns < 0) begun_ns = mark.time_ns;
     if (mark.kind != end || begun_ns < 0) continue;
     found.push_back({begun_ns, mark.time_ns});

@@ -10,9 +10,10 @@ namespace {
 // A model's own code between two operators takes tens of microseconds; a gap this long is other work.
 constexpr std::int64_t kHostWorkNs = 500'000;
 
-// Where no operator runs for long between two that start inside `within`.
-std::vector<Interval> LongGaps(const std::vector<Interval>& ops, const Interval& within) {
+// Where neither an operator runs for long nor the thread waits, between two operators that start inside `within`.
+IntervalSet LongGaps(const Activity& activity, const Interval& within) {
   std::vector<Interval> gaps;
+  const std::vector<Interval>& ops = activity.outermost;
   const Interval* one = FirstFrom(ops, within.start_ns);
   std::int64_t covered_to = within.start_ns;
   for (; one && one != ops.data() + ops.size() && one->start_ns < within.end_ns; ++one) {
@@ -22,36 +23,38 @@ std::vector<Interval> LongGaps(const std::vector<Interval>& ops, const Interval&
   if (within.end_ns - covered_to > kHostWorkNs && covered_to > within.start_ns) {
     gaps.push_back({covered_to, within.end_ns});
   }
-  return gaps;
+  return IntervalSet(std::move(gaps)).Subtract(IntervalSet(activity.waits));
 }
 
-// What the model does before its first layer (look up embeddings, add positions) takes few operators that record no
-// graph between those that do. What is computed from the last output, for a log, ends in a read or is far away.
+// What the model does before its first layer that records a graph (look up embeddings, run a frozen backbone) takes few
+// other operators in between. What is computed from the last output, for a log, ends in a read or is far away; so is a
+// rollout, which the zeroing of gradients or host code separates from the batch.
 constexpr int kMostBetween = 8;
 
 std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::int64_t layer_ns) {
+  const auto last_end = [&](const std::vector<Interval>& of) {
+    const Interval* after = FirstFrom(of, layer_ns);
+    const Interval* end = after ? after : of.data() + of.size();
+    return end == of.data() ? INT64_MIN : (end - 1)->end_ns;
+  };
+  const std::int64_t from_ns = std::max({first_ns, last_end(activity.host_reads), last_end(activity.optimizer)});
   std::int64_t start_ns = layer_ns;
   const Interval* at = FirstFrom(activity.outermost, layer_ns);
   std::size_t i = at ? static_cast<std::size_t>(at - activity.outermost.data()) : activity.outermost.size();
-  const Interval* after = FirstFrom(activity.host_reads, layer_ns);
-  const Interval* end = activity.host_reads.data() + activity.host_reads.size();
-  const Interval* read = (after ? after : end) == activity.host_reads.data() ? nullptr : (after ? after : end) - 1;
   for (int between = 0; i-- > 0 && between <= kMostBetween;) {
     const Interval& op = activity.outermost[i];
-    if (op.start_ns < first_ns || (read && op.start_ns <= read->start_ns)) break;
-    between = activity.makes_graph[i] ? 0 : between + 1;
-    if (activity.makes_graph[i]) start_ns = op.start_ns;
+    if (op.start_ns < from_ns || start_ns - op.end_ns > kHostWorkNs) break;
+    between = activity.of_model[i] ? 0 : between + 1;
+    if (activity.of_model[i]) start_ns = op.start_ns;
   }
   return start_ns;
 }
 
 }  // namespace
 
-// From the first op of the model on a batch to each backward, without the host's own work between them. What the model
-// computes before that without recording a graph (a rollout, a teacher) is no forward pass of this batch.
+// From the first op of the model on a batch to each backward, without the host's own work between them.
 IntervalSet TimelineBuilder::Forward() const {
   std::vector<Interval> forward, host;
-  const std::vector<Interval>& model = activity_.graph.empty() ? activity_.compute : activity_.graph;
   std::int64_t from = INT64_MIN;
   auto after_last = [&](std::span<const Interval> by_start, std::int64_t before_ns) {
     const auto next = std::partition_point(by_start.begin(), by_start.end(),
@@ -64,13 +67,13 @@ IntervalSet TimelineBuilder::Forward() const {
     const auto loader = std::partition_point(activity_.loaders.begin(), activity_.loaders.end(),
                                              [&](const Activity::Loader& one) { return one.time.start_ns < from; });
     if (loader != activity_.loaders.end() && loader->time.start_ns < backward.start_ns) from = loader->time.start_ns;
-    const Interval* first = FirstFrom(model, from);
+    const Interval* first = FirstFrom(activity_.compute, from);
     if (first && first->start_ns < backward.start_ns) {
       const Interval* layer = FirstFrom(activity_.graph_layers, from);
       const bool has_layer = layer && layer->start_ns < backward.start_ns;
       forward.push_back(
           {has_layer ? StartBefore(activity_, first->start_ns, layer->start_ns) : first->start_ns, backward.start_ns});
-      std::ranges::copy(LongGaps(activity_.outermost, forward.back()), std::back_inserter(host));
+      std::ranges::copy(LongGaps(activity_, forward.back()).intervals(), std::back_inserter(host));
     }
     from = std::max(from, backward.end_ns);
   }

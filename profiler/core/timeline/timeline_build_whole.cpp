@@ -31,9 +31,10 @@ std::vector<Interval> Joined(std::span<const Interval> evaluated, const std::vec
   return joined;
 }
 
-// The longest wait for the loader in a step, outside of evaluations.
+// The longest wait for the loader in a step, outside of evaluations; empty where there is none.
 Interval LongestIn(const IntervalSet& loading, const IntervalSet& evaluations, const Interval& step) {
   const IntervalSet waits = loading.Intersect(IntervalSet({step})).Subtract(evaluations);
+  if (waits.intervals().empty()) return {step.start_ns, step.start_ns};
   return *std::ranges::max_element(waits.intervals(), {}, &Interval::length);
 }
 
@@ -81,7 +82,7 @@ void TimelineBuilder::FindWhole() {
       // The first step is slow for reasons of its own: it is start-up.
       (i == 0 ? whole.start_up_ns : whole.other_ns) += other_ns;
       rest_ns -= start_ns + other_ns;
-      if (begins && start_ns > 0) whole.epoch_starts.push_back(LongestIn(loading, evaluations, time));
+      if (begins) whole.epoch_starts.push_back(LongestIn(loading, evaluations, time));
     }
     whole.steps_ns += rest_ns;
   }

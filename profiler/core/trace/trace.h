@@ -11,19 +11,12 @@
 #include "probes/wire.h"
 #include "profiler/core/trace/device_event.h"
 #include "profiler/core/trace/idle_tensors.h"
+#include "profiler/core/trace/place.h"
 #include "profiler/core/trace/quality.h"
 
 namespace loopscope {
 
 using wire::MarkKind, wire::RangeCategory;
-
-// A place in the user's source. line is 0 when only the function is known.
-struct Where {
-  std::string path;
-  int line = 0;
-  std::string function;
-  auto operator<=>(const Where&) const = default;
-};
 
 enum class EventKind : std::uint8_t { kOp, kRange };
 // One op or range on one host thread. Times are CLOCK_MONOTONIC ns, start_ns <= end_ns.
@@ -57,20 +50,11 @@ struct EventDetail {
   std::uint32_t further = 0, further_count = 0;  // of the other tensor inputs: a range of Trace::further_producers
 };
 
-// One line of the program ran, or what it called, where calls were followed (wire::RangeCategory::kLine).
-struct LineSlice {
-  std::int64_t start_ns = 0, end_ns = 0;
-  std::uint32_t stack = kNone;  // index into Trace::stacks
-  StringId called = 0;          // the function that the line called longest; 0: none
-  std::uint32_t calls = 0;
-  float own_share = 0;  // of the time, in code of the line itself
-};
-
 struct Thread {
   std::uint32_t pid = 0, tid = 0;
   std::string name;
-  std::vector<Event> events;     // by start, a parent before its children
-  std::vector<LineSlice> lines;  // by start; they do not overlap
+  std::vector<Event> events;          // by start, a parent before its children
+  std::vector<LineSlice> lines = {};  // by start; they do not overlap
 };
 
 struct Mark {
@@ -79,11 +63,6 @@ struct Mark {
   StringId name = 0;
   std::uint64_t value = 0;
   std::uint32_t thread = 0;  // index into Trace::threads
-};
-
-struct Stack {
-  std::vector<Where> frames;   // the user's frames only, innermost first; may be empty
-  std::vector<Where> library;  // frames of installed packages inside the innermost of them, likewise
 };
 
 // How long a piece of work takes as it is and with a change: see wire::GainRecord.

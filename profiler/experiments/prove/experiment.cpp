@@ -35,6 +35,7 @@ class Experiment {
       : input_(input), series_(series), report_(report), contenders_(ContendersOf(input.candidates)) {}
 
   Result<void> Run() {
+    series_.SpendBefore("diagnosis", input_.diagnosis_s);
     ShowIntention();
     Result<FixPilots> pilots = RunPilots(input_, contenders_, series_);
     if (!pilots) return pilots.error();

@@ -275,7 +275,7 @@ Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, co
   const LivePlan live =
       PlanLive(CandidatesIn(ones), {.step_ms = input.step_ms,
                                     .run_ahead = input.loader.run_ahead(),
-                                    .seconds = input.options.budget_s,
+                                    .seconds = input.options.budget_s - input.diagnosis_s,
                                     .alone = input.options.alone < 0 ? kLiveAlone : input.options.alone,
                                     .seed = input.options.seed});
   if (live.rounds == 0) {

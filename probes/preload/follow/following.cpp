@@ -1,4 +1,4 @@
-#include "probes/preload/following.h"
+#include "probes/preload/follow/following.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "probes/capture/records.h"
-#include "probes/preload/follow_plan.h"
+#include "probes/preload/follow/plan.h"
 
 namespace loopscope::following {
 namespace {

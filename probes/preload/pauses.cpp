@@ -1,0 +1,77 @@
+// Where a C++ program waits by itself: it sleeps, or waits for its disk. An interpreter's lines are known by their
+// calls.
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "probes/capture/writer.h"
+#include "probes/export.h"
+#include "probes/preload/loop.h"
+
+namespace loopscope {
+namespace {
+
+// A shorter wait costs the loop less than recording it.
+constexpr std::uint64_t kWorthRecordingNs = 20'000;
+
+// There the stack would be taken under the interpreter's lock, which a sleeping thread has given up.
+bool HasInterpreter() noexcept {
+  static const bool has = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr;
+  return has;
+}
+
+template <class Call>
+auto Timed(const char* name, const Call& call) {
+  if (!loop::Tracing() || HasInterpreter()) return call();
+  const std::uint64_t begin_ns = capture::NowNs();
+  const auto result = call();
+  const int error = errno;
+  const std::uint64_t end_ns = capture::NowNs();
+  if (end_ns - begin_ns >= kWorthRecordingNs) loop::Pause(name, begin_ns, end_ns);
+  errno = error;
+  return result;
+}
+
+template <class Function>
+Function* Next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+}  // namespace loopscope
+
+extern "C" {
+
+LOOPSCOPE_EXPORT int nanosleep(const timespec* length, timespec* left) {
+  static auto* real = loopscope::Next<decltype(nanosleep)>("nanosleep");
+  return loopscope::Timed("nanosleep", [&] { return real(length, left); });
+}
+
+LOOPSCOPE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
+  static auto* real = loopscope::Next<decltype(clock_nanosleep)>("clock_nanosleep");
+  return loopscope::Timed("clock_nanosleep", [&] { return real(clock, flags, time, left); });
+}
+
+LOOPSCOPE_EXPORT int usleep(useconds_t length) {
+  static auto* real = loopscope::Next<decltype(usleep)>("usleep");
+  return loopscope::Timed("usleep", [&] { return real(length); });
+}
+
+LOOPSCOPE_EXPORT unsigned sleep(unsigned seconds) {
+  static auto* real = loopscope::Next<decltype(sleep)>("sleep");
+  return loopscope::Timed("sleep", [&] { return real(seconds); });
+}
+
+LOOPSCOPE_EXPORT int fsync(int file) {
+  static auto* real = loopscope::Next<decltype(fsync)>("fsync");
+  return loopscope::Timed("fsync", [&] { return real(file); });
+}
+
+LOOPSCOPE_EXPORT int fdatasync(int file) {
+  static auto* real = loopscope::Next<decltype(fdatasync)>("fdatasync");
+  return loopscope::Timed("fdatasync", [&] { return real(file); });
+}
+
+}  // extern "C"
