@@ -61,6 +61,7 @@ double LaunchSeries::SpendBefore(const std::string& label, double seconds) {
   LaunchSpec spec;
   spec.label = label;
   std::optional<LaunchResult> noted = journal_ ? journal_->Finished(spec) : std::nullopt;
+  if (!noted && seconds <= 0) return 0;
   if (!noted) {
     noted.emplace();
     noted->wall_s = seconds;

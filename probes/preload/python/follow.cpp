@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "probes/capture/records.h"
@@ -214,23 +213,9 @@ int OnOwnEvent(void*, void* frame, int what, void* argument) noexcept {
   return 0;
 }
 
-template <class Function>
-bool Find(Function*& function, const char* name) noexcept {
-  function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
-
 bool FindAll() noexcept {
-  return FindCallNames() && FindHookGetters() && Find(python.set_profile, "PyEval_SetProfile");
-}
-
-void SayWhyNot(const char* reason) {
-  static bool said = false;
-  if (said) return;
-  said = true;
-  char text[160];
-  std::snprintf(text, sizeof text, "lines of code between operators are not known: %s", reason);
-  capture::WriteMark(wire::MarkKind::kProbeOff, text);
+  python.set_profile = reinterpret_cast<void (*)(Hook, void*)>(dlsym(RTLD_DEFAULT, "PyEval_SetProfile"));
+  return python.set_profile != nullptr && FindCallNames() && FindHookGetters();
 }
 
 // Throws std::bad_alloc.
@@ -260,10 +245,7 @@ std::uint64_t End() noexcept {
 const char* WhyNot() noexcept {
   static const bool found = FindAll() && pthread_atfork(nullptr, nullptr, [] { follower.on = false; }) == 0;
   if (!found) return "this Python does not tell which lines run";
-  if (HasProfileHook()) return "the program follows its calls itself (sys.setprofile, cProfile)";
-  if (HasTraceHook()) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
-  if (HasMonitor()) return "a profiler, a debugger or a measurement of coverage follows the program (sys.monitoring)";
-  return nullptr;
+  return HookInUse();
 }
 
 void SetHook(Hook hook) noexcept {
@@ -291,7 +273,7 @@ bool Start() noexcept {
   const int state = python_frames.lock();
   if (python_frames.error() == nullptr) {
     const char* reason = WhyNot();
-    if (reason != nullptr) SayWhyNot(reason);
+    if (reason != nullptr) SayLinesAreUnknown(reason);
     if (reason == nullptr && StartInHook()) SetHook(OnOwnEvent);
   }
   python_frames.unlock(state);

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
+
+#include "probes/capture/records.h"
 #include "probes/preload/python/code.h"
 
 namespace loopscope {
@@ -32,15 +35,6 @@ bool HasHook(const char* getter) noexcept {
   return hook != python.none;
 }
 
-}  // namespace
-
-bool HasProfileHook() noexcept {
-  return HasHook("getprofile");
-}
-bool HasTraceHook() noexcept {
-  return HasHook("gettrace");
-}
-
 // From Python 3.12 on tools register with sys.monitoring.
 bool HasMonitor() noexcept {
   constexpr int kTools = 6;
@@ -56,6 +50,28 @@ bool HasMonitor() noexcept {
   if (get_tool != nullptr) python_frames.give(get_tool);
   if (python_frames.error() != nullptr) python_frames.clear_error();
   return has;
+}
+
+}  // namespace
+
+bool HasProfileHook() noexcept {
+  return HasHook("getprofile");
+}
+
+const char* HookInUse() noexcept {
+  if (HasProfileHook()) return "the program follows its calls itself (sys.setprofile, cProfile)";
+  if (HasHook("gettrace")) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
+  if (HasMonitor()) return "a profiler, a debugger or a measurement of coverage follows the program (sys.monitoring)";
+  return nullptr;
+}
+
+void SayLinesAreUnknown(const char* reason) noexcept {
+  static bool said = false;
+  if (said) return;
+  said = true;
+  char text[160];
+  std::snprintf(text, sizeof text, "lines of code between operators are not known: %s", reason);
+  capture::WriteMark(wire::MarkKind::kProbeOff, text);
 }
 
 bool FindHookGetters() noexcept {

@@ -5,8 +5,10 @@
 namespace loopscope {
 
 bool HasProfileHook() noexcept;  // sys.setprofile, cProfile
-bool HasTraceHook() noexcept;    // sys.settrace
-bool HasMonitor() noexcept;      // from Python 3.12 on: a tool of sys.monitoring
+// Whose hook there is, of any kind, as the end of a sentence; null where there is none.
+const char* HookInUse() noexcept;
+// The capture says so, once.
+void SayLinesAreUnknown(const char* reason) noexcept;
 
 // Whether this process's Python has what this needs.
 bool FindHookGetters() noexcept;
