@@ -15,15 +15,28 @@ constexpr double kMinSharePct = 5;  // of the step's work, not covered by comput
 struct Communication {
   double total_ms = 0, exposed_ms = 0;  // per step
   std::uint64_t count = 0;
+  CallSites sites;
 };
 
-// Collectives on the training thread, which does nothing else meanwhile.
+// c10d's operators; gather and broadcast of objects call several.
+bool IsCollective(std::string_view name) {
+  return name.starts_with("c10d::");
+}
+
+// Collectives on the training thread, which does nothing else meanwhile: calls of the backend, else operators.
 Communication OnHost(const Timeline& timeline) {
   Communication found;
+  const NameSet collectives(timeline.trace(), IsCollective);
+  std::uint64_t operators = 0;
   timeline.ForEachSteady([&](EventRef ref) {
     const Event& event = timeline.event(ref);
-    if (ref.thread == timeline.training_thread() && event.is_range(RangeCategory::kCommunication)) ++found.count;
+    if (ref.thread != timeline.training_thread()) return;
+    if (event.is_range(RangeCategory::kCommunication)) ++found.count;
+    if (!collectives.Has(event) || !timeline.outermost_op(ref)) return;
+    ++operators;
+    found.sites.Add(timeline.where(ref), Ms(event.duration_ns()));
   });
+  if (found.count == 0) found.count = operators;
   found.total_ms = found.exposed_ms = timeline.part_ms(Part::kCommunication);
   return found;
 }
@@ -70,17 +83,29 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (device && !DevicesKnown(timeline)) return {*WhyNotDevices(timeline)};
   const Communication on_device = device ? OnDevices(timeline) : Communication{};
   const Communication found = on_device.count > 0 ? on_device : OnHost(timeline);
-  if (found.count == 0) return {Finding::NotApplicable("no collective was seen in the timed steps")};
+  if (found.count == 0 && found.exposed_ms <= 0)
+    return {Finding::NotApplicable("no collective was seen in the timed steps")};
   if (SharePct(timeline, found.exposed_ms) < kMinSharePct) return {};
   Finding finding = Costing(timeline, found.exposed_ms,
                             fmt::format("communication that no computation covers takes {} per step ({})",
                                         MsText(found.exposed_ms), ShareText(timeline, found.exposed_ms)));
-  finding.evidence.push_back({fmt::format("{:.3g} collectives per step take {}, {:.0f} % of it exposed",
-                                          PerStep(timeline, static_cast<double>(found.count)), MsText(found.total_ms),
+  const std::string collectives = found.count == 0 ? "collectives on other threads"
+                                                   : fmt::format("{:.3g} collectives per step",
+                                                                 PerStep(timeline, static_cast<double>(found.count)));
+  finding.evidence.push_back({fmt::format("{} take {}, {:.0f} % of it exposed", collectives, MsText(found.total_ms),
                                           100 * std::min(found.exposed_ms / found.total_ms, 1.0)),
                               found.count,
                               {}});
-  if (on_device.count > 0) finding.evidence.push_back(Longest(timeline));
+  if (on_device.count > 0) {
+    finding.evidence.push_back(Longest(timeline));
+    return {finding};
+  }
+  for (Evidence& place : found.sites.Describe([&](const CallSites::Site& site) {
+         return fmt::format("{} per step in {:.3g} calls", MsText(PerStep(timeline, site.ms)),
+                            PerStep(timeline, static_cast<double>(site.count)));
+       })) {
+    finding.evidence.push_back(std::move(place));
+  }
   return {finding};
 }
 

@@ -16,6 +16,7 @@ constexpr double kMinSharePct = 5;  // of the steady step's work; Costing() call
 
 constexpr double kMinPlaceShare = 0.1;  // of the wait, of a line that is named
 constexpr std::size_t kMostPlaces = 4;
+constexpr double kReadyShare = 0.8;  // of the step: workers that need less for a batch have it ready
 
 struct Waits {
   std::int64_t wait_ns = 0, longest_ns = 0;  // over the steady steps
@@ -69,6 +70,25 @@ void AddLines(const Timeline& timeline, double wait_ms, Finding& finding) {
   finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
 }
 
+// Workers that have a batch ready before the loop asks for one: it waits for the batch to be handed over.
+void SayIfWorkersAreReady(const Timeline& timeline, Finding& finding) {
+  double batch_ms = 0;
+  for (const LineShare& share : WorkerLines(timeline)) batch_ms += share.ms;
+  const auto workers = NumberFact(timeline.trace(), "loader.workers");
+  if (batch_ms <= 0 || !workers || *workers <= 0) return;
+  const double each_ms = batch_ms / static_cast<double>(*workers);
+  if (each_ms > kReadyShare * timeline.mean_step_ms()) return;
+  finding.cost_is = CostKind::kBound;
+  finding.evidence.push_back({fmt::format("the workers have a batch ready every {}, the loop asks for one every {}",
+                                          MsText(each_ms), MsText(timeline.mean_step_ms())),
+                              1,
+                              {}});
+  finding.advice =
+      "More workers do not help: batches are ready, and handing them over takes the time. Make them smaller (uint8, "
+      "converted on the device), fetch whole batches of data in memory without workers, or let the loader work further "
+      "ahead (prefetch_factor) where its times vary.";
+}
+
 std::string WorkersText(const Timeline& timeline) {
   const std::string_view workers = FactOf(timeline.trace(), "loader.workers");
   if (workers.empty()) return "";
@@ -93,6 +113,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                    MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
        waits.steps, LoaderAskedAt(timeline)});
   AddLines(timeline, ms, finding);
+  SayIfWorkersAreReady(timeline, finding);
   return {finding};
 }
 

@@ -46,6 +46,7 @@ class Stretches {
       const Event& event = timeline.event(ref);
       if (ref.thread != timeline.training_thread()) return;
       if (event.is_range(RangeCategory::kBackward)) ready_ns = event.end_ns;
+      optimizer_seen_ |= event.is_range(RangeCategory::kOptimizer);
       if (!event.is_range(RangeCategory::kOptimizer) || ready_ns < 0) return;
       const bool same_step = timeline.step_at(ready_ns) == timeline.step_at(event.start_ns);
       if (same_step && ready_ns < event.start_ns) stretches_.push_back({ready_ns, event.start_ns});
@@ -53,9 +54,11 @@ class Stretches {
     });
   }
   const std::vector<Interval>& all() const { return stretches_; }
+  bool optimizer_seen() const { return optimizer_seen_; }
 
  private:
   std::vector<Interval> stretches_;
+  bool optimizer_seen_ = false;
 };
 
 struct Clipping {
@@ -104,6 +107,7 @@ double TensorsPerPass(const Timeline& timeline) {
 std::vector<Finding> Run(const Timeline& timeline) {
   const Stretches stretches(timeline);
   if (stretches.all().empty()) {
+    if (!stretches.optimizer_seen()) return {Finding::CannotTell("no optimizer's step was seen")};
     return {Finding::NotApplicable("nothing runs between a backward pass and the optimizer's step")};
   }
   const Clipping clipping = Collect(timeline, stretches.all());

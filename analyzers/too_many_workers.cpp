@@ -98,6 +98,7 @@ std::optional<Finding> Restarted(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const auto workers = NumberFact(timeline.trace(), "loader.workers");
+  if (!workers && !timeline.loader_known()) return {Finding::NotApplicable("no loader was seen")};
   if (!workers) return {Finding::CannotTell("the trace does not record how many workers the loader has")};
   if (*workers <= 0) return {};
   if (auto found = Crowded(timeline, *workers)) return {*found};

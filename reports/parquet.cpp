@@ -46,6 +46,6 @@ Result<void> WriteTables(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kParquet = {"parquet", "steps, operators, kernels, findings as tables", WriteTables, true};
+extern const Format kParquet = {"parquet", "steps, operators, kernels, findings, lines as tables", WriteTables, true};
 
 }  // namespace loopscope

@@ -25,6 +25,7 @@ constexpr std::uint64_t kIdleThread = 4'000'000'000;
 // Ranges of one thread that overlap without being inside each other go to tracks of their own.
 constexpr std::uint64_t kOverlapThread = 1'000'000'000;
 constexpr std::size_t kMostLanes = 4;
+constexpr std::uint64_t kLineThread = 3'900'000'000;  // the followed lines of a thread
 
 std::size_t CountBefore(const Trace& trace, std::int64_t time_ns) {
   std::size_t count = 0;
@@ -81,6 +82,7 @@ class PerfettoWriter {
     if (timeline_) {
       WriteSteps();
       WriteParts();
+      WriteLines();
       for (std::size_t i = 0; i < timeline_->trace().devices.size(); ++i) WriteStreams(i);
       for (const DeviceTimeline& device : timeline_->devices()) WriteDevice(device);
       for (const Thread& thread : timeline_->trace().threads) WriteThread(thread);
@@ -158,6 +160,32 @@ class PerfettoWriter {
         if (one.start_ns < window_.end_ns) json_.Slice(kPartTrack, name, "part", one.start_ns, one.end_ns);
       }
     }
+  }
+
+  // What ran where calls were followed, on a track beside each thread's own.
+  void WriteLines() {
+    for (const Thread& thread : timeline_->trace().threads) {
+      if (thread.lines.empty()) continue;
+      const TrackId track{thread.pid, thread.tid + kLineThread};
+      json_.NameThread(track,
+                       fmt::format("lines of {}", thread.name.empty() ? std::to_string(thread.tid) : thread.name), 1);
+      for (const LineSlice& slice : thread.lines) {
+        if (slice.start_ns >= window_.end_ns) break;
+        const std::string called = slice.called == 0 ? "" : fmt::format("\"calls\":{}", Name(slice.called));
+        json_.Slice(track, Quoted(LineText(slice)), "line", slice.start_ns, slice.end_ns, called);
+      }
+    }
+  }
+
+  // "train.py:36 in step".
+  std::string LineText(const LineSlice& slice) const {
+    const std::vector<Stack>& stacks = timeline_->trace().stacks;
+    if (slice.stack >= stacks.size()) return "?";
+    const Stack& stack = stacks[slice.stack];
+    const std::vector<Where>& frames = stack.frames.empty() ? stack.library : stack.frames;
+    if (frames.empty()) return "?";
+    const std::string path = RelativePath(frames.front().path, timeline_->trace().run.working_directory);
+    return fmt::format("{}:{} in {}", path, frames.front().line, frames.front().function);
   }
 
   std::uint64_t ProcessOf(std::size_t device) const { return kFirstDevice + device; }

@@ -54,7 +54,7 @@ std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& t
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {
   finding.rule = analyzer.id;
   if (finding.verdict != Verdict::kFound) return;
-  finding.advice = RuleAdvice(analyzer.id);
+  if (finding.advice.empty()) finding.advice = RuleAdvice(analyzer.id);
   finding.examples = RuleExamples(analyzer.id);
   std::optional<Where> place;
   if (!finding.evidence.empty()) place = finding.evidence.front().where;

@@ -139,6 +139,23 @@ void OptimizerZeroGrad(void* self, bool set_to_none) {
   real(self, set_to_none);
 }
 
+// A module's own form, which calls itself for the modules inside.
+#define LOOPSCOPE_MODULE_ZERO_GRAD "_ZN5torch2nn6Module9zero_gradEb"
+extern "C" LOOPSCOPE_EXPORT void ModuleZeroGrad(void*, bool) asm(LOOPSCOPE_MODULE_ZERO_GRAD);
+void ModuleZeroGrad(void* self, bool set_to_none) {
+  static thread_local int depth = 0;
+  static auto* real = reinterpret_cast<void (*)(void*, bool)>(loopscope::RealFunction(LOOPSCOPE_MODULE_ZERO_GRAD));
+  if (depth > 0 || !loopscope::loop::Active()) return real(self, set_to_none);
+  const std::uint64_t begin_ns = loopscope::capture::NowNs();
+  ++depth;
+  loopscope::loop::ZeroGradBegins();
+  loopscope::Closing closing([&](bool) {
+    --depth;
+    loopscope::loop::ZeroGradEnds(begin_ns, set_to_none);
+  });
+  real(self, set_to_none);
+}
+
 // backward(roots, gradients, std::optional<bool> retain_graph (in one register), bool create_graph, inputs)
 #define LOOPSCOPE_BACKWARD "_ZN5torch8autograd8backwardERKSt6vectorIN2at6TensorESaIS3_EES7_St8optionalIbEbS7_"
 extern "C" LOOPSCOPE_EXPORT void AutogradBackward(const void*, const void*, std::uint64_t, bool,

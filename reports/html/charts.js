@@ -53,7 +53,10 @@ function stepsChart(steps) {
   // A first step that sets everything up would leave the others too flat to see: warm-up is cut off above them.
   const longest = Math.max(...steps.ms.filter((_, index) => steps.kinds[index] !== "warm-up"));
   const scale = Number.isFinite(longest) ? { max: 1.05 * longest } : {};
-  const fill = { steady: "accent", "operators not recorded": "soft", "warm-up": "line", "epoch boundary": "medium" };
+  const fill = {
+    steady: "accent", "operators not recorded": "soft", "slowed by recording": "info", "not settled yet": "low",
+    "warm-up": "line", "epoch boundary": "medium", evaluation: "high",
+  };
   return chart("steps", 200, `The length of each step in order${each}, ${steps.ms.length} bars; those of warm-up are cut off above the longest other.`, () => ({
     type: "bar",
     data: {

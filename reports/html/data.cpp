@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kTextColumns = 600, kMostBars = 22'000, kMostSteps = 2000, kMostQuotes = 2;
+constexpr std::size_t kTextColumns = 600, kMostBars = 22'000, kMostSteps = 2000, kMostQuotes = 2, kMostQuotedLines = 40;
 constexpr std::int64_t kUnit_ns = 100;  // of the times in views: short numbers
 
 // Keeps texts from outside from hiding, reversing or flooding what is around them.
@@ -99,6 +99,38 @@ Json GateWords(const GateRow& row) {
           {"counters", std::move(counters)}};
 }
 
+// The source of the line itself, where it is surely what ran.
+std::string CodeOf(const LineRow& row, const RunInfo& run) {
+  const std::optional<Where>& where = row.where ? row.where : row.library;
+  if (!where) return "";
+  const SourceQuote quote = QuoteSource(*where, run);
+  const auto index = static_cast<std::size_t>(where->line - quote.first_line);
+  if (quote.lines.empty() || where->line < quote.first_line || index >= quote.lines.size()) return "";
+  const std::string& line = quote.lines[index];
+  const std::size_t begin = line.find_first_not_of(' ');
+  return begin == line.npos ? "" : line.substr(begin);
+}
+
+Json LineRowsJson(const std::vector<LineRow>& rows, const RunInfo& run) {
+  Json all = Json::array();
+  for (const LineRow& row : rows) {
+    all.push_back({{"ms", row.ms},
+                   {"share", row.share_pct},
+                   {"phase", row.phase},
+                   {"place", Printable(LinePlaceText(row, run.working_directory), kTextColumns)},
+                   {"code", all.size() < kMostQuotedLines ? CodeOf(row, run) : ""}});
+  }
+  return all;
+}
+
+Json WholeJson(const Report& report) {
+  Json rows = Json::array();
+  for (const WholeRow& row : WholeRows(report)) {
+    rows.push_back({{"name", row.name}, {"ms", row.ms}, {"share", row.share_pct}});
+  }
+  return rows;
+}
+
 Json WordsJson(const Report& report) {
   Json findings = Json::array(), trials = Json::array();
   for (const Finding& finding : report.findings) findings.push_back(FindingWords(finding, report.run));
@@ -116,6 +148,12 @@ Json WordsJson(const Report& report) {
           {"step", Known(report.steps.mean_ms) ? StepText(report.steps) : ""},
           {"quality", DataText(report.quality)},
           {"next", {{"command", ShellQuoted(next.command)}, {"what", next.what}}},
+          {"clock", Printable(ClockText(report.steps), kTextColumns)},
+          {"trend", TrendText(report.steps)},
+          {"whole", WholeJson(report)},
+          {"lines", LineRowsJson(report.lines, report.run)},
+          {"whole_lines", LineRowsJson(report.whole_lines, report.run)},
+          {"worker_lines", LineRowsJson(report.worker_lines, report.run)},
           {"gate", std::move(gate)},
           {"findings", std::move(findings)},
           {"trials", std::move(trials)}};
@@ -160,19 +198,26 @@ Json ViewJson(const Timeline& timeline, std::uint32_t step, std::string_view tit
           {"places", std::move(view.places)}};
 }
 
+std::string_view KindOf(const Step& step, bool counted) {
+  if (step.warmup) return "warm-up";
+  if (step.boundary) return "epoch boundary";
+  if (step.evaluates) return "evaluation";
+  if (counted) return step.operators ? "steady" : "operators not recorded";
+  return step.transient ? "not settled yet" : "slowed by recording";
+}
+
 // Step lengths in order, in ms; when there are many, the longest of each few.
 Json StepsJson(const Timeline& timeline) {
   const auto steps = timeline.steps();
   const std::size_t few = steps.size() / kMostSteps + 1;
   Json ms = Json::array(), kinds = Json::array();
+  std::vector<bool> counted(steps.size());  // in the mean
+  for (const std::uint32_t index : timeline.undisturbed()) counted[index] = true;
   for (std::size_t from = 0; from < steps.size(); from += few) {
     const auto some = steps.subspan(from, std::min(few, steps.size() - from));
     const Step& longest = *std::ranges::max_element(some, {}, [](const Step& one) { return one.time.length(); });
     ms.push_back(static_cast<double>(longest.time.length()) / 1e6);
-    kinds.push_back(longest.warmup       ? "warm-up"
-                    : longest.boundary   ? "epoch boundary"
-                    : !longest.operators ? "operators not recorded"
-                                         : "steady");
+    kinds.push_back(KindOf(longest, counted[static_cast<std::size_t>(&longest - steps.data())]));
   }
   return {{"each", few}, {"ms", std::move(ms)}, {"kinds", std::move(kinds)}};
 }

@@ -6,7 +6,7 @@ const sections = [
   ["summary", "Summary", "", summarySection], ["gate", "Gate", "Gate", gateSection],
   ["compare", "What changed", "Changes", compareSection],
   ["grid", "The grid", "Grid", gridSection], ["fixes", "What each fix was measured to bring", "Fixes", fixesSection], ["target", "Time to the target", "Target", targetSection], ["findings", "What slows it", "Findings", findingsSection],
-  ["step", "A training step", "Step", stepSection], ["time", "Timeline of a step", "Timeline", timelineSection],
+  ["step", "A training step", "Step", stepSection], ["lines", "Where the time goes", "Lines", linesSection], ["time", "Timeline of a step", "Timeline", timelineSection],
   ["trust", "How far to trust this", "Trust", trustSection], ["environment", "Environment", "Environment", environmentSection],
 ];
 

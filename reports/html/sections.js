@@ -55,6 +55,7 @@ function stepSection() {
   if (report.breakdown.loader_wait === null && parts.length) notes.push("Waiting for the loader could not be seen: its time is in other parts.");
   if (known(report.steps.per_epoch_ms)) notes.push(`An epoch boundary takes ${duration(report.steps.per_epoch_ms)} more.`);
   const order = data.timeline ? [element("h3", {}, "Steps in order"), stepsChart(data.timeline.steps)] : [];
+  notes.unshift(...[words.clock, words.trend].filter((text) => text));
   return [element("p", {}, words.step ? `A step takes ${words.step}.` : "No step could be measured."),
     element("div", { class: "columns" }, element("div", {}, parted, notes.map((note) => element("p", {}, note))), ...[order, gpuParts()].filter((one) => one.length).map((one) => element("div", {}, one)))];
 }

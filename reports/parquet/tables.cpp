@@ -245,6 +245,45 @@ Table FindingsOf(const Report& report) {
   return table;
 }
 
+// Of a step, of an occurrence of what is not in each step, and of a worker's batch.
+Table LinesOf(const Report& report) {
+  Texts scope, phase, path, function, library_path, what;
+  std::vector<std::int64_t> line, library_line;
+  std::vector<double> ms, share;
+  const auto number = [](const std::optional<Where>& where) {
+    return where && where->line > 0 ? where->line : kNoWhole;
+  };
+  const auto add = [&](std::string_view of, const std::vector<LineRow>& rows) {
+    for (const LineRow& row : rows) {
+      scope.Add(of);
+      phase.Add(row.phase);
+      path.Add(row.where ? row.where->path : "");
+      line.push_back(number(row.where));
+      function.Add(row.where ? row.where->function : "");
+      library_path.Add(row.library ? row.library->path : "");
+      library_line.push_back(number(row.library));
+      what.Add(row.what);
+      ms.push_back(Finite(row.ms));
+      share.push_back(Finite(row.share_pct));
+    }
+  };
+  add("step", report.lines);
+  add("occurrence", report.whole_lines);
+  add("worker batch", report.worker_lines);
+  Table table = Begun("lines", report, ms.size());
+  table.columns.push_back({"scope", scope.Take()});
+  table.columns.push_back({"phase", phase.Take()});
+  table.columns.push_back({"path", path.Take()});
+  table.columns.push_back({"line", std::move(line)});
+  table.columns.push_back({"function", function.Take()});
+  table.columns.push_back({"library_path", library_path.Take()});
+  table.columns.push_back({"library_line", std::move(library_line)});
+  table.columns.push_back({"what", what.Take()});
+  table.columns.push_back({"ms", std::move(ms)});
+  table.columns.push_back({"share_pct", std::move(share)});
+  return table;
+}
+
 }  // namespace
 
 std::vector<Table> TablesOf(const Report& report) {
@@ -255,6 +294,7 @@ std::vector<Table> TablesOf(const Report& report) {
   tables.push_back(Ops(timeline).Take(report));
   tables.push_back(KernelsOf(report, timeline));
   tables.push_back(FindingsOf(report));
+  tables.push_back(LinesOf(report));
   return tables;
 }
 

@@ -32,9 +32,9 @@ struct Table {
   std::vector<TableColumn> columns;
 };
 
-// "steps", "ops" (operators and ranges of the host's threads), "kernels" (all that devices did) and "findings"; what
-// each column holds is written out in docs/traces.md. All begin with `started` and `rank`, so that those of many runs
-// can be read as one. A report that was read from JSON has findings only: the other tables are empty.
+// "steps", "ops" (operators and ranges of the host's threads), "kernels" (all that devices did), "findings" and
+// "lines"; what each column holds is written out in docs/traces.md. All begin with `started` and `rank`, so that those
+// of many runs can be read as one. A report that was read from JSON has findings and lines: the other tables are empty.
 std::vector<Table> TablesOf(const Report& report);
 
 }  // namespace loopscope

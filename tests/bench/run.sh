@@ -7,3 +7,4 @@ build/tests/loopscope_bench
 .venv/bin/python tests/bench/kineto_bench.py --build build
 .venv/bin/python tests/bench/probe_cost.py --build build "$@"
 .venv/bin/python tests/bench/python_overhead.py --build build
+.venv/bin/python tests/bench/follow_cost.py --build build

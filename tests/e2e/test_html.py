@@ -267,6 +267,20 @@ def test_the_timeline_tells_what_lies_under_the_mouse(browser, traced):
     assert not tip.is_displayed()
 
 
+def test_lines_are_shown_with_their_source(browser, traced):
+    """Every line of the report stands in the table; the blocks above are the larger ones, as wide as they take long."""
+    data = open_page(browser, traced)
+    rows = browser.find_elements(By.CSS_SELECTOR, "#lines table:first-of-type tbody tr")
+    shown = browser.find_element(By.CSS_SELECTOR, "#lines .wide")
+    assert len(shown.find_elements(By.CSS_SELECTOR, "tbody tr")) == len(data["report"]["lines"]) > 0 and rows
+    assert "tiny_train.cpp" in shown.text
+    blocks = browser.find_elements(By.CSS_SELECTOR, "#lines .icicle.outer > .block")
+    widths = [block.size["width"] for block in blocks]
+    assert blocks and widths == sorted(widths, reverse=True)
+    phases = {row["phase"].replace("_", " ") for row in data["report"]["lines"]}
+    assert {block.text.split("\n")[0] for block in blocks} <= phases
+
+
 def test_the_timeline_holds_a_step(browser, traced):
     """The bars of the first lane are the step: they add up to its length."""
     data = open_page(browser, traced)

@@ -64,7 +64,7 @@ def test_documented_queries(tables):
 
 def test_columns_are_those_of_the_document(tables):
     text = (ROOT / "docs" / "traces.md").read_text()
-    for file in ("steps", "ops", "kernels", "findings"):
+    for file in ("steps", "ops", "kernels", "findings", "lines"):
         named = re.search(rf"\| `{file}\.parquet` \| [^|]* \| (.*) \|", text).group(1)
         told = {"started", "rank", *re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", named))}
         columns = {row[0] for row in duckdb.sql(f"DESCRIBE FROM 'tables/after/{file}.parquet'").fetchall()}

@@ -109,6 +109,21 @@ TEST(Perfetto, StepsAndTheirPartsAreTracks) {
   EXPECT_GE(parts, 6u);
 }
 
+TEST(Perfetto, FollowedLinesAreATrackOfTheirOwn) {
+  Trace trace = SmallTrace();
+  trace.run.working_directory = "/home/ann";
+  trace.stacks.push_back({{{"/home/ann/train.py", 36, "step"}}, {}});
+  const StringId collect = Intern(trace, "gc.collect");
+  trace.threads[0].lines = {{kStart, kStart + 4'000'000, 0, collect, 1, 0},
+                            {kStart + 4'000'000, kStart + 5'000'000, 0, 0, 0, 1}};
+  const json events = Events(ReportWith(std::move(trace)));
+  const std::vector<json> lines = Named(events, "train.py:36 in step");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].at("args").at("calls"), "gc.collect");
+  EXPECT_EQ(lines[0].at("dur"), 4000.0);
+  EXPECT_EQ(lines[1].count("args"), 0u);
+}
+
 TEST(Perfetto, LaunchesPointAtTheirKernels) {
   const json events = Events(ReportWith(SmallTrace()));
   const std::vector<json> starts = Named(events, "launch", "s"), ends = Named(events, "launch", "f");

@@ -80,9 +80,10 @@ Trace FourSteps() {
 TEST(Tables, AllColumnsOfATableHaveAsManyRows) {
   Report report = ReportOf(std::make_shared<const Timeline>(Timeline::Build(FourSteps())));
   report.findings = test::SampleReport().findings;
+  report.lines = test::SampleReport().lines;
   const std::vector<Table> tables = TablesOf(report);
-  ASSERT_EQ(tables.size(), 4u);
-  const std::vector<std::size_t> rows = {4, 12, 4, 4};
+  ASSERT_EQ(tables.size(), 5u);
+  const std::vector<std::size_t> rows = {4, 12, 4, 4, 5};
   for (std::size_t i = 0; i < tables.size(); ++i) {
     for (const TableColumn& column : tables[i].columns) EXPECT_EQ(Rows(column), rows[i]) << column.name;
     EXPECT_EQ(Column<Whole>(tables[i], "rank"), Whole(rows[i], 3));
@@ -125,6 +126,10 @@ TEST(Tables, OfAReportWithoutEventsHoldItsFindings) {
   const std::vector<Table> tables = TablesOf(test::SampleReport());
   EXPECT_EQ(Rows(Named(tables, "steps").columns[0]), 0u);
   EXPECT_EQ(Rows(Named(tables, "findings").columns[0]), 4u);
+  const Table& lines = Named(tables, "lines");
+  EXPECT_THAT(Column<std::vector<double>>(lines, "ms"),
+              testing::ElementsAre(52.02, 33.33, 21.53, 10.56, 2.56, 1500, 40));
+  EXPECT_THAT(Column<Whole>(lines, "line"), testing::ElementsAre(120, 31, 112, kNoWhole, 150, 150, 44));
   EXPECT_THAT(Column<Whole>(Named(tables, "findings"), "line"), testing::ElementsAre(120, kNoWhole, kNoWhole, 131));
 }
 

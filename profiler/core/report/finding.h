@@ -57,7 +57,7 @@ struct Finding {
   // Filled in by Diagnose():
   std::string rule;                   // "host-sync"
   std::string id;                     // 12 hex digits of hash(rule, relative path, function)
-  std::string advice;                 // from the rule's text
+  std::string advice;                 // from the rule's text, unless the analyzer gave its own
   std::vector<CodeExample> examples;  // likewise; at most one per language
   std::string treatment_id;           // the treatment that cures it, unless the analyzer chose one; empty when none
 

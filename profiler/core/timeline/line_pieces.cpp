@@ -96,6 +96,15 @@ std::uint32_t LinePieces::StackOf(EventRef ref) const {
   return kNone;
 }
 
+// Whether the second place stands further up in the function of the first.
+bool LinePieces::BeginsAnew(std::uint32_t first, std::uint32_t second) const {
+  const std::vector<Stack>& stacks = timeline_.trace().stacks;
+  if (first >= stacks.size() || second >= stacks.size()) return false;
+  if (stacks[first].frames.empty() || stacks[second].frames.empty()) return false;
+  const Where &before = stacks[first].frames.front(), &after = stacks[second].frames.front();
+  return before.path == after.path && before.function == after.function && after.line < before.line;
+}
+
 // Outermost operators, and what the thread waits for or writes outside of them.
 std::vector<LinePieces::Work> LinePieces::WorkIn(Interval within) const {
   std::vector<Work> work;
@@ -111,11 +120,13 @@ std::vector<LinePieces::Work> LinePieces::WorkIn(Interval within) const {
 }
 
 // Between two operators of one function, the time belongs to the line of the second: it prepares what that one uses.
+// Where that stands further up, a loop has begun anew, and the time is more likely that of the lines after the first.
 void LinePieces::Place(const std::vector<Work>& work, std::size_t next, LinePiece& piece) const {
   const auto known = [&](std::size_t i) { return i < work.size() && work[i].stack != kNone; };
-  if (known(next)) {
+  const bool before = next > 0 && known(next - 1);
+  if (known(next) && !(before && BeginsAnew(work[next - 1].stack, work[next].stack))) {
     piece.stack = work[next].stack;
-  } else if (next > 0 && known(next - 1)) {
+  } else if (before) {
     piece.stack = work[next - 1].stack;
   }
   piece.own_share = 1;

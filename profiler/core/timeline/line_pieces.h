@@ -45,6 +45,7 @@ class LinePieces {
   };
   std::vector<Work> WorkIn(Interval within) const;
   std::uint32_t StackOf(EventRef ref) const;
+  bool BeginsAnew(std::uint32_t first, std::uint32_t second) const;
   void Place(const std::vector<Work>& work, std::size_t next, LinePiece& piece) const;
 
   const Timeline& timeline_;
