@@ -15,6 +15,8 @@
 #include "probes/capture/records.h"
 #include "probes/preload/api.h"
 #include "probes/preload/call_stack.h"
+#include "probes/preload/follow/following.h"
+#include "probes/preload/follow/samples.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/process/start.h"
 #include "probes/preload/python/shim_path.h"
@@ -93,7 +95,10 @@ __attribute__((constructor)) void Attach() {
   const Settings settings = ReadSettings();
   if (settings.run_dir == nullptr) return;
   PutShimInReach();
-  if (!LibTorchIsMapped() || StartCapture() != nullptr || AttachTorchProbe() != nullptr) return;
+  if (!LibTorchIsMapped() || StartCapture() != nullptr) return;
+  static constexpr following::Follower sampler{samples::Start, samples::Stop, true};
+  following::Use(&sampler);
+  if (AttachTorchProbe() != nullptr) return;
   if (settings.seed) SeedLibTorch(*settings.seed);
 }
 

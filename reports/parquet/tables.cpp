@@ -245,7 +245,6 @@ Table FindingsOf(const Report& report) {
   return table;
 }
 
-// Of a step, of an occurrence of what is not in each step, and of a worker's batch.
 Table LinesOf(const Report& report) {
   Texts scope, phase, path, function, library_path, what;
   std::vector<std::int64_t> line, library_line;

@@ -45,6 +45,7 @@ void Start(const Settings& settings) noexcept {
 }
 
 void Use(const Follower* given) noexcept {
+  if (given->only_details) plan.OnlyDetails(true);
   follower.store(given, std::memory_order_release);
 }
 

@@ -10,7 +10,8 @@ namespace loopscope::following {
 
 struct Follower {
   bool (*start)() noexcept;          // follows the calling thread; false: not possible
-  std::uint64_t (*stop)() noexcept;  // the calls followed
+  std::uint64_t (*stop)() noexcept;  // the calls followed, or samples taken
+  bool only_details = false;         // it shows lines between operators only, which have their own in detail steps
 };
 
 void Start(const Settings& settings) noexcept;

@@ -162,7 +162,10 @@ void LinePieces::ForEach(Interval within, const std::function<void(const LinePie
       const std::size_t next = works ? op + 1 : op;
       piece.after = next < work.size() ? work[next].name : 0;
     }
-    if (followed) {
+    if (works && !work[op].is_op && work[op].stack != kNone) {
+      piece.stack = work[op].stack;  // it sleeps, or writes
+      piece.called = work[op].name;
+    } else if (followed) {
       piece.stack = lines[line].stack;
       piece.called = lines[line].called;
       piece.own_share = lines[line].own_share;
