@@ -36,6 +36,7 @@ Json StepsJson(const StepFacts& steps) {
           {"warmup", steps.warmup},
           {"measured", steps.measured},
           {"without_operators", steps.without_operators},
+          {"in_mean", steps.in_mean},
           {"disturbed", steps.disturbed},
           {"transient", steps.transient},
           {"transient_mean_ms", Number(steps.transient_mean_ms)},
@@ -82,6 +83,7 @@ StepFacts ReadSteps(const nlohmann::json& object) {
   steps.samples_per_s = Number(object, "samples_per_s");
   steps.per_epoch_ms = Number(object, "per_epoch_ms");
   steps.without_operators = Whole<int>(object, "without_operators");
+  steps.in_mean = Whole<int>(object, "in_mean");
   steps.disturbed = Whole<int>(object, "disturbed");
   steps.transient = Whole<int>(object, "transient");
   steps.transient_mean_ms = Number(object, "transient_mean_ms");

@@ -34,7 +34,7 @@ std::string EndText(std::string_view ends_with) {
 
 std::string StepText(const StepFacts& steps) {
   std::string text = fmt::format("{} on average over {}", HumanMs(*steps.mean_ms),
-                                 Counted(steps.measured, steps.disturbed > 0 ? "undisturbed step" : "step"));
+                                 Counted(steps.in_mean, steps.disturbed > 0 ? "undisturbed step" : "step"));
   if (Known(steps.p50_ms) && Known(steps.p95_ms)) {
     text += fmt::format(" (p50 {}, p95 {})", HumanMs(*steps.p50_ms), HumanMs(*steps.p95_ms));
   }

@@ -134,6 +134,7 @@ inline Report SampleReport() {
   report.run.exit_status = 0;
   report.steps.warmup = 10;
   report.steps.measured = 50;
+  report.steps.in_mean = 50;
   report.steps.mean_ms = 120.0;
   report.steps.p50_ms = 119.5;
   report.steps.p95_ms = 131.2;

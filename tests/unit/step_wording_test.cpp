@@ -27,11 +27,11 @@ TEST(StepWords, SayWhatAStepIs) {
 
 TEST(StepWords, SayWhatTheMeanLeavesOut) {
   StepFacts steps;
-  steps.measured = 1;
+  steps.in_mean = 1;
   steps.mean_ms = 12.5;
   EXPECT_EQ(StepText(steps), "12.5 ms on average over 1 step");
   EXPECT_EQ(TrendText(steps), "");
-  steps.measured = 40;
+  steps.in_mean = 40;
   steps.disturbed = 1;
   steps.trend_pct = 35;
   steps.transient = 6;

@@ -94,11 +94,11 @@ std::string_view ClockSourceName(ClockSource source) {
 StepFacts StepFactsOf(const Timeline& timeline) {
   StepFacts facts;
   facts.warmup = static_cast<int>(std::ranges::count_if(timeline.steps(), &Step::warmup));
-  facts.measured = static_cast<int>(timeline.undisturbed().size());
+  facts.measured = static_cast<int>(timeline.steady().size());
+  facts.without_operators = static_cast<int>(timeline.timed().size() - timeline.steady().size());
+  facts.in_mean = static_cast<int>(timeline.undisturbed().size());
   facts.disturbed = static_cast<int>(
       std::ranges::count_if(timeline.steps(), [](const Step& step) { return step.plain() && step.disturbed(); }));
-  facts.without_operators = static_cast<int>(std::ranges::count_if(
-      timeline.undisturbed(), [&](std::uint32_t index) { return !timeline.steps()[index].operators; }));
   if (timeline.per_epoch_ms() >= 0) facts.per_epoch_ms = timeline.per_epoch_ms();
   if (timeline.steady().empty()) return facts;
   AddTransient(timeline, facts);
