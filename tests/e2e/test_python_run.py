@@ -146,7 +146,7 @@ for inputs, labels in DataLoader(data.__class__(*(one.repeat(30, *[1] * (one.dim
         for parameter in model.parameters():
             parameter -= 0.1 * parameter.grad
 """)
-    assert report["steps"]["measured"] == 25
+    assert 25 <= report["steps"]["measured"] <= 25 + report["steps"]["disturbed"]
 
 
 def test_a_profiler_that_the_script_uses_itself(loopscope, write):
@@ -182,7 +182,7 @@ for step in range(400):
 """)
     environment = {**ENVIRONMENT, "PYTHONPATH": str(tmp_path / "own")}
     done, report = loopscope.report("run", *BOUNDS, "--", sys.executable, script, env=environment)
-    assert done.code == 0 and done.out.startswith("mine\n") and report["steps"]["measured"] == 25
+    assert done.code == 0 and done.out.startswith("mine\n") and report["steps"]["measured"] >= 25
 
 
 @pytest.mark.parametrize(

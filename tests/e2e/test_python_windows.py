@@ -1,6 +1,7 @@
 # ctest labels: measured
 """Of long windows and of short steps in Python some steps have their operators recorded: which, by how long they take."""
 
+import re
 import sys
 
 from test_python_run import ENVIRONMENT, pytestmark, write  # noqa: F401  a mark and a fixture, by their names
@@ -24,12 +25,15 @@ for step in range(1000):
     assert done.code == 0 and not done.err, done.err
     steps = report["steps"]
     assert steps["measured"] + steps["without_operators"] == 600
-    assert steps["measured"] == 16 + (600 - 16) / 4  # all of the first ones, and one in four
+    # All of the first ones, and one in four; and those in which calls are followed.
+    recorded = 16 + (600 - 16) / 4
+    assert recorded <= steps["measured"] <= recorded + steps["disturbed"]
+    assert steps["in_mean"] + steps["disturbed"] == 600
     assert report["breakdown"]["forward"] > 0
-    [stall] = [one for one in report["findings"] if one["rule"] == "periodic-stall"]
-    assert stall["title"].startswith("every 10 steps") and "svd" in stall["evidence"][0]["text"]
+    [stall] = [one for one in report["findings"] if one["rule"] in ("periodic-stall", "uneven-steps")]
+    assert "every 10 steps" in stall["title"] and "svd" in stall["evidence"][0]["text"]
     text = " ".join(loopscope(*command, env=ENVIRONMENT).out.split())
-    assert "over 162 steps" in text and "438 more passed without a record of their operators" in text
+    assert re.search(r"over 5\d\d undisturbed steps", text), text
 
 
 def test_where_steps_are_short_more_of_them_pass(loopscope, write):
@@ -47,7 +51,9 @@ for step in range(1000):
     script = write("import sys\nmatrix = torch.randn(300, 300)\n" + body)
     command = ("run", "--warmup", "5", "--steps", "30", "--", sys.executable, script)
     _, report = loopscope.report(*command, env=ENVIRONMENT)
-    others = 3 * (30 - 16)  # but for those behind the last one in its four
-    assert report["steps"]["measured"] == 30 and others - 3 <= report["steps"]["without_operators"] <= others
+    # Of those behind the first 16, one in four is recorded, and those in which calls are followed.
+    steps, others = report["steps"], 3 * (30 - 16)
+    assert 30 <= steps["measured"] <= 30 + steps["disturbed"]
+    assert 30 + others - 3 <= steps["measured"] + steps["without_operators"] <= 30 + others
     _, report = loopscope.report(*command, "long", env=ENVIRONMENT)
     assert (report["steps"]["measured"], report["steps"]["without_operators"]) == (30, 0)

@@ -94,8 +94,14 @@ std::string_view ClockSourceName(ClockSource source) {
 StepFacts StepFactsOf(const Timeline& timeline) {
   StepFacts facts;
   facts.warmup = static_cast<int>(std::ranges::count_if(timeline.steps(), &Step::warmup));
-  facts.measured = static_cast<int>(timeline.steady().size());
-  facts.without_operators = static_cast<int>(timeline.timed().size() - timeline.steady().size());
+  // Slowed down or not, settled or not.
+  const auto count = [&](bool operators) {
+    return static_cast<int>(std::ranges::count_if(timeline.steps(), [&](const Step& step) {
+      return !step.warmup && !step.boundary && !step.evaluates && step.operators == operators;
+    }));
+  };
+  facts.measured = count(true);
+  facts.without_operators = count(false);
   facts.in_mean = static_cast<int>(timeline.undisturbed().size());
   facts.disturbed = static_cast<int>(
       std::ranges::count_if(timeline.steps(), [](const Step& step) { return step.plain() && step.disturbed(); }));

@@ -21,12 +21,12 @@ struct ClockFacts {
 };
 
 struct StepFacts {
-  int warmup = 0, measured = 0;
+  int warmup = 0, measured = 0;  // measured: steps of the window but epoch boundaries, operators recorded
   std::optional<double> mean_ms, p50_ms, p95_ms, samples_per_s, per_epoch_ms;
   int without_operators = 0;  // further plain steps of the window, whose operators were not recorded
   std::optional<ClockFacts> clock;
   std::optional<double> trend_pct;  // by how much steps get longer over the window; absent without a trend
-  int in_mean = 0;    // steps of the window that mean_ms, p50_ms and p95_ms are taken over
+  int in_mean = 0;                  // steps of the window that mean_ms, p50_ms and p95_ms are taken over
   int disturbed = 0;  // further ones, which were slowed down: details were recorded, or calls followed, in them
   int transient = 0;  // steps after warm-up that are not in mean_ms, since the loop had not settled
   std::optional<double> transient_mean_ms;
