@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzers/shared/evidence.h"
+
 namespace loopscope {
 namespace {
 
@@ -53,6 +55,7 @@ void LeaveOut(const std::set<Place>& blamed, std::vector<Finding>& findings) {
       return known;
     });
     if (left_out_ms <= 0) continue;
+    finding.title += fmt::format("; {} of it is in other findings", MsText(left_out_ms));
     finding.cost_pct *= std::max(0.0, 1 - left_out_ms / finding.cost_ms_per_step);
     finding.cost_ms_per_step = std::max(0.0, finding.cost_ms_per_step - left_out_ms);
     finding.severity = std::min(finding.severity, SeverityOfShare(finding.cost_pct));

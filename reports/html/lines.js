@@ -20,9 +20,12 @@ function icicle(rows) {
       ...own.filter((row) => row.ms >= whole / 100).map((row) => block(row.place, row.ms, whole, lineColors[phase] || "var(--soft)")))));
 }
 
+// Without parts where all rows have the same one.
 function linesTable(caption, rows) {
-  return table(caption, ["line", "time#", "share#", "part", "source"], rows.map((row) => [
-    element("span", { class: "path" }, row.place), duration(row.ms), percent(row.share), spaced(row.phase),
+  const parted = new Set(rows.map((row) => row.phase)).size > 1;
+  const heads = ["line", "time#", "share#", ...(parted ? ["part"] : []), "source"];
+  return table(caption, heads, rows.map((row) => [
+    element("span", { class: "path" }, row.place), duration(row.ms), percent(row.share), ...(parted ? [spaced(row.phase)] : []),
     row.code ? element("code", { class: "source" }, row.code) : ""]));
 }
 
