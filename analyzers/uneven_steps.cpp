@@ -8,6 +8,7 @@
 
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
+#include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/line_pieces.h"
 
@@ -101,13 +102,18 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   return places;
 }
 
-// "every 16 steps", or "in 9 of 60 steps" where the distances differ.
-std::string HowOften(const Steps& steps, std::span<const Long> of) {
+// The distance between most of them; absent where the distances differ.
+std::optional<std::uint32_t> Distance(std::span<const Long> of) {
   std::map<std::uint32_t, std::size_t> distances;
   for (std::size_t i = 1; i < of.size(); ++i) ++distances[of[i].step - of[i - 1].step];
   for (const auto& [distance, count] : distances) {
-    if (distance > 1 && count >= 2 && count * 3 >= 2 * (of.size() - 1)) return fmt::format("every {} steps", distance);
+    if (distance > 1 && count >= 2 && count * 3 >= 2 * (of.size() - 1)) return distance;
   }
+  return std::nullopt;
+}
+
+std::string HowOften(const Steps& steps, std::span<const Long> of) {
+  if (const auto distance = Distance(of)) return fmt::format("every {} steps", *distance);
   return fmt::format("in {} of {} steps", of.size(), steps.count());
 }
 
@@ -142,6 +148,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (shown_ms < kMinShown * long_ms) return {};
   const std::vector<Long> dearest = Dearest(steps);
   if (dearest.size() < 2) return {};
+  if (!Distance(dearest) && OthersInterfere(timeline)) {
+    return {Finding::CannotTell("some steps take longer, at no regular distance, while other programs used the "
+                                "processors")};
+  }
   double dearest_ms = 0;
   for (const Long& one : dearest) dearest_ms += one.excess_ms;
   Finding finding = Costing(

@@ -19,6 +19,21 @@ std::optional<Where> PlaceOfStack(const Trace& trace, std::uint32_t stack) {
   return std::nullopt;
 }
 
+// The same for all functions that one line holds: a comprehension, a lambda and the function around them.
+std::optional<Where> LineOf(const std::optional<Where>& place) {
+  if (!place || place->line <= 0) return place;
+  return Where{place->path, place->line, ""};
+}
+
+// Of a line's functions the one around the others: "<listcomp>" and "<lambda>" stand inside.
+void Name(const std::string& function, std::optional<Where>& place) {
+  const auto inside = [](const std::string& name) { return name.empty() || name.front() == '<'; };
+  if (!place) return;
+  const bool outer = inside(place->function) && !inside(function);
+  const bool alike = inside(place->function) == inside(function);
+  if (outer || (alike && (place->function.empty() || function < place->function))) place->function = function;
+}
+
 struct Hint {
   std::string_view call, text;
 };
@@ -56,14 +71,16 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   std::map<std::optional<Where>, Group> groups;
   for (const LineShare& line : lines) {
     if (part && line.part != *part) continue;
-    Group& group = groups[PlaceOfStack(timeline.trace(), line.stack)];
+    const std::optional<Where> place = PlaceOfStack(timeline.trace(), line.stack);
+    Group& group = groups[LineOf(place)];
+    if (!group.place.where) group.place.where = LineOf(place);
+    if (place) Name(place->function, group.place.where);
     group.place.ms += line.ms;
     group.place.operators_ms += line.in_operator ? line.ms : 0;
     group.what[std::string(ops::Shown(timeline.trace().text(line.what)))] += line.ms;
   }
   std::vector<PlaceTime> places;
   for (auto& [where, group] : groups) {
-    group.place.where = where;
     group.place.what = std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; })->first;
     places.push_back(std::move(group.place));
   }

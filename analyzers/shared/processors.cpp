@@ -37,6 +37,15 @@ std::optional<Processors> ProcessorsOf(const Timeline& timeline) {
   return found;
 }
 
+bool OthersInterfere(const Timeline& timeline) {
+  constexpr double kMinOthersShare = 0.2, kCrowded = 0.85;  // of the processors
+  const auto processors = ProcessorsOf(timeline);
+  if (!processors) return false;
+  if (processors->others_pct >= kMinOthersPct) return true;
+  const double cores = timeline.trace().run.cores;
+  return cores > 0 && processors->others >= kMinOthersShare * cores && processors->busy >= kCrowded * cores;
+}
+
 std::string ThreadsText(std::int64_t threads, int ranks) {
   const std::string each = Counted(static_cast<std::uint64_t>(threads), "thread");
   return ranks == 1 ? each : fmt::format("{} ranks of {}", ranks, each);

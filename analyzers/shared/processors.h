@@ -29,6 +29,11 @@ std::optional<double> ProcessorDelayShare(const std::map<std::string, std::strin
 // nullopt when the trace does not record it (probes/preload/process/processors.h): another format, another platform.
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);
 
+// Other programs kept the training thread from running for 5 % of the time, or used a fifth of the processors where
+// hardly any was free, so that the threads of its operators had to wait. False where nothing tells.
+bool OthersInterfere(const Timeline& timeline);
+inline constexpr double kMinOthersPct = 5;
+
 // "1 thread", "2 ranks of 4 threads".
 std::string ThreadsText(std::int64_t threads, int ranks);
 
