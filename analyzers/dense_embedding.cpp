@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/op_names.h"
@@ -66,17 +67,6 @@ void DropShared(const Timeline& timeline, Tables& tables) {
       tables.erase(Shape{input.sizes[1], input.sizes[0]});
     }
   });
-}
-
-// All tensors of an operator, those in lists included.
-std::vector<TensorText> TensorsOf(std::string_view inputs) {
-  std::vector<TensorText> tensors;
-  for (const TensorText& input : ParseInputs(inputs)) {
-    if (input.is_tensor) tensors.push_back(input);
-    const std::vector<TensorText> list = ParseTensorList(input.scalar);
-    tensors.insert(tensors.end(), list.begin(), list.end());
-  }
-  return tensors;
 }
 
 // The table's share of the elements that an operator reads, 0 to 1.

@@ -28,11 +28,25 @@ std::string Names(const std::vector<PlaceTime>& places) {
   return text;
 }
 
+// What the framework does between its operators for the model, the optimizer and the loader is not the loop's own.
+bool IsFrameworks(std::string_view called) {
+  return called.starts_with("torch.nn.Module.") || called.starts_with("torch.optim.") ||
+         called.ends_with(".backward") || called.ends_with(".zero_grad") || called.ends_with("Optimizer.step") ||
+         called.starts_with("DataLoader.");
+}
+
+std::vector<LineShare> OwnLines(const Timeline& timeline) {
+  std::vector<LineShare> own(timeline.lines().begin(), timeline.lines().end());
+  std::erase_if(
+      own, [&](const LineShare& line) { return !line.in_operator && IsFrameworks(timeline.trace().text(line.what)); });
+  return own;
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.lines().empty()) {
     return {Finding::CannotTell("no step of the window shows which lines of the program run")};
   }
-  std::vector<PlaceTime> places = PlacesOf(timeline, timeline.lines(), Part::kOther);
+  std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline), Part::kOther);
   double unknown_ms = 0, ms = 0;
   std::erase_if(places, [&](const PlaceTime& place) {
     const bool small = SharePct(timeline, place.ms) < kMinPlaceSharePct;

@@ -149,8 +149,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const std::vector<Long> dearest = Dearest(steps);
   if (dearest.size() < 2) return {};
   if (!Distance(dearest) && OthersInterfere(timeline)) {
-    return {Finding::CannotTell("some steps take longer, at no regular distance, while other programs used the "
-                                "processors")};
+    return {
+        Finding::CannotTell("some steps take longer, at no regular distance, while other programs used the "
+                            "processors")};
   }
   double dearest_ms = 0;
   for (const Long& one : dearest) dearest_ms += one.excess_ms;

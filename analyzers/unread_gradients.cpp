@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 
@@ -31,6 +32,19 @@ bool AddsToGradient(std::string_view name) {
   return name == "torch::autograd::AccumulateGrad";
 }
 
+using Shapes = std::set<std::vector<std::int64_t>>;
+
+// Of the tensors that optimizers work on. Gradients are added to other tensors as well: to the activations at which a
+// recomputed part of the model begins, to an image that is changed itself.
+Shapes ParameterShapes(const Timeline& timeline) {
+  Shapes shapes;
+  timeline.ForEachDetailed([&](EventRef ref) {
+    if (timeline.event(ref).kind != EventKind::kOp || !timeline.inside(ref, RangeCategory::kOptimizer)) return;
+    for (const TensorText& tensor : TensorsOf(timeline.inputs(ref))) shapes.insert(tensor.sizes);
+  });
+  return shapes;
+}
+
 // Outermost backward passes of the detailed steps, whose shapes are known, by time.
 std::vector<Pass> PassesOf(const Timeline& timeline) {
   std::vector<Pass> passes;
@@ -43,6 +57,7 @@ std::vector<Pass> PassesOf(const Timeline& timeline) {
   const auto start = [&](const Pass& pass) { return timeline.event(pass.range).start_ns; };
   std::ranges::sort(passes, {}, start);
   const NameSet adds(timeline.trace(), AddsToGradient);
+  const Shapes parameters = ParameterShapes(timeline);
   timeline.ForEachDetailed([&](EventRef ref) {
     const Event& event = timeline.event(ref);
     if (!adds.Has(event)) return;
@@ -51,7 +66,7 @@ std::vector<Pass> PassesOf(const Timeline& timeline) {
     Pass& pass = *std::prev(after);
     if (event.start_ns > timeline.event(pass.range).end_ns) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
-    if (!inputs.empty() && inputs[0].is_tensor) pass.numbers += inputs[0].elements();
+    if (!inputs.empty() && parameters.contains(inputs[0].sizes)) pass.numbers += inputs[0].elements();
   });
   return passes;
 }
@@ -114,7 +129,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const std::vector<Pass> passes = PassesOf(timeline);
   if (std::ranges::all_of(passes, [](const Pass& pass) { return pass.numbers == 0; })) {
-    return {Finding::NotApplicable("no backward pass that adds to gradients of parameters was seen")};
+    return {Finding::CannotTell("no backward pass that adds to gradients of an optimizer's parameters was seen")};
   }
   const Unread unread = Measure(timeline, passes, ReadersOf(timeline));
   if (unread.all == 0) return {Finding::CannotTell("no optimizer's step with a known number of parameters was seen")};

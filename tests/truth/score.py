@@ -221,9 +221,9 @@ def page(results):
     head = f"""# Is the first sentence true?
 
 Problems that people reported in public, each rewritten as a small training program, and some programs with nothing to
-mend. What is wrong with each, and in which line, was written down before Loopscope saw it
-([how](../tests/truth/README.md)). Beside it stands the first sentence of the report of `loopscope run`, as it is
-printed.
+mend. What is wrong with each, and in which lines, was found by reading it and by timing it with and without the fix,
+outside of Loopscope ([how](../tests/truth/README.md)). Beside that, the table has the first sentence of the report of
+`loopscope run`, as it is printed.
 
 *Right*: the sentence names the cause and its line, and no finding of the report is false. *Missed*: it says nothing
 false, but not the cause. *Wrong*: it names another cause, or the report blames what costs nothing.

@@ -38,12 +38,13 @@ std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::i
     return end == of.data() ? INT64_MIN : (end - 1)->end_ns;
   };
   const std::int64_t from_ns = std::max({first_ns, last_end(activity.host_reads), last_end(activity.optimizer)});
-  std::int64_t start_ns = layer_ns;
+  std::int64_t start_ns = layer_ns, reached_ns = layer_ns;
   const Interval* at = FirstFrom(activity.outermost, layer_ns);
   std::size_t i = at ? static_cast<std::size_t>(at - activity.outermost.data()) : activity.outermost.size();
   for (int between = 0; i-- > 0 && between <= kMostBetween;) {
     const Interval& op = activity.outermost[i];
-    if (op.start_ns < from_ns || start_ns - op.end_ns > kHostWorkNs) break;
+    if (op.start_ns < from_ns || reached_ns - op.end_ns > kHostWorkNs) break;
+    reached_ns = op.start_ns;
     between = activity.of_model[i] ? 0 : between + 1;
     if (activity.of_model[i]) start_ns = op.start_ns;
   }
