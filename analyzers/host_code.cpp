@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -42,11 +43,24 @@ std::vector<LineShare> OwnLines(const Timeline& timeline) {
   return own;
 }
 
+// Lines that run the model as well, at least as long: they call a trainer, and what it does in between is a library's.
+void DropTrainers(const Timeline& timeline, std::vector<PlaceTime>& places) {
+  std::map<std::optional<Where>, double> passes_ms;
+  for (const Part part : {Part::kForward, Part::kBackward}) {
+    for (const PlaceTime& place : PlacesOf(timeline, timeline.lines(), part)) passes_ms[place.where] += place.ms;
+  }
+  std::erase_if(places, [&](const PlaceTime& place) {
+    const auto found = passes_ms.find(place.where);
+    return place.where && found != passes_ms.end() && found->second >= place.ms;
+  });
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.lines().empty()) {
     return {Finding::CannotTell("no step of the window shows which lines of the program run")};
   }
   std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline), Part::kOther);
+  DropTrainers(timeline, places);
   double unknown_ms = 0, ms = 0;
   std::erase_if(places, [&](const PlaceTime& place) {
     const bool small = SharePct(timeline, place.ms) < kMinPlaceSharePct;
