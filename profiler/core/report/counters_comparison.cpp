@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "profiler/core/report/counters.h"
 
@@ -20,6 +22,13 @@ bool Same(double a, double b) {
 // A place by its file's name and function: the two commands may lie in different folders, and edits move lines.
 std::string PlaceKey(const Where& where) {
   return where.path.substr(where.path.rfind('/') + 1) + "\x1f" + where.function;
+}
+
+// Rules that say where time goes, whatever runs there: whether it became more, the pairs of launches tell.
+bool SaysWhereTimeGoes(std::string_view rule) {
+  constexpr std::array<std::string_view, 6> kRules{"host-code",        "uneven-steps",    "growing-step",
+                                                   "slow-epoch-start", "slow-evaluation", "idle-processors"};
+  return std::ranges::find(kRules, rule) != kRules.end();
 }
 
 std::string FindingKey(const CountedFinding& finding) {
@@ -153,7 +162,7 @@ class Comparing {
 
   // Whether its severity is at least that, regardless of noise and machine.
   bool Weighs(const CountedFinding& finding) const {
-    if (finding.severity < rules_.fails_from) return false;
+    if (finding.severity < rules_.fails_from || SaysWhereTimeGoes(finding.rule)) return false;
     const bool fact = finding.cost_pct <= 0 || finding.rule == "debug-left-on";
     return fact || (rules_.same_machine && finding.cost_pct >= kSurely * LeastShareOf(rules_.fails_from));
   }
