@@ -45,7 +45,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   // Threads on two siblings share one core's units: PyTorch's own default is a thread for each core.
   const std::int64_t cores = std::min<std::int64_t>(trace.run.cores, processors->physical.value_or(trace.run.cores));
   const std::int64_t computing = *threads * processors->ranks_here;
-  if (computing >= cores) return {};
+  // The rest is left to the loader's workers.
+  const std::int64_t loading = NumberFact(trace, "loader.workers").value_or(0) * processors->ranks_here;
+  if (computing + loading >= cores) return {};
   const double idle = static_cast<double>(cores) - processors->busy;
   if (idle < kMinIdleShare * static_cast<double>(cores - computing)) return {};
   const LongOps ops = MeasureOps(timeline);

@@ -17,6 +17,8 @@ namespace {
 constexpr double kMinSharePct = 5;       // of the step's work
 constexpr double kMinUnreadShare = 0.1;  // of the numbers that a backward pass adds to gradients
 
+constexpr double kMostBeyond = 1.05;  // of what all optimizers have: more means that it is not known
+
 struct Pass {
   EventRef range;
   std::int64_t numbers = 0;  // added to gradients of parameters
@@ -131,7 +133,16 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (std::ranges::all_of(passes, [](const Pass& pass) { return pass.numbers == 0; })) {
     return {Finding::CannotTell("no backward pass that adds to gradients of an optimizer's parameters was seen")};
   }
-  const Unread unread = Measure(timeline, passes, ReadersOf(timeline));
+  const std::vector<Reader> readers = ReadersOf(timeline);
+  std::set<std::pair<StringId, std::uint64_t>> optimizers;
+  for (const Reader& reader : readers) optimizers.insert(reader.optimizer);
+  double known = 0;
+  for (const auto& [name, numbers] : optimizers) known += static_cast<double>(numbers);
+  for (const Pass& pass : passes) {
+    if (static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
+    return {Finding::NotApplicable("the optimizers do not say how many numbers they have")};
+  }
+  const Unread unread = Measure(timeline, passes, readers);
   if (unread.all == 0) return {Finding::CannotTell("no optimizer's step with a known number of parameters was seen")};
   const double ms = unread.sites.ms() / timeline.detail_steps();
   if (unread.sites.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
