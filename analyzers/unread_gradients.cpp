@@ -139,7 +139,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   double known = 0;
   for (const auto& [name, numbers] : optimizers) known += static_cast<double>(numbers);
   for (const Pass& pass : passes) {
-    if (static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
+    if (known == 0 || static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
     return {Finding::NotApplicable("the optimizers do not say how many numbers they have")};
   }
   const Unread unread = Measure(timeline, passes, readers);
