@@ -23,9 +23,14 @@ using Shape = std::vector<std::int64_t>;
 
 struct Table {
   std::int64_t most_used = 0;  // rows that one step looks up, at most: each index may be another row
-  std::uint64_t lookups = 0;
-  double ms = 0;  // whole gradients made, and passes over whole tables; in all detailed steps
+  double ms = 0;               // whole gradients made, and passes over whole tables; in all detailed steps
   CallSites sites;
+
+  double used_share(const Shape& shape) const { return static_cast<double>(most_used) / static_cast<double>(shape[0]); }
+  // Per step, without the rows that are used.
+  double unused_ms(const Timeline& timeline, const Shape& shape) const {
+    return (1 - used_share(shape)) * ms / timeline.detail_steps();
+  }
 };
 using Tables = std::map<Shape, Table>;
 
@@ -49,7 +54,6 @@ Tables LookedUp(const Timeline& timeline) {
     if (inputs[0].sizes[0] < kMinRows) return;
     Table& table = tables[inputs[0].sizes];
     table.most_used += inputs[1].elements();
-    ++table.lookups;
     table.sites.Add(timeline.where(ref), 1, ModuleOf(timeline, ref));
   });
   for (auto& [shape, table] : tables) table.most_used /= std::max(1, timeline.detail_steps());
@@ -102,8 +106,7 @@ void AddCosts(const Timeline& timeline, Tables& tables) {
 }
 
 Finding Describe(const Timeline& timeline, const Shape& shape, const Table& table) {
-  const double used = static_cast<double>(table.most_used) / static_cast<double>(shape[0]);
-  const double ms = (1 - used) * table.ms / timeline.detail_steps();
+  const double ms = table.unused_ms(timeline, shape);
   Finding finding = CostingAtMost(
       timeline, ms,
       fmt::format(
@@ -126,9 +129,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   AddCosts(timeline, tables);
   std::vector<Finding> findings;
   for (const auto& [shape, table] : tables) {
-    const double used = static_cast<double>(table.most_used) / static_cast<double>(shape[0]);
-    const double ms = (1 - used) * table.ms / timeline.detail_steps();
-    if (used > kMaxUsedShare || SharePct(timeline, ms) < kMinSharePct) continue;
+    if (table.used_share(shape) > kMaxUsedShare) continue;
+    if (SharePct(timeline, table.unused_ms(timeline, shape)) < kMinSharePct) continue;
     findings.push_back(Describe(timeline, shape, table));
   }
   return findings;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
@@ -46,15 +48,11 @@ double PerUndisturbed(const Timeline& timeline, double total) {
 }
 
 // Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
-// thread, or of the workers that it waits for; these are followed in some batches.
-void AddLines(const Timeline& timeline, double wait_ms, Finding& finding) {
+// thread, or of the workers that it waits for; these are followed in some batches, of batch_ms each.
+void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
+              Finding& finding) {
   const std::optional<Where> asked = finding.evidence.front().where;
-  const std::vector<LineShare> in_workers = WorkerLines(timeline);
-  double ms = wait_ms;
-  if (!in_workers.empty()) {
-    ms = 0;
-    for (const LineShare& share : in_workers) ms += share.ms;
-  }
+  const double ms = in_workers.empty() ? wait_ms : batch_ms;
   const std::vector<PlaceTime> places =
       in_workers.empty() ? PlacesOf(timeline, timeline.lines(), Part::kLoaderWait) : PlacesOf(timeline, in_workers);
   const std::string_view of = in_workers.empty() ? "of it" : "of a worker's time for a batch";
@@ -63,7 +61,7 @@ void AddLines(const Timeline& timeline, double wait_ms, Finding& finding) {
     if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
     if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
     inside.push_back({fmt::format("{} {}: {}{}", MsText(place.ms), of, WhatText(place), HintFor(place)), 1, place.where,
-                      in_workers.empty() ? place.ms : wait_ms * place.ms / ms});
+                      wait_ms * place.ms / ms});
   }
   // Where one line takes most of the wait, it is the place to change.
   const bool first = !inside.empty() && inside.front().ms > wait_ms / 2;
@@ -71,9 +69,7 @@ void AddLines(const Timeline& timeline, double wait_ms, Finding& finding) {
 }
 
 // Workers that have a batch ready before the loop asks for one: it waits for the batch to be handed over.
-void SayIfWorkersAreReady(const Timeline& timeline, Finding& finding) {
-  double batch_ms = 0;
-  for (const LineShare& share : WorkerLines(timeline)) batch_ms += share.ms;
+void SayIfWorkersAreReady(const Timeline& timeline, double batch_ms, Finding& finding) {
   const auto workers = NumberFact(timeline.trace(), "loader.workers");
   if (batch_ms <= 0 || !workers || *workers <= 0) return;
   const double each_ms = batch_ms / static_cast<double>(*workers);
@@ -112,8 +108,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
       {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.undisturbed().size(),
                    MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
        waits.steps, LoaderAskedAt(timeline)});
-  AddLines(timeline, ms, finding);
-  SayIfWorkersAreReady(timeline, finding);
+  const std::vector<LineShare> in_workers = WorkerLines(timeline);
+  double batch_ms = 0;
+  for (const LineShare& share : in_workers) batch_ms += share.ms;
+  AddLines(timeline, ms, in_workers, batch_ms, finding);
+  SayIfWorkersAreReady(timeline, batch_ms, finding);
   return {finding};
 }
 

@@ -57,7 +57,7 @@ void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment
     candidate->rules.push_back(finding.rule);
   }
   candidate->cost_ms += finding.worth_ms();
-  candidate->firm |= finding.cost_pct >= kFirmPct && (finding.cost_is != CostKind::kBound || finding.expected_gain_ms);
+  candidate->firm |= finding.cost_pct >= kFirmPct && !finding.only_bounded();
 }
 
 // The treatment that the finding names, and whatever else cures its rule.

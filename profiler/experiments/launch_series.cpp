@@ -57,18 +57,17 @@ LaunchResult LaunchSeries::Run(const LaunchSpec& spec) {
   return result;
 }
 
-double LaunchSeries::SpendBefore(const std::string& label, double seconds) {
+void LaunchSeries::SpendBefore(const std::string& label, double seconds) {
   LaunchSpec spec;
   spec.label = label;
   std::optional<LaunchResult> noted = journal_ ? journal_->Finished(spec) : std::nullopt;
-  if (!noted && seconds <= 0) return 0;
+  if (!noted && seconds <= 0) return;
   if (!noted) {
     noted.emplace();
     noted->wall_s = seconds;
     Note(spec, *noted);
   }
   spent_s_ += noted->wall_s;
-  return noted->wall_s;
 }
 
 std::optional<std::vector<LaunchResult>> LaunchSeries::AllFinished(std::span<const LaunchSpec> specs) const {

@@ -30,9 +30,9 @@ class LaunchSeries {
   std::vector<LaunchResult> RunTogether(std::span<const LaunchSpec> specs);
   bool takes_turns() const { return launcher_.side_by_side() && why_no_turns_.empty(); }
 
-  // Time that was spent before the first launch and counts against the budget. Returns what counts: an experiment that
-  // goes on keeps what it had noted.
-  double SpendBefore(const std::string& label, double seconds);
+  // Time that was spent before the first launch counts against the budget; an experiment that goes on keeps what it had
+  // noted.
+  void SpendBefore(const std::string& label, double seconds);
 
   bool stopped() const { return stopped_ || (events_.stop && events_.stop()); }
   double spent_s() const { return spent_s_; }

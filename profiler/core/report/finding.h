@@ -61,6 +61,8 @@ struct Finding {
   std::vector<CodeExample> examples;  // likewise; at most one per language
   std::string treatment_id;           // the treatment that cures it, unless the analyzer chose one; empty when none
 
+  // A fix may gain nothing, as far as is known.
+  bool only_bounded() const { return cost_is == CostKind::kBound && !expected_gain_ms; }
   // What ranks findings: the expected gain where one is known, else the cost.
   double worth_ms() const { return expected_gain_ms.value_or(cost_ms_per_step); }
 

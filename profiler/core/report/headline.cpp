@@ -60,7 +60,7 @@ struct Candidate {
 
 // Known to be worth something, and not a little.
 bool Firm(const Finding& finding, double pct) {
-  return (finding.cost_is != CostKind::kBound || finding.expected_gain_ms) && pct >= kMinPct;
+  return !finding.only_bounded() && pct >= kMinPct;
 }
 
 Candidate OfFinding(const Finding& finding, const Report& report, const Scale& scale) {
