@@ -117,13 +117,29 @@ std::string HowOften(const Steps& steps, std::span<const Long> of) {
   return fmt::format("in {} of {} steps", of.size(), steps.count());
 }
 
-// The long steps of the kind that costs most: those at least half as long beyond the median as the longest.
+// What a long step of the kind that costs most takes beyond the median: longer ones hold half of all excess. One step
+// that was held up by something else moves it little.
+double TypicalExcessMs(const Steps& steps) {
+  std::vector<double> excess;
+  double all = 0, longer = 0;
+  for (const Long& one : steps.long_ones()) {
+    excess.push_back(one.excess_ms);
+    all += one.excess_ms;
+  }
+  std::ranges::sort(excess, std::ranges::greater{});
+  for (const double one : excess) {
+    longer += one;
+    if (longer >= all / 2) return one;
+  }
+  return 0;
+}
+
+// The long steps of that kind: at least half as long beyond the median.
 std::vector<Long> Dearest(const Steps& steps) {
-  double longest = 0;
-  for (const Long& one : steps.long_ones()) longest = std::max(longest, one.excess_ms);
+  const double typical_ms = TypicalExcessMs(steps);
   std::vector<Long> kind;
   std::ranges::copy_if(steps.long_ones(), std::back_inserter(kind),
-                       [&](const Long& one) { return one.excess_ms >= longest / 2; });
+                       [&](const Long& one) { return one.excess_ms >= typical_ms / 2; });
   return kind;
 }
 
@@ -160,7 +176,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
       fmt::format("some steps hold other work: {} one takes {} more than the {} of an ordinary step, {:.0f} % of all "
                   "steps' time",
                   HowOften(steps, dearest), MsText(dearest_ms / static_cast<double>(dearest.size())),
-                  MsText(steps.median_ms()), share_pct));
+                  MsText(steps.median_ms()), 100 * dearest_ms / steps.all_ms()));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;
     finding.evidence.push_back(

@@ -28,12 +28,13 @@ for step in range(1000):
     # All of the first ones, and one in four; and those in which calls are followed.
     recorded = 16 + (600 - 16) / 4
     assert recorded <= steps["measured"] <= recorded + steps["disturbed"]
-    assert steps["in_mean"] + steps["disturbed"] == 600
+    assert steps["in_mean"] + steps["disturbed"] + steps["transient"] == 600
     assert report["breakdown"]["forward"] > 0
     [stall] = [one for one in report["findings"] if one["rule"] in ("periodic-stall", "uneven-steps")]
     assert "every 10 steps" in stall["title"] and "svd" in stall["evidence"][0]["text"]
     text = " ".join(loopscope(*command, env=ENVIRONMENT).out.split())
-    assert re.search(r"over 5\d\d undisturbed steps", text), text
+    [undisturbed] = re.findall(r"over (\d+) undisturbed steps", text)
+    assert 300 <= int(undisturbed) < 600  # at most one of two steps is followed
 
 
 def test_where_steps_are_short_more_of_them_pass(loopscope, write):
