@@ -79,7 +79,7 @@ Grown FindGrown(const Timeline& timeline) {
 std::optional<Where> PlaceOf(const Timeline& timeline, const Grown& grown, bool is_operator) {
   std::vector<LineShare> lines;
   std::ranges::copy_if(timeline.lines(), std::back_inserter(lines), [&](const LineShare& line) {
-    return is_operator ? line.in_operator && line.what == grown.name : line.part == Part::kOther;
+    return is_operator ? line.in_operator && line.what == grown.name : line.part == Part::kOther && !line.in_operator;
   });
   for (const PlaceTime& place : PlacesOf(timeline, lines)) {
     if (place.where) return place.where;

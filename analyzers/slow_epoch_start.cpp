@@ -14,31 +14,40 @@ namespace {
 constexpr double kMinSharePct = 5;  // of an epoch
 constexpr std::size_t kMostPlaces = 4;
 
-// Starts of epochs in the window, the first left out: it holds what happens once.
-std::vector<Interval> LaterStarts(const Timeline& timeline) {
-  std::vector<Interval> starts = timeline.whole().epoch_starts;
+// What lies after the first step: the first epoch's start holds what happens once.
+std::vector<Interval> Later(const Timeline& timeline, std::vector<Interval> of) {
   const auto first_end = timeline.steps().front().time.end_ns;
-  std::erase_if(starts, [&](const Interval& one) { return one.start_ns < first_end; });
-  return starts;
+  std::erase_if(of, [&](const Interval& one) { return one.start_ns < first_end; });
+  return of;
+}
+
+double TotalMs(const std::vector<Interval>& of) {
+  double ms = 0;
+  for (const Interval& one : of) ms += Ms(one.length());
+  return ms;
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
-  const std::vector<Interval> starts = LaterStarts(timeline);
+  const std::vector<Interval> starts = Later(timeline, timeline.whole().epoch_starts);
+  const std::vector<Interval> before = Later(timeline, timeline.whole().before_epoch_starts);
   const double steps = static_cast<double>(timeline.steps_per_epoch());
   if (starts.empty()) return {Finding::CannotTell("not in the window: no start of a second epoch was seen")};
   if (steps <= 0) return {Finding::CannotTell("how many steps an epoch has is not known")};
-  double total_ms = 0;
-  for (const Interval& one : starts) total_ms += Ms(one.length());
-  const double each_ms = total_ms / static_cast<double>(starts.size());
+  const double starts_ms = TotalMs(starts), before_ms = TotalMs(before);
+  const double each_ms = (starts_ms + before_ms) / static_cast<double>(starts.size());
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
   if (share_pct < kMinSharePct) return {};
-  const std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, WithOperators(timeline, starts)));
+  std::vector<Interval> turns = starts;
+  turns.insert(turns.end(), before.begin(), before.end());
+  std::ranges::sort(turns, {}, &Interval::start_ns);
+  const std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, WithOperators(timeline, turns)));
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
   const std::string what = places.empty() || places.front().what.empty() ? "" : ": " + places.front().what;
-  Finding finding =
-      Costing(timeline, each_ms / steps,
-              fmt::format("each epoch's start takes {}, {:.0f} % of the epoch{}", MsText(each_ms), share_pct, what));
+  Finding finding = Costing(timeline, each_ms / steps,
+                            fmt::format("{} {}, {:.0f} % of the epoch{}",
+                                        before_ms > starts_ms ? "between two epochs pass" : "each epoch's start takes",
+                                        MsText(each_ms), share_pct, what));
   finding.severity = SeverityOfShare(share_pct);
   finding.per_epoch = true;
   for (const PlaceTime& place : places) {

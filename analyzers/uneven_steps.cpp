@@ -21,12 +21,19 @@ constexpr double kMinShown = 0.4;      // of the long steps' excess lies at plac
 constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
 constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
 constexpr std::size_t kMinSteps = 12;
+constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
 constexpr std::size_t kMostPlaces = 4;
 
 struct Long {
   std::uint32_t step = 0;
   double excess_ms = 0;
 };
+
+double Median(std::vector<double> of) {
+  if (of.empty()) return 0;
+  std::ranges::nth_element(of, of.begin() + std::ssize(of) / 2);
+  return of[of.size() / 2];
+}
 
 // A step without waiting for its loader, which is another rule's.
 double OwnMs(const Step& step) {
@@ -41,13 +48,15 @@ class Steps {
     }
     std::vector<double> lengths;
     for (const std::uint32_t i : plain_) lengths.push_back(OwnMs(timeline.steps()[i]));
-    if (lengths.empty()) return;
     for (const double one : lengths) all_ms_ += one;
-    std::ranges::nth_element(lengths, lengths.begin() + std::ssize(lengths) / 2);
-    median_ms_ = lengths[lengths.size() / 2];
-    for (const std::uint32_t i : plain_) {
-      const double own_ms = OwnMs(timeline.steps()[i]);
-      if (own_ms > kLonger * median_ms_) long_.push_back({i, own_ms - median_ms_});
+    median_ms_ = Median(lengths);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const std::size_t first = i < kNeighbours ? 0 : i - kNeighbours;
+      const std::size_t end = std::min(first + 2 * kNeighbours + 1, lengths.size());
+      const auto begin = lengths.begin();
+      const double usual_ms =
+          Median({begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end)});
+      if (lengths[i] > kLonger * usual_ms) long_.push_back({plain_[i], lengths[i] - usual_ms});
     }
   }
 

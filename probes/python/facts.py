@@ -83,5 +83,11 @@ class Facts:
             return make
 
         wrapping.replace(torch, "set_anomaly_enabled", anomaly)
+
+        def profile(arguments):
+            if arguments.get("enabled", True):
+                note("profiler")
+
         wrapping.replace(torch.profiler.profile, "__init__", made("profiler"))
+        wrapping.with_arguments(torch.autograd.profiler.profile, "__init__", [profile])
         wrapping.replace(torch.autograd.profiler.emit_nvtx, "__init__", made("emit_nvtx"))

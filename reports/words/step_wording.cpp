@@ -95,7 +95,7 @@ std::vector<WholeRow> WholeRows(const Report& report) {
       {counted(whole.steps, "step", "steps"), "", whole.steps_ms},
       {counted(whole.epoch_starts, "start of an epoch", "starts of epochs"), "epoch_start", whole.epoch_starts_ms},
       {counted(whole.evaluations, "evaluation", "evaluations"), "evaluation", whole.evaluation_ms},
-      {"other between steps", "", whole.other_between_steps_ms}};
+      {"other between steps", "other_between_steps", whole.other_between_steps_ms}};
   std::erase_if(rows, [](const WholeRow& row) { return !(row.ms > 0); });
   for (WholeRow& row : rows) row.share_pct = 100 * row.ms / whole.total_ms();
   return rows;

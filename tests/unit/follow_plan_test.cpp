@@ -92,9 +92,21 @@ TEST(FollowPlan, StartsOfEpochsAlways) {
 
 TEST(FollowPlan, OnlyDetailsWhereRanksWaitForEachOther) {
   Loop loop;
-  loop.plan.OnlyDetails(true);
+  loop.plan.OnlyDetails();
   for (int i = 0; i < 300; ++i) loop.Step(i % 8 == 0 ? 100 * kMs : 20 * kMs);
   EXPECT_EQ(loop.Count(4), 0u);
+}
+
+TEST(FollowPlan, AllDetailsWhereTheFollowerCostsLittle) {
+  const auto followed = [](bool all) {
+    FollowPlan plan;
+    if (all) plan.AllDetails();
+    std::size_t count = 0;
+    for (std::int64_t i = 0; i < 4; ++i) count += plan.Next(static_cast<std::uint64_t>(i + 1) * kMs, i, true, false);
+    return count;
+  };
+  EXPECT_EQ(followed(true), 4u);
+  EXPECT_EQ(followed(false), 2u);
 }
 
 }  // namespace

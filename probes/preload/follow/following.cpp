@@ -14,7 +14,8 @@ namespace {
 std::atomic<const Follower*> follower{nullptr};
 bool wanted = false;  // by the settings
 FollowPlan plan;
-pid_t thread = 0;  // that is followed; 0: none
+pid_t thread = 0;                         // that is followed; 0: none
+std::uint64_t began_ns = 0, step_ns = 0;  // of the step at hand, and how long the one before took
 
 void Stop() noexcept {
   const Follower* known = follower.load(std::memory_order_acquire);
@@ -27,7 +28,7 @@ void Stop() noexcept {
 
 void Begin(const char* why) noexcept {
   const Follower* known = follower.load(std::memory_order_acquire);
-  if (thread != 0 || known == nullptr || !known->start()) return;
+  if (thread != 0 || known == nullptr || !known->start(step_ns)) return;
   thread = gettid();
   capture::WriteMark(wire::MarkKind::kFollowBegin, why);
 }
@@ -37,7 +38,7 @@ void Begin(const char* why) noexcept {
 void Start(const Settings& settings) noexcept {
   wanted = settings.mode == Mode::kTrace && settings.window.detail > 0;
   // Ranks wait for each other: all follow the same steps.
-  plan.OnlyDetails(settings.several_ranks);
+  if (settings.several_ranks) plan.OnlyDetails();
   pthread_atfork(nullptr, nullptr, [] {
     thread = 0;
     wanted = false;
@@ -45,12 +46,14 @@ void Start(const Settings& settings) noexcept {
 }
 
 void Use(const Follower* given) noexcept {
-  if (given->only_details) plan.OnlyDetails(true);
+  if (given->only_details) plan.AllDetails();
   follower.store(given, std::memory_order_release);
 }
 
 bool Next(std::uint64_t time_ns, const Window& window) noexcept {
   if (!wanted || follower.load(std::memory_order_relaxed) == nullptr) return false;
+  step_ns = began_ns == 0 ? 0 : time_ns - began_ns;
+  began_ns = time_ns;
   return plan.Next(time_ns, window.detail_index(), window.measuring(), window.at_boundary());
 }
 

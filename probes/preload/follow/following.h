@@ -9,7 +9,8 @@
 namespace loopscope::following {
 
 struct Follower {
-  bool (*start)() noexcept;          // follows the calling thread; false: not possible
+  // Follows the calling thread; false: not possible. The step before took step_ns; 0 unknown.
+  bool (*start)(std::uint64_t step_ns) noexcept;
   std::uint64_t (*stop)() noexcept;  // the calls followed, or samples taken
   bool only_details = false;         // it shows lines between operators only, which have their own in detail steps
 };

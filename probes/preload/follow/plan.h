@@ -22,7 +22,9 @@ class FollowPlan {
   static constexpr std::uint64_t kMostCaught = 4;   // such steps, after which there is no more search
 
   // Follows nothing beyond the detail window and epochs' starts: then all ranks follow the same steps.
-  void OnlyDetails(bool only) { only_details_ = only; }
+  void OnlyDetails() { only_details_ = true; }
+  // The same, but all of the detail window: the follower costs little.
+  void AllDetails() { only_details_ = all_details_ = true; }
 
   // The next step begins at time_ns. `detail_index` is its place in the detail window, from 0; -1 outside. `boundary`:
   // an epoch ends or begins in it.
@@ -60,11 +62,10 @@ class FollowPlan {
   }
 
   bool Wanted(std::uint64_t time_ns, std::int64_t detail_index) const {
-    if (detail_index >= 0) return detail_index % 2 == 1;
+    if (detail_index >= 0) return all_details_ || detail_index % 2 == 1;
     if (only_details_) return false;
     const std::uint64_t budget = (time_ns - opened_ns_) / kCostShare;
-    if (hunting_) return true;
-    if (cost_ns_ + calls_per_step_ * kCallNs > budget) return false;
+    if (!hunting_ && cost_ns_ + calls_per_step_ * kCallNs > budget) return false;
     // Of each pair one, at a position drawn from a hash, so that periodic work is met as often as anything else.
     std::uint64_t hash = (number_ / 2 + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -82,7 +83,8 @@ class FollowPlan {
 
   std::uint64_t opened_ns_ = 0, began_ns_ = 0, number_ = 0;
   std::uint64_t calls_per_step_ = 0, cost_ns_ = 0, hunted_ = 0, caught_ = 0;
-  bool followed_ = false, disturbed_ = false, hunting_ = false, only_details_ = false;
+  bool followed_ = false, disturbed_ = false, hunting_ = false;
+  bool only_details_ = false, all_details_ = false;
   std::array<std::uint64_t, kKept> lengths_{};
   std::size_t count_ = 0;
 };

@@ -19,9 +19,10 @@
 namespace loopscope::samples {
 namespace {
 
-constexpr std::uint64_t kPeriodNs = 500'000;  // of the thread's processor time
-constexpr std::uint32_t kStackBytes = 2048;   // copied with each sample
-constexpr std::size_t kPages = 64;            // of the buffer; a power of two: some 120 samples
+// Of the thread's processor time: so many of a step, within limits.
+constexpr std::uint64_t kSamplesOfStep = 50, kLeastPeriodNs = 50'000, kMostPeriodNs = 5'000'000;
+constexpr std::uint32_t kStackBytes = 2048;  // copied with each sample
+constexpr std::size_t kPages = 64;           // of the buffer; a power of two: some 120 samples
 
 // One sample, as perf_event_attr::sample_type orders it; perf_event_open(2).
 struct Sample {
@@ -36,6 +37,7 @@ struct Sampler {
   unsigned char* buffer = nullptr;
   std::size_t bytes = 0;
   pid_t thread = 0;
+  std::uint64_t period_ns = 0;
   ProgramCode code;
 } sampler;
 
@@ -66,7 +68,7 @@ bool Open() noexcept {
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.size = sizeof attributes;
   attributes.config = PERF_COUNT_SW_TASK_CLOCK;
-  attributes.sample_period = kPeriodNs;
+  attributes.sample_period = kMostPeriodNs;
   attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_STACK_USER;
   attributes.sample_stack_user = kStackBytes;
   attributes.disabled = attributes.exclude_kernel = attributes.exclude_hv = attributes.use_clockid = 1;
@@ -102,7 +104,7 @@ std::uint32_t Called(std::uint64_t instruction) noexcept {
 // Slices do not overlap: a sample stands for the period before it.
 void WriteSample(const Sample& sample, const std::uint64_t* stack, std::size_t words, std::uint64_t& last_ns) noexcept {
   const CallChain chain = CallChainOf(sample.instruction, {stack, words}, sampler.code);
-  const std::uint64_t begin_ns = std::max(last_ns, sample.time_ns - kPeriodNs);
+  const std::uint64_t begin_ns = std::max(last_ns, sample.time_ns - sampler.period_ns);
   last_ns = std::max(last_ns, sample.time_ns);
   if (chain.count == 0 || begin_ns >= sample.time_ns) return;
   const std::uint32_t called = Called(sample.instruction);
@@ -137,14 +139,17 @@ std::uint64_t WriteSamples() noexcept {
 
 }  // namespace
 
-bool Start() noexcept {
+bool Start(std::uint64_t step_ns) noexcept {
   static bool possible = true;
   if (possible && (sampler.file < 0 || sampler.thread != gettid())) {
     Close();
     possible = Open();
     if (!possible) Close();
   }
-  return possible && ioctl(sampler.file, PERF_EVENT_IOC_ENABLE, 0) == 0;
+  if (!possible) return false;
+  sampler.period_ns = std::clamp(step_ns / kSamplesOfStep, kLeastPeriodNs, kMostPeriodNs);
+  return ioctl(sampler.file, PERF_EVENT_IOC_PERIOD, &sampler.period_ns) == 0 &&
+         ioctl(sampler.file, PERF_EVENT_IOC_ENABLE, 0) == 0;
 }
 
 std::uint64_t Stop() noexcept {

@@ -6,8 +6,8 @@
 
 namespace loopscope::samples {
 
-// The calling thread is sampled from now on. False: not possible here.
-bool Start() noexcept;
+// The calling thread is sampled from now on, some fifty times in step_ns (0: unknown). False: not possible here.
+bool Start(std::uint64_t step_ns) noexcept;
 // Writes what was sampled since. Returns the number of samples.
 std::uint64_t Stop() noexcept;
 

@@ -58,9 +58,13 @@ bool HasProfileHook() noexcept {
   return HasHook("getprofile");
 }
 
+bool HasTraceHook() noexcept {
+  return HasHook("gettrace");
+}
+
 const char* HookInUse() noexcept {
   if (HasProfileHook()) return "the program follows its calls itself (sys.setprofile, cProfile)";
-  if (HasHook("gettrace")) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
+  if (HasTraceHook()) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
   if (HasMonitor()) return "a profiler, a debugger or a measurement of coverage follows the program (sys.monitoring)";
   return nullptr;
 }

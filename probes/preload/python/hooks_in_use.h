@@ -5,6 +5,7 @@
 namespace loopscope {
 
 bool HasProfileHook() noexcept;  // sys.setprofile, cProfile
+bool HasTraceHook() noexcept;    // sys.settrace, pdb, coverage
 // Whose hook there is, of any kind, as the end of a sentence; null where there is none.
 const char* HookInUse() noexcept;
 // The capture says so, once.

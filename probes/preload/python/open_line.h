@@ -24,6 +24,14 @@ struct OpenLine {
     }
     *least = {name, ns};
   }
+  // What ran in another stretch of the same line.
+  void Add(const OpenLine& other) noexcept {
+    own_ns += other.own_ns;
+    calls += other.calls;
+    for (const Call& one : other.called_) {
+      if (one.ns > 0) AddCall(one.name, one.ns);
+    }
+  }
   std::uint32_t longest_call() const noexcept { return std::ranges::max_element(called_, {}, &Call::ns)->name; }
 
   // wire::RangeRecord::value of kLine.

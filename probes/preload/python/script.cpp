@@ -35,7 +35,7 @@ LOOPSCOPE_EXPORT const char* loopscope_script_start() {
   const char* reason = StartCapture();
   if (reason == nullptr) {
     UsePythonStacks();
-    static constexpr following::Follower follower{follow::Start, follow::Stop};
+    static constexpr following::Follower follower{[](std::uint64_t) noexcept { return follow::Start(); }, follow::Stop};
     following::Use(&follower);
   }
   return reason;

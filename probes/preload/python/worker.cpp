@@ -55,7 +55,7 @@ void BatchEnds() noexcept {
 
 int OnWorkerEvent(void*, void* frame, int what, void* argument) noexcept {
   if (fetch != nullptr) {
-    OnEvent(frame, what, argument);
+    OnCallEvent(frame, what, argument);
     if (what == kReturn && frame == fetch) BatchEnds();
     return 0;
   }

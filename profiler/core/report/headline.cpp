@@ -45,7 +45,9 @@ class Scale {
   double OfRun(double ms) const { return run_ms_ > 0 ? 100 * ms / run_ms_ : 0; }
   double Of(const Finding& finding) const { return Of(Positive(finding.worth_ms()), finding.per_epoch); }
   double Of(double ms, bool per_epoch) const {
-    return per_epoch ? std::min(100 * ms / per_step_ms_, 100.0) : OfStep(ms);
+    if (!per_epoch) return OfStep(ms);
+    // Of a run that was seen for a few epochs only, an epoch's cost may have come less often than it does.
+    return std::min(100 * ms / std::max(per_step_ms_, mean_ms_ + ms), 100.0);
   }
 
  private:

@@ -56,11 +56,11 @@ std::vector<LineRow> RowsOf(const Groups& groups, double whole_ms) {
 
 // Per occurrence, by those whose lines are known.
 std::vector<LineRow> OccurrenceRows(const Timeline& timeline, std::span<const Interval> occurrences,
-                                    const std::string& phase) {
+                                    const std::string& phase, std::size_t times) {
   Groups groups;
   double total_ms = 0;
   for (const Interval& one : occurrences) total_ms += static_cast<double>(one.length()) / 1e6;
-  const auto count = static_cast<double>(occurrences.size());
+  const auto count = static_cast<double>(times);
   for (const LineShare& share : LinesIn(timeline, occurrences)) {
     Add(timeline.trace(), share.stack, share.what, phase, share.ms / count, groups);
   }
@@ -80,9 +80,15 @@ std::vector<LineRow> LineRowsOf(const Timeline& timeline) {
 
 std::vector<LineRow> WholeLineRowsOf(const Timeline& timeline) {
   const WholeRun& whole = timeline.whole();
-  std::vector<LineRow> rows = OccurrenceRows(timeline, whole.epoch_starts, "epoch_start");
-  const std::vector<LineRow> evaluations = OccurrenceRows(timeline, whole.evaluations, "evaluation");
-  rows.insert(rows.end(), evaluations.begin(), evaluations.end());
+  std::vector<LineRow> rows;
+  const auto add = [&](const std::vector<Interval>& occurrences, const char* phase, std::size_t times) {
+    if (times == 0) return;
+    const std::vector<LineRow> more = OccurrenceRows(timeline, occurrences, phase, times);
+    rows.insert(rows.end(), more.begin(), more.end());
+  };
+  add(whole.epoch_starts, "epoch_start", whole.epoch_starts.size());
+  add(whole.evaluations, "evaluation", whole.evaluations.size());
+  add(whole.before_epoch_starts, "other_between_steps", whole.epoch_starts.size());
   return rows;
 }
 

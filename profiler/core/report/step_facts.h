@@ -45,8 +45,8 @@ struct LineRow {
   std::optional<Where> library;  // where that only calls a library: the library's innermost frame
   std::string what;      // what runs there most: an operator ("aten::multinomial") or a function ("gc.collect"); may be
                          // empty, the line's own code
-  std::string phase;     // in lines: a part of the step ("forward"); in whole_lines: "start_up", "epoch_start",
-                         // "evaluation"; in worker_lines: "loading"
+  std::string phase;     // in lines: a part of the step ("forward"); in whole_lines: "epoch_start",
+                         // "evaluation", "other_between_steps"; in worker_lines: "loading"
   double ms = 0;         // per step; in whole_lines per occurrence; in worker_lines per batch
   double share_pct = 0;  // of the step, the occurrence or the batch
 };

@@ -73,7 +73,8 @@ bool OfEvaluation(const Finding& finding) {
 bool IsOfPhase(const Finding& finding, std::string_view phase) {
   const auto same = [&](const auto& pair) { return pair.first == finding.rule && pair.second == phase; };
   return std::ranges::any_of(kExplains, same) || (phase == "evaluation" && OfEvaluation(finding)) ||
-         (phase == "epoch_start" && finding.per_epoch && !OfEvaluation(finding));
+         (phase == "epoch_start" && finding.per_epoch && !OfEvaluation(finding)) ||
+         (phase == "other_between_steps" && finding.rule == "slow-epoch-start");
 }
 
 double ExplainedOfPhase(const Report& report, std::string_view phase) {

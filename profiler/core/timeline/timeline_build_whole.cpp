@@ -82,7 +82,13 @@ void TimelineBuilder::FindWhole() {
       // The first step is slow for reasons of its own: it is start-up.
       (i == 0 ? whole.start_up_ns : whole.other_ns) += other_ns;
       rest_ns -= start_ns + other_ns;
-      if (begins) whole.epoch_starts.push_back(LongestIn(loading, evaluations, time));
+      if (begins) {
+        whole.epoch_starts.push_back(LongestIn(loading, evaluations, time));
+        const Interval before{time.start_ns, whole.epoch_starts.back().start_ns};
+        const IntervalSet rest = IntervalSet({before}).Subtract(evaluations).Subtract(loading);
+        const auto& parts = rest.intervals();
+        if (i > 0) whole.before_epoch_starts.insert(whole.before_epoch_starts.end(), parts.begin(), parts.end());
+      }
     }
     whole.steps_ns += rest_ns;
   }

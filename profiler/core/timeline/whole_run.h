@@ -12,6 +12,8 @@ namespace loopscope {
 struct WholeRun {
   std::int64_t start_up_ns = 0, steps_ns = 0, epoch_starts_ns = 0, evaluation_ns = 0, other_ns = 0;
   std::vector<Interval> epoch_starts, evaluations;  // by start; warm-up included
+  // Of the steps with an epoch's start: before the loader is asked for the first batch, without evaluations.
+  std::vector<Interval> before_epoch_starts;
   int steps = 0;
   double steps_between_evaluations = 0;  // mean; 0: fewer than two were seen
 

@@ -1,0 +1,288 @@
+#include "probes/preload/python/followed_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "probes/capture/records.h"
+#include "probes/preload/python/call_names.h"
+#include "probes/preload/python/code.h"
+#include "probes/preload/python/followed_frames.h"
+#include "probes/preload/python/open_line.h"
+#include "probes/preload/python/short_lines.h"
+
+namespace loopscope::follow {
+namespace {
+
+constexpr std::uint64_t kOwnSliceNs = 5000;  // calls of one line that take longer are told apart
+constexpr std::size_t kMaxSlices = 200'000;  // of a run: a program that makes more is followed no further
+
+struct Follower {
+  bool on = false;
+  pid_t thread = 0;
+  std::uint64_t last_ns = 0, calls = 0, lines = 0, slices = 0;
+  FollowedFrames frames;
+  OpenLine open;
+  ShortLines shorts;  // that ran before the open one, in the same place
+} follower;
+
+Frame* Innermost() {
+  return follower.frames.innermost_place();
+}
+bool RunsItself() {
+  return follower.frames.place_runs_itself();
+}
+
+void WriteSlice(const OpenLine& line, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  if (end_ns <= begin_ns || follower.slices >= kMaxSlices) return;
+  capture::WriteRange(wire::RangeCategory::kLine, line.longest_call(), begin_ns, end_ns, line.Value(end_ns - begin_ns),
+                      follower.frames.StackOfPlace());
+  ++follower.slices;
+}
+
+// The lines that ran too briefly to be written alone: one slice for each, one after another.
+void WriteShorts() {
+  Frame* place = Innermost();
+  if (place != nullptr) {
+    const int now_runs = place->line;
+    follower.shorts.ForEach([&](const ShortLine& one, std::uint64_t begin_ns) {
+      place->line = one.line;
+      WriteSlice(one.open, begin_ns, begin_ns + one.ns);
+    });
+    place->line = now_runs;
+  }
+  follower.shorts.Clear();
+}
+
+// The open stretch ends at end_ns, and another begins.
+void Write(std::uint64_t end_ns) {
+  WriteShorts();
+  if (Innermost() != nullptr) WriteSlice(follower.open, follower.open.begin_ns, end_ns);
+  follower.open = OpenLine(end_ns);
+}
+
+// Time up to now_ns belongs to the line that ran, or to what it called. A call that took long is written alone.
+void Advance(std::uint64_t now_ns) {
+  const std::uint64_t spent = now_ns - std::exchange(follower.last_ns, now_ns);
+  const Frame* place = Innermost();
+  if (place == nullptr || !place->calling) follower.open.own_ns += spent;
+}
+
+void CallEnds(std::uint64_t now_ns) {
+  Frame& place = *Innermost();
+  OpenLine& open = follower.open;
+  const std::uint64_t call_ns = std::max(open.call_ns, open.begin_ns);
+  place.calling = false;
+  if (now_ns - call_ns < kOwnSliceNs) return open.AddCall(place.called, now_ns - call_ns);
+  const std::uint64_t calls = std::exchange(open.calls, 0);
+  if (call_ns > open.begin_ns) Write(call_ns);
+  open.AddCall(place.called, now_ns - call_ns);
+  open.calls = calls;
+  Write(now_ns);
+}
+
+// What runs changes: the open stretch ends at end_ns.
+void Flush(std::uint64_t end_ns) {
+  Frame* place = Innermost();
+  if (place != nullptr && place->calling) {
+    CallEnds(end_ns);
+    place->calling = true;
+  }
+  Write(end_ns);
+  follower.open.call_ns = end_ns;
+}
+
+// The innermost place runs code of its own: reads which line that is. Its own time since the last event belongs to the
+// line that it has reached.
+void ReadLine() {
+  Frame& place = *Innermost();
+  const int line = python_frames.line(place.frame);
+  if (line == place.line) return;
+  Flush(follower.last_ns);
+  place.line = line;
+}
+
+// The innermost place goes on to another line. Calls tell that too, but not lines that make none: they wait for a lock,
+// or write to an element of a tensor.
+void OnLine(void* frame) {
+  if (!RunsItself()) return;
+  Frame& place = *Innermost();
+  if (place.frame != frame || place.code->owner != Owner::kUser) return;
+  const int line = python_frames.line(frame);
+  if (line == place.line) return;
+  const std::uint64_t now_ns = capture::NowNs();
+  ++follower.lines;
+  Advance(now_ns);
+  if (follower.shorts.Add(place.line, follower.open, now_ns)) {
+    follower.open = OpenLine(now_ns);
+  } else {
+    Write(now_ns);
+  }
+  place.line = line;
+}
+
+// A wrapper without a name of its own calls something: that is what the place runs until it returns.
+void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
+  Frame* place = Innermost();
+  if (place == nullptr || place->called != 0) return;
+  const std::uint32_t name = NameOfFrame(frame, code);
+  if (name == 0) return;
+  CallEnds(now_ns);
+  place->calling = true;
+  place->called = name;
+  place->named_at = follower.frames.depth();
+  follower.open.call_ns = now_ns;
+}
+
+void NamedReturns(std::uint64_t now_ns) {
+  Frame* place = Innermost();
+  if (place == nullptr || !place->calling || place->named_at == 0 || place->named_at != follower.frames.depth()) return;
+  CallEnds(now_ns);
+  place->calling = true;
+  place->called = 0;
+  place->named_at = 0;
+  follower.open.call_ns = now_ns;
+}
+
+void OnCall(void* frame, std::uint64_t now_ns) {
+  Code& code = CodeOfFrame(frame);
+  if (RunsItself()) {
+    ReadLine();
+    Advance(now_ns);
+    Frame& place = *Innermost();
+    place.calling = true;
+    follower.open.call_ns = now_ns;
+    place.named_at = 0;
+    place.called = IsPlace(code) && code.owner == Owner::kUser ? 0 : NameOfFrame(frame, code);
+  } else {
+    Advance(now_ns);
+    NameInside(frame, code, now_ns);
+  }
+  if (IsPlace(code)) Flush(now_ns);
+  follower.frames.Push(frame, code);
+}
+
+void OnReturn(void* frame, std::uint64_t now_ns) {
+  FollowedFrames& frames = follower.frames;
+  if (!frames.IsInnermost(frame)) {  // an event was missed: look again
+    Advance(now_ns);
+    Flush(now_ns);
+    frames.Read(frame);
+  }
+  const bool was_place = RunsItself();
+  if (was_place) ReadLine();
+  Advance(now_ns);
+  if (was_place) Flush(now_ns);
+  frames.Pop();
+  if (RunsItself()) {
+    CallEnds(now_ns);
+  } else {
+    NamedReturns(now_ns);
+  }
+  if (frames.depth() == 0) frames.ReadCallerOf(frame);
+}
+
+void OnBuiltin(void* function, bool begins, std::uint64_t now_ns) {
+  if (!RunsItself()) {
+    return Advance(now_ns);
+  }
+  Frame& place = *Innermost();
+  if (begins) {
+    ReadLine();
+    Advance(now_ns);
+    place.called = NameOfBuiltin(function);
+    place.calling = true;
+    place.named_at = 0;
+    follower.open.call_ns = now_ns;
+  } else {
+    Advance(now_ns);
+    CallEnds(now_ns);
+  }
+}
+
+// What following has cost, in calls.
+std::uint64_t Cost() {
+  constexpr std::uint64_t kLinesPerCall = 4;
+  return follower.calls + follower.lines / kLinesPerCall;
+}
+
+}  // namespace
+
+bool IsOn() noexcept {
+  return follower.on;
+}
+
+bool IsOnHere() noexcept {
+  return follower.on && follower.thread == gettid();
+}
+
+bool Begin(void* frame) noexcept {
+  if (follower.slices >= kMaxSlices) return false;
+  try {
+    follower.frames.Read(frame);
+  } catch (...) {
+    follower.frames.Clear();
+    return false;
+  }
+  follower.thread = gettid();
+  follower.calls = follower.lines = 0;
+  follower.last_ns = capture::NowNs();
+  follower.open = OpenLine(follower.last_ns);
+  follower.shorts.Clear();
+  follower.on = true;
+  return true;
+}
+
+std::uint64_t Forget() noexcept {
+  follower.on = false;
+  follower.frames.Clear();
+  return Cost();
+}
+
+std::uint64_t End() noexcept {
+  try {
+    const std::uint64_t now_ns = capture::NowNs();
+    Advance(now_ns);
+    Flush(now_ns);
+  } catch (...) {
+  }
+  return Forget();
+}
+
+void OnCallEvent(void* frame, int what, void* argument) noexcept {
+  const std::uint64_t now_ns = capture::NowNs();
+  try {
+    ++follower.calls;
+    ++follower.open.calls;
+    switch (what) {
+      case kCall:
+        OnCall(frame, now_ns);
+        break;
+      case kReturn:
+        OnReturn(frame, now_ns);
+        break;
+      case kCallBuiltin:
+        OnBuiltin(argument, true, now_ns);
+        break;
+      case kBuiltinRaised:
+      case kBuiltinReturned:
+        OnBuiltin(argument, false, now_ns);
+        break;
+      default:
+        break;
+    }
+  } catch (...) {  // out of memory: what is known of the frames may be wrong
+    follower.frames.Clear();
+  }
+}
+
+void OnLineEvent(void* frame) noexcept {
+  try {
+    OnLine(frame);
+  } catch (...) {
+    follower.frames.Clear();
+  }
+}
+
+}  // namespace loopscope::follow
