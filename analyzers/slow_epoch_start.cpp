@@ -11,8 +11,11 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;  // of an epoch
+constexpr double kMinSharePct = 5;  // of an epoch, of the loader's wait or of what comes before it
 constexpr std::size_t kMostPlaces = 4;
+// What came before one start only may have come once, as a first checkpoint and what it imports do, unless it is long.
+constexpr double kNotOnceMs = 1000;
+constexpr double kMuchLonger = 3;  // than what usually comes before a start: something else came there, too
 
 // What lies after the first step: the first epoch's start holds what happens once.
 std::vector<Interval> Later(const Timeline& timeline, std::vector<Interval> of) {
@@ -27,27 +30,57 @@ double TotalMs(const std::vector<Interval>& of) {
   return ms;
 }
 
+// What each epoch's start is preceded by since the start before it, of the work that comes before each of them.
+struct Before {
+  double each_ms = 0;
+  std::vector<Interval> turns;
+};
+
+Before BeforeEach(const Timeline& timeline, const std::vector<Interval>& starts) {
+  const std::vector<Interval> all = Later(timeline, timeline.whole().before_epoch_starts);
+  std::vector<std::vector<Interval>> of_start(starts.size());
+  for (const Interval& one : all) {
+    const auto start =
+        std::ranges::find_if(starts, [&](const Interval& start) { return start.start_ns >= one.end_ns; });
+    if (start != starts.end()) of_start[static_cast<std::size_t>(start - starts.begin())].push_back(one);
+  }
+  std::vector<double> sorted;
+  for (const std::vector<Interval>& turns : of_start) sorted.push_back(TotalMs(turns));
+  std::ranges::sort(sorted);
+  const double usual_ms = sorted[(sorted.size() - 1) / 2];
+  Before before;
+  if (starts.size() == 1 && usual_ms < kNotOnceMs) return before;
+  before.each_ms = usual_ms;
+  for (const std::vector<Interval>& turns : of_start) {
+    if (TotalMs(turns) > kMuchLonger * usual_ms) continue;
+    before.turns.insert(before.turns.end(), turns.begin(), turns.end());
+  }
+  return before;
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   const std::vector<Interval> starts = Later(timeline, timeline.whole().epoch_starts);
-  const std::vector<Interval> before = Later(timeline, timeline.whole().before_epoch_starts);
   const double steps = static_cast<double>(timeline.steps_per_epoch());
   if (starts.empty()) return {Finding::CannotTell("not in the window: no start of a second epoch was seen")};
   if (steps <= 0) return {Finding::CannotTell("how many steps an epoch has is not known")};
-  const double starts_ms = TotalMs(starts), before_ms = TotalMs(before);
-  const double each_ms = (starts_ms + before_ms) / static_cast<double>(starts.size());
+  const Before before = BeforeEach(timeline, starts);
+  const double start_ms = TotalMs(starts) / static_cast<double>(starts.size());
+  const double each_ms = start_ms + before.each_ms;
+  if (each_ms <= 0) return {};
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
-  if (share_pct < kMinSharePct) return {};
+  if (share_pct * std::max(start_ms, before.each_ms) / each_ms < kMinSharePct) return {};
   std::vector<Interval> turns = starts;
-  turns.insert(turns.end(), before.begin(), before.end());
+  turns.insert(turns.end(), before.turns.begin(), before.turns.end());
   std::ranges::sort(turns, {}, &Interval::start_ns);
   const std::vector<PlaceTime> places = PlacesOf(timeline, LinesIn(timeline, WithOperators(timeline, turns)));
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
   const std::string what = places.empty() || places.front().what.empty() ? "" : ": " + places.front().what;
-  Finding finding = Costing(timeline, each_ms / steps,
-                            fmt::format("{} {}, {:.0f} % of the epoch{}",
-                                        before_ms > starts_ms ? "between two epochs pass" : "each epoch's start takes",
-                                        MsText(each_ms), share_pct, what));
+  Finding finding =
+      Costing(timeline, each_ms / steps,
+              fmt::format("{} {}, {:.0f} % of the epoch{}",
+                          before.each_ms > start_ms ? "between two epochs pass" : "each epoch's start takes",
+                          MsText(each_ms), share_pct, what));
   finding.severity = SeverityOfShare(share_pct);
   finding.per_epoch = true;
   for (const PlaceTime& place : places) {

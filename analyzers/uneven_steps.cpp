@@ -23,6 +23,7 @@ constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the s
 constexpr std::size_t kMinSteps = 12;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
 constexpr std::size_t kMostPlaces = 4;
+constexpr double kAsMany = 1.02;  // operators in a long step as in an ordinary one: the same work, on larger inputs
 
 struct Long {
   std::uint32_t step = 0;
@@ -93,18 +94,29 @@ std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interv
   return lines;
 }
 
+// Outermost operators of the training thread, per step.
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
+  double count = 0;
+  for (const Interval& one : steps) {
+    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
+  }
+  return count / static_cast<double>(steps.size());
+}
+
 // What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
 std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   if (of_long.empty() || of_ordinary.empty()) return {};
   std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, of_long));
+  const bool same_work = OperatorsIn(timeline, of_long) <= kAsMany * OperatorsIn(timeline, of_ordinary);
   std::map<std::optional<Where>, double> usual;
   for (const PlaceTime& place : PlacesOf(timeline, OwnLines(timeline, of_ordinary))) usual[place.where] = place.ms;
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
     const double usual_ms = known == usual.end() ? 0 : known->second / static_cast<double>(of_ordinary.size());
     const double long_ms = place.ms / static_cast<double>(of_long.size());
-    place.ms = long_ms > kMuchLonger * usual_ms ? long_ms - usual_ms : 0;
+    const bool larger_inputs = same_work && place.operators_ms > place.ms / 2;
+    place.ms = long_ms > kMuchLonger * usual_ms && !larger_inputs ? long_ms - usual_ms : 0;
   }
   std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);

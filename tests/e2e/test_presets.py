@@ -61,7 +61,9 @@ def expected(rules):
 
 def test_naive_has_every_planted_flaw_and_no_other(tmp_path):
     report = diagnose(tmp_path, "naive")
-    assert {finding["rule"] for finding in report["findings"]} == expected(RULES)
+    # Without workers and with one thread another core is idle, where there is one: how much of the step that is depends
+    # on how fast the other flaws are.
+    assert {finding["rule"] for finding in report["findings"]} - {"idle-processors"} == expected(RULES)
     host_sync = [finding for finding in report["findings"] if finding["rule"] == "host-sync"]
     assert [finding["severity"] for finding in host_sync] == ["info"], "a host read costs nothing on a CPU"
     for finding in report["findings"]:

@@ -223,14 +223,10 @@ def why_missed(report, rule):
 
 # Where both find something, the second says all that the first does, and more (analyzers/diagnose/count_once.cpp).
 SAID_BY = {"periodic-stall": "uneven-steps"}
-# Also true where the flaw is planted: without workers a core is idle, which the program had left to them; more workers
-# take longer to start; batches of long texts take several times as long as others.
-ALSO = {
-    "input-starvation": {"idle-processors"},
-    "too-many-workers": {"slow-epoch-start"},
-    "slow-clipping": {"uneven-steps"},
-    "padding-waste": {"uneven-steps"},
-}
+# Also true where the flaw is planted: more workers take longer to start.
+ALSO = {"too-many-workers": {"slow-epoch-start"}}
+# And with any flaw: these programs compute with one thread, and how much of the step that is depends on the machine.
+OF_ONE_THREAD = {"idle-processors"}
 
 
 def rules_of(plant):
@@ -275,7 +271,7 @@ def unexpected(report, plant):
     found = told(report)
     if not plant.rule:
         return (found | {rule for rule in INFORMATION if is_found(report, rule)}) - shared(plant)
-    return found - rules_of(plant) - ALSO.get(plant.rule, set()) - shared(plant)
+    return found - rules_of(plant) - ALSO.get(plant.rule, set()) - OF_ONE_THREAD - shared(plant)
 
 
 def shared(plant):
