@@ -92,6 +92,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kHostCode{.id = "host-code",
                                 .question = "Does code of the loop's own take much of the step?",
                                 .run = Run,
-                                .needs = kNeedsOps};
+                                .needs = kNeedsOps | kNeedsQuiet};
 
 }  // namespace loopscope

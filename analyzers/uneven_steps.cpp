@@ -164,6 +164,13 @@ std::vector<Long> Dearest(const Steps& steps) {
   return kind;
 }
 
+// Other programs are in the way, or the program's own threads and ranks: what the training thread waits for a processor
+// makes a step longer that much, and longer again where another rank waits for it.
+bool WaitsMayExplain(const Timeline& timeline, double share_pct) {
+  const auto processors = ProcessorsOf(timeline);
+  return OthersInterfere(timeline) || (processors && share_pct <= 2 * processors->delay_pct);
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   const Steps steps(timeline);
   if (steps.count() < kMinSteps) {
@@ -185,10 +192,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (shown_ms < kMinShown * long_ms) return {};
   const std::vector<Long> dearest = Dearest(steps);
   if (dearest.size() < 2) return {};
-  if (!Distance(dearest) && OthersInterfere(timeline)) {
+  if (!Distance(dearest) && WaitsMayExplain(timeline, share_pct)) {
     return {
-        Finding::CannotTell("some steps take longer, at no regular distance, while other programs used the "
-                            "processors")};
+        Finding::CannotTell("some steps take longer, at no regular distance, while the training thread waited for a "
+                            "processor")};
   }
   double dearest_ms = 0;
   for (const Long& one : dearest) dearest_ms += one.excess_ms;

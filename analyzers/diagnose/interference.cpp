@@ -7,6 +7,9 @@
 namespace loopscope {
 namespace {
 
+// Times the wait for a processor: not all steps wait for the same time, and findings are about some of them.
+constexpr double kClearly = 1.5;
+
 std::string KeptText(const Processors& processors) {
   return fmt::format("other programs kept the training thread from running for {:.0f} % of the time",
                      processors.others_pct);
@@ -25,12 +28,14 @@ std::optional<std::string> InterferenceWarning(const Timeline& timeline) {
 
 void LeaveOutDoubtful(const Timeline& timeline, std::vector<Finding>& findings) {
   const auto processors = ProcessorsOf(timeline);
-  if (!processors || processors->others_pct < kMinOthersPct) return;
+  if (!processors || processors->delay_pct < kMinOthersPct) return;
   const auto doubtful = std::erase_if(findings, [&](const Finding& finding) {
-    return finding.verdict == Verdict::kFound && finding.cost_pct <= processors->others_pct;
+    return finding.verdict == Verdict::kFound && finding.cost_pct <= kClearly * processors->delay_pct;
   });
   if (doubtful == 0 || !findings.empty()) return;
-  findings.push_back(Finding::CannotTell(KeptText(*processors) + ", and what was found costs no more"));
+  findings.push_back(Finding::CannotTell(fmt::format(
+      "the training thread waited for a processor for {:.0f} % of the time, and what was found costs little more",
+      processors->delay_pct)));
 }
 
 }  // namespace loopscope

@@ -30,7 +30,8 @@ std::optional<Processors> ProcessorsOf(const Timeline& timeline) {
   const auto window_ns = static_cast<double>(NumberFact(trace, "processors.window_ns").value_or(0));
   found.busy = static_cast<double>(*all) / window_ns;
   found.others = std::max(0.0, static_cast<double>(*all) - work) / window_ns;
-  found.others_pct = 100 * *share * (1 - found.own_share);
+  found.delay_pct = 100 * *share;
+  found.others_pct = found.delay_pct * (1 - found.own_share);
   found.physical = NumberFact(trace, "processors.physical");
   found.delay_ms = *share * timeline.mean_step_ms();
   found.own_delay_ms = found.delay_ms * found.own_share;

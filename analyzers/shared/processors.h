@@ -14,6 +14,7 @@ struct Processors {
   // kernel's delay count, times the program's share of the processors' work. Other programs' work is not its fault.
   double own_delay_ms = 0;
   double delay_ms = 0;    // because of any program
+  double delay_pct = 0;   // of the time: the same
   double own_share = 1;   // of all work on the processors, 0 to 1; all ranks of this machine count as own
   double others_pct = 0;  // of the time, for which the training thread had no processor because of other programs
   double others = 0;      // processors that other programs used, on average

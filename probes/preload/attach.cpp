@@ -96,7 +96,7 @@ __attribute__((constructor)) void Attach() {
   if (settings.run_dir == nullptr) return;
   PutShimInReach();
   if (!LibTorchIsMapped() || StartCapture() != nullptr) return;
-  static constexpr following::Follower sampler{samples::Start, samples::Stop, true};
+  static constexpr following::Follower sampler{samples::Start, samples::Stop, true, samples::Prepare};
   following::Use(&sampler);
   if (AttachTorchProbe() != nullptr) return;
   if (settings.seed) SeedLibTorch(*settings.seed);

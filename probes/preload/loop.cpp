@@ -214,7 +214,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
       backward_ticks.store(false, std::memory_order_relaxed);
     }
   }
-  if (!stepped) return;
+  if (!stepped) return following::Prepare();
   following::Turn(false);
   NoteResidentBytes(now_ns);
   if (settings.mode == Mode::kTrace) lifetimes::StepEnded((gate.load(std::memory_order_relaxed) & kGateDetail) != 0);

@@ -17,8 +17,8 @@ enum AnalyzerNeed : std::uint8_t {
   kNeedsNothing = 0,      // the loop and the facts are enough
   kNeedsOps = 1 << 0,     // operators
   kNeedsPasses = 1 << 1,  // what the forward and backward pass compute, as operators or kernels
-  // Processors without other programs: it compares times of steps, so it cannot tell where its finding costs no more
-  // than these programs took from the training thread.
+  // Processors that are free: what it finds is time that a wait for a processor may be as well, so it cannot tell where
+  // its finding costs less than 1.5 times what the training thread waited for one.
   kNeedsQuiet = 1 << 2,
 };
 

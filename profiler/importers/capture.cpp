@@ -134,6 +134,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
                        events.thread.lines.empty();  // it recorded for other threads
     if (!empty) AddThread(std::move(events), read.trace);
   }
+  NameCalledFunctions(all, read.trace);
   read.repaired += AddTensors(all, read.trace);
   FillInOlder(chunks->header, read.trace);
   for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;

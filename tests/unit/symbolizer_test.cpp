@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profiler/importers/capture/library_functions.h"
+
 namespace loopscope {
 namespace {
 
@@ -130,6 +132,26 @@ TEST(Symbolizer, FilesThatAreGoneAreSaidOnce) {
   ASSERT_THAT(result.frames, SizeIs(4));
   for (const auto& frames : result.frames) EXPECT_THAT(frames, IsEmpty());
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("/no/such/train")));
+}
+
+TEST(LibraryFunctions, AreNamedByTheLibrarysSymbols) {
+  const std::vector<ModuleMapping> modules = MappedModules();
+  LibraryFunctions functions(modules);
+  const auto fflush_at = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "fflush"));
+  EXPECT_THAT(functions.At(fflush_at + 5), HasSubstr("fflush"));
+  EXPECT_NE(functions.At(fflush_at), functions.At(fflush_at + 5)) << "a call before it is another function's";
+  EXPECT_EQ(functions.At(reinterpret_cast<std::uint64_t>(&TakeStack) + 5), "") << "code of the user's own";
+  EXPECT_EQ(functions.At(0), "");
+  EXPECT_EQ(functions.At(0x10), "");
+}
+
+TEST(LibraryFunctions, AFileThatIsGoneOrNoProgramNamesNothing) {
+  const std::string path = testing::TempDir() + "libtorch_text.so";
+  std::ofstream(path) << "not a program";
+  const std::vector<ModuleMapping> modules{{path, 0x1000, 0x2000, 0}, {"/lib/no_such.so", 0x3000, 0x4000, 0}};
+  LibraryFunctions functions(modules);
+  EXPECT_EQ(functions.At(0x1100), "");
+  EXPECT_EQ(functions.At(0x3100), "");
 }
 
 TEST(Symbolizer, AFileThatIsNoProgramNamesNothing) {

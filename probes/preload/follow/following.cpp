@@ -57,6 +57,14 @@ bool Next(std::uint64_t time_ns, const Window& window) noexcept {
   return plan.Next(time_ns, window.detail_index(), window.measuring(), window.at_boundary());
 }
 
+void Prepare() noexcept {
+  if (!wanted) return;
+  static std::atomic<const Follower*> prepared{nullptr};
+  const Follower* known = follower.load(std::memory_order_acquire);
+  if (known == nullptr || known == prepared.exchange(known) || known->prepare == nullptr) return;
+  known->prepare();
+}
+
 void Turn(bool follow) noexcept {
   if (!wanted) return;
   Stop();

@@ -11,14 +11,17 @@ namespace loopscope::following {
 struct Follower {
   // Follows the calling thread; false: not possible. The step before took step_ns; 0 unknown.
   bool (*start)(std::uint64_t step_ns) noexcept;
-  std::uint64_t (*stop)() noexcept;  // the calls followed, or samples taken
-  bool only_details = false;         // it shows lines between operators only, which have their own in detail steps
+  std::uint64_t (*stop)() noexcept;      // the calls followed, or samples taken
+  bool only_details = false;             // it shows lines between operators only, which have their own in detail steps
+  void (*prepare)() noexcept = nullptr;  // does what takes long the first time
 };
 
 void Start(const Settings& settings) noexcept;
 // Without a follower nothing is followed.
 void Use(const Follower* follower) noexcept;
 
+// In one of the program's first steps, before any is measured.
+void Prepare() noexcept;
 // A step ended at time_ns. Returns whether the next one is to be followed. Under the loop's lock.
 bool Next(std::uint64_t time_ns, const Window& window) noexcept;
 // Starts or stops following, as Next() returned.

@@ -1,6 +1,5 @@
 #include "probes/preload/follow/samples.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -93,24 +92,20 @@ void Read(std::uint64_t position, void* to, std::size_t bytes) noexcept {
   std::memcpy(static_cast<unsigned char*>(to) + first, sampler.buffer, bytes - first);
 }
 
-// The function of a library that runs for the program's line; 0 in the program's own code.
-std::uint32_t Called(std::uint64_t instruction) noexcept {
-  if (sampler.code.Has(instruction)) return 0;
-  Dl_info found{};
-  if (dladdr(reinterpret_cast<void*>(instruction), &found) == 0 || found.dli_sname == nullptr) return 0;
-  return capture::StringId(found.dli_sname);
-}
-
-// Slices do not overlap: a sample stands for the period before it.
+// Slices do not overlap: a sample stands for the period before it. What runs for the program's line in a library is
+// named when the capture is read, which would take some 50 us here.
 void WriteSample(const Sample& sample, const std::uint64_t* stack, std::size_t words, std::uint64_t& last_ns) noexcept {
   const CallChain chain = CallChainOf(sample.instruction, {stack, words}, sampler.code);
+  std::uint64_t addresses[CallChain::kMost + 1] = {sample.instruction + 1};  // as a return address
   const std::uint64_t begin_ns = std::max(last_ns, sample.time_ns - sampler.period_ns);
   last_ns = std::max(last_ns, sample.time_ns);
   if (chain.count == 0 || begin_ns >= sample.time_ns) return;
-  const std::uint32_t called = Called(sample.instruction);
-  const std::uint64_t own = called == 0 ? wire::kLineOwnWhole : 0;
-  capture::WriteRange(wire::RangeCategory::kLine, called, begin_ns, sample.time_ns, own << wire::kLineOwnShift,
-                      capture::StackId(chain.addresses, chain.count));
+  const bool own = sampler.code.Has(sample.instruction);
+  const std::size_t libraries = own ? 0 : 1;
+  std::copy_n(chain.addresses, chain.count, addresses + libraries);
+  capture::WriteRange(wire::RangeCategory::kLine, 0, begin_ns, sample.time_ns,
+                      (own ? wire::kLineOwnWhole : 0) << wire::kLineOwnShift,
+                      capture::StackId(addresses, chain.count + libraries));
 }
 
 std::uint64_t WriteSamples() noexcept {
@@ -138,6 +133,10 @@ std::uint64_t WriteSamples() noexcept {
 }
 
 }  // namespace
+
+void Prepare() noexcept {
+  if (Start(0)) Stop();
+}
 
 bool Start(std::uint64_t step_ns) noexcept {
   static bool possible = true;

@@ -6,6 +6,8 @@
 
 namespace loopscope::samples {
 
+// Sets sampling up, which takes milliseconds in the kernel. Without it the first Start does.
+void Prepare() noexcept;
 // The calling thread is sampled from now on, some fifty times in step_ns (0: unknown). False: not possible here.
 bool Start(std::uint64_t step_ns) noexcept;
 // Writes what was sampled since. Returns the number of samples.

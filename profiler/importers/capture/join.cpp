@@ -39,6 +39,10 @@ void JoinCapture(Trace from, Trace& into) {
       event.name += strings;
       event.detail = moved(event.detail, details);
     }
+    for (LineSlice& line : thread.lines) {
+      if (line.called != 0) line.called += strings;
+      line.stack = moved(line.stack, stacks);
+    }
     into.threads.push_back(std::move(thread));
   }
   const auto further = static_cast<std::uint32_t>(into.further_producers.size());

@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "profiler/importers/capture/library_functions.h"
 #include "profiler/importers/capture/symbolizer.h"
 
 namespace loopscope {
@@ -56,6 +58,23 @@ void AddStacks(const CaptureDefinitions& all, Trace& trace) {
     }
   }
   for (std::string& warning : symbols.warnings) trace.quality.warnings.push_back(std::move(warning));
+}
+
+void NameCalledFunctions(const CaptureDefinitions& all, Trace& trace) {
+  LibraryFunctions functions(all.modules);
+  std::map<std::string, StringId> known;
+  for (Thread& thread : trace.threads) {
+    for (LineSlice& line : thread.lines) {
+      if (line.called != 0 || line.own_share > 0 || line.stack >= all.stacks.size()) continue;
+      const std::vector<std::uint64_t>& stack = all.stacks[line.stack];
+      if (stack.empty() || (stack.front() & wire::kFrameIsText)) continue;
+      std::string name = functions.At(stack.front());
+      if (name.empty()) continue;
+      const auto [found, added] = known.try_emplace(std::move(name), static_cast<StringId>(trace.strings.size()));
+      if (added) trace.strings.push_back(found->first);
+      line.called = found->second;
+    }
+  }
 }
 
 }  // namespace loopscope

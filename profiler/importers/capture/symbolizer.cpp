@@ -1,6 +1,5 @@
 #include "profiler/importers/capture/symbolizer.h"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -25,14 +24,6 @@ bool IsUserFunction(std::string_view name) {
     if (name.starts_with(prefix)) return false;
   }
   return !name.empty();
-}
-
-std::string Demangle(const char* name) {
-  if (!name) return "";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                             &std::free);
-  return WithoutParameters(status == 0 && readable ? readable.get() : name);
 }
 
 // Where a function is declared: what an inlined or out-of-line one refers back to.
@@ -67,7 +58,7 @@ std::string FunctionName(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
     if (!dwarf_attr_integrate(die, name, &attribute)) continue;
-    std::string readable = Demangle(dwarf_formstring(&attribute));
+    std::string readable = ReadableName(dwarf_formstring(&attribute));
     if (!readable.empty() && !readable.starts_with("_Z")) return readable;
   }
   const char* plain = dwarf_diename(die);
@@ -140,7 +131,7 @@ class Module {
     GElf_Off offset = 0;
     GElf_Sym symbol;
     const char* mangled = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    const std::string name = Demangle(mangled);
+    const std::string name = ReadableName(mangled);
     if (!IsUserFunction(name)) return {};
     char text[24];
     std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));

@@ -35,6 +35,9 @@ bool IsUserModule(std::string_view path);
 // Whether a source file can be the user's: not a header of torch, of the compiler or of the system.
 bool IsUserSource(std::string_view path);
 
+// "_ZN2at5emptyEv" → "at::empty"; a name that is not mangled stays.
+std::string ReadableName(const char* mangled);
+
 // "torch::nn::Module::to(int) const" → "torch::nn::Module::to".
 std::string WithoutParameters(std::string_view demangled);
 

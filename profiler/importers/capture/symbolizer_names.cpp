@@ -1,7 +1,11 @@
 // Which frames are the user's, and what they are called.
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <memory>
 
 #include "profiler/importers/capture/symbolizer.h"
 
@@ -56,6 +60,14 @@ bool IsUserModule(std::string_view path) {
 bool IsUserSource(std::string_view path) {
   return !path.empty() && std::none_of(kForeignSources.begin(), kForeignSources.end(),
                                        [&](std::string_view part) { return path.find(part) != path.npos; });
+}
+
+std::string ReadableName(const char* mangled) {
+  if (!mangled) return "";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
+                                                             &std::free);
+  return WithoutParameters(status == 0 && readable ? readable.get() : mangled);
 }
 
 std::string WithoutParameters(std::string_view demangled) {

@@ -47,10 +47,10 @@ class Net(nn.Module):
     def forward(self, x):
         if "too-many-workers" not in FLAWS:  # their start is to cost, not their handing over
             x = F.avg_pool2d(x, 2)
-        x = F.relu(self.norm(self.first(x)), inplace=True)  # bias-before-norm
-        x = F.relu(self.norm2(self.second(x)), inplace=True)  # grad-in-eval
+        x = F.relu(self.norm(self.first(x)), inplace=True)  # bias-before-norm fp32-compute
+        x = F.relu(self.norm2(self.second(x)), inplace=True)  # grad-in-eval fp32-compute
         x = x.mean(dim=(2, 3)) + self.places(torch.arange(2048)).mean(0)
-        return self.head(F.relu(self.wide(F.relu(self.hidden(x), inplace=True)), inplace=True))
+        return self.head(F.relu(self.wide(F.relu(self.hidden(x), inplace=True)), inplace=True))  # fp32-compute
 
 
 def outputs(model, inputs):

@@ -43,9 +43,9 @@ def main():
     model = nn.Sequential(
         nn.Linear(INPUTS, width), nn.ReLU(True), nn.Linear(width, width), nn.ReLU(True), nn.Linear(width, 8)
     )
-    model = DistributedDataParallel(
+    model = DistributedDataParallel(  # unused-parameter-search
         model, find_unused_parameters="unused-parameter-search" in FLAWS
-    )  # unused-parameter-search
+    )
     if small:
         model.register_comm_hook(None, as_over_a_slow_link)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, fused=True)
