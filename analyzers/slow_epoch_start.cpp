@@ -41,7 +41,7 @@ Before BeforeEach(const Timeline& timeline, const std::vector<Interval>& starts)
   std::vector<std::vector<Interval>> of_start(starts.size());
   for (const Interval& one : all) {
     const auto start =
-        std::ranges::find_if(starts, [&](const Interval& start) { return start.start_ns >= one.end_ns; });
+        std::ranges::find_if(starts, [&](const Interval& other) { return other.start_ns >= one.end_ns; });
     if (start != starts.end()) of_start[static_cast<std::size_t>(start - starts.begin())].push_back(one);
   }
   std::vector<double> sorted;
