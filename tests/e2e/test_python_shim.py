@@ -465,20 +465,18 @@ def train():
     for step in range(40):
         optimizer.zero_grad()
         loss = model(torch.randn(4, 3, 8, 8)).sum()
-        torch.autograd.backward({roots})
+        edge = torch.autograd.graph.get_gradient_edge(loss)
+        torch.autograd.backward([edge, {'a': loss}.values(), (one for one in [loss]), loss][step % 4])
         optimizer.step()
 train()
 print("trained")
 """
 
 
-@pytest.mark.parametrize(
-    "roots", ["torch.autograd.graph.get_gradient_edge(loss)", "{'a': loss}.values()", "(one for one in [loss])", "loss"]
-)
-def test_all_that_backward_takes_as_roots(launch, roots):
-    done, [capture, *_] = launch(ROOTS.replace("{roots}", roots), steps=0)
+def test_all_that_backward_takes_as_roots(launch):
+    done, [capture, *_] = launch(ROOTS, steps=0)
     assert done.returncode == 0 and "trained" in done.stdout, done.stderr
-    assert len(capture.of("step")) >= 30
+    assert len(capture.of("step")) == 40
 
 
 OWN_LOADER = """
@@ -689,13 +687,12 @@ print(torch.rand(1).item(), random.random(), numpy.random.rand())
 """
 
 
-@pytest.mark.parametrize("rank, size", shim_module("settings")._RANK_VARIABLES)
-def test_each_rank_draws_from_its_own_seed(launch, rank, size):
+def test_each_rank_draws_from_its_own_seed(launch):
     """A rank's seed is the base seed plus its rank; torchrun and mpirun are started inside srun."""
 
     def draws(seed, number):
         inside = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}
-        done, _ = launch(DRAWS, prefix="", seed=seed, environment={**inside, rank: number, size: "2"})
+        done, _ = launch(DRAWS, prefix="", seed=seed, environment={**inside, "RANK": number, "WORLD_SIZE": "2"})
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
@@ -715,6 +712,8 @@ def test_a_rank_is_read_as_the_libraries_read_it():
     assert settings._rank(srun) == (3, 4)
     assert settings._rank({**srun, "RANK": "5", "WORLD_SIZE": "8"}) == (5, 8)
     assert settings._rank({**srun, "RANK": "0", "WORLD_SIZE": "1"}) == (0, 1)
+    for rank, size in settings._RANK_VARIABLES:
+        assert settings._rank({**srun, rank: "1", size: "2"}) == (1, 2)
     for wrong in ("", "x", "-1", "2"):
         assert settings._rank({"RANK": wrong, "WORLD_SIZE": "2"}) == (0, 1)
         assert settings._rank({"RANK": wrong, "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}) == (1, 2)

@@ -288,31 +288,3 @@ def test_two_python_ranks_with_their_flaws_repaired(loopscope):
     for rule in ("accumulation-allreduce", "duplicated-data", "unused-parameter-search", "redundant-logging"):
         assert said[rule] == "clear", rule
     assert said["loss-reduction"] == "not-applicable"
-
-
-def test_fixes_of_ranks_are_applied_and_measured(loopscope, data):
-    arguments = command(data, "--ranks", "2", accumulate=2, ddp__no_sync="off", ddp__find_unused="on")
-    done, report = loopscope.report(
-        "prove", "-o", "out", "--only", "ddp.no_sync=on,ddp.find_unused=off", "--blocks", "1", "--warmup", "5",
-        "--min-window", "100ms", "--budget", "100s", "--time", "5s", "--", *arguments, env=clean_environment())  # fmt: skip
-    assert done.code == 0, done.err
-    rows = {row["treatment"]: row for row in report["trials"]}
-    assert set(rows) == {"ddp.no_sync", "ddp.find_unused"}
-    for row in rows.values():
-        assert row["applied"]["changed"] > 0, row
-        assert row["verdict"] not in ("failed", "different-training", "not-applicable"), row
-
-
-@pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")
-def test_fixes_of_python_ranks_are_applied_without_an_edit(loopscope):
-    torchrun = ["torchrun", "--standalone", "--nproc-per-node", "2", EXAMPLES / "ddp_two_ranks.py", "--epochs", "50"]
-    done, report = loopscope.report(
-        "prove", "-o", "out", "--only", "sampler.distributed=on,sync.defer=on,ddp.bucket_mb=1", "--blocks", "1",
-        "--warmup", "5", "--min-window", "100ms", "--budget", "150s", "--time", "5s", "--", *torchrun,
-        env=clean_environment())  # fmt: skip
-    assert done.code == 0, done.err
-    rows = {row["treatment"]: row for row in report["trials"]}
-    assert set(rows) == {"sampler.distributed", "sync.defer", "ddp.bucket_mb"}
-    for row in rows.values():
-        assert row["applied"]["changed"] > 0, row
-        assert row["verdict"] not in ("failed", "different-training", "not-applicable"), row

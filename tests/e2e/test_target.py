@@ -1,4 +1,3 @@
-# ctest labels: measured
 """`prove --target`: ways of training compared by the time to a metric, censored runs told as such."""
 
 import json

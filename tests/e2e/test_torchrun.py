@@ -1,4 +1,3 @@
-# ctest labels: measured
 """Experiments on two ranks: one of them leads, and a launch's window, time and losses are its own."""
 
 import json
