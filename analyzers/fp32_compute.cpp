@@ -7,13 +7,16 @@
 #include "analyzers/shared/anomaly_cost.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/fp32_devices.h"
+#include "analyzers/shared/measured_gains.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 20;       // of the step's work, in float32 convolutions and matrix products
+constexpr double kMinSharePct = 20;  // of the step's work, in float32 convolutions and matrix products
+constexpr double kMinGain = 0.05;    // of these layers' time: less is within what surrounds them
+constexpr std::string_view kChange = "amp=bf16";
 constexpr double kMaxUnknownShare = 0.5;  // of the compute time, whose input types were not recorded
 
 constexpr std::array<std::string_view, 3> kFastUnits{"avx512_bf16", "amx_bf16", "avx512_fp16"};
@@ -163,10 +166,22 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell("the input types of most convolutions and matrix products were not recorded")};
   }
   // Whether a CPU's 16-bit units gain anything depends on shapes and on what surrounds the layers.
+  const auto ratio = MeasuredRatio(timeline.trace(), kChange);
+  if (ratio && *ratio > 1 - kMinGain) {
+    return {
+        Finding::Clear(fmt::format("on this CPU the program's largest float32 layers, {}, take {:.2f} times as long "
+                                   "in bfloat16, measured",
+                                   ShareText(timeline, ms), *ratio))};
+  }
   Finding finding = CostingAtMost(
       timeline, ms,
       fmt::format("float32 convolutions and matrix products take {}, on a CPU with {}", ShareText(timeline, ms), units),
       Severity::kInfo);
+  if (ratio) {
+    finding.expected_gain_ms = ms * (1 - *ratio);
+    finding.severity = SeverityOfShare(SharePct(timeline, *finding.expected_gain_ms));
+    finding.title += fmt::format("; in bfloat16 the largest of them take {:.2f} of the time", *ratio);
+  }
   const double steps = std::max(timeline.detail_steps(), 1);
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("float32 layers: {} per step in the forward pass", MsText(site.ms / steps));

@@ -317,12 +317,11 @@ struct AppliedRecord {
 static_assert(sizeof(AppliedRecord) == 24);
 
 // How long a piece of the program's work takes as it is and with a change, measured when a bounded run ended.
-// change: "amp=bf16", "channels_last", "optimizer.impl=fused" …; work: what was measured ("aten::linear
-// f32[64,512];…").
+// change: "amp=bf16" …; work: what was measured ("aten::mm f32[64,512];f32[512,512]").
 struct GainRecord {
   RecordHead head;
   std::uint32_t change, work;  // strings
-  std::uint32_t count;         // how often a step does this work, as far as it was seen
+  std::uint32_t count;         // how often the detail window's steps did this work
   std::uint64_t before_ns, after_ns;
 };
 static_assert(sizeof(GainRecord) == 32);

@@ -171,6 +171,12 @@ void WriteTotals(int status) noexcept {
   WriteMark(MarkKind::kCleanEnd, {}, static_cast<std::uint64_t>(status));
 }
 
+// Ranks wait for each other, and would wait for this.
+void MeasureGains() noexcept {
+  const TorchHooks* known = hooks.load(std::memory_order_acquire);
+  if (known != nullptr && settings.mode == Mode::kTrace && !settings.several_ranks) known->measure_gains();
+}
+
 // Claims the end for the caller: it happens once.
 bool TakeEnd() noexcept {
   const MutexGuard guard(lock);
@@ -222,6 +228,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   Notify(Moment::kStepEnd);
   turns::StepEnded(actions.measure_begin, actions.measure_end);
   if (actions.finish && TakeEnd()) {
+    MeasureGains();
     WriteTotals(0);
     EndProgram(settings);
   }

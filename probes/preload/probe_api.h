@@ -34,6 +34,7 @@ struct TorchHooks {
       wanted;  // bits, by Moment: those that moment() is called for; may change at any time
   void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; when losses are kept
   std::uint64_t (*parameters)(const void* optimizer);  // how many numbers a torch::optim::Optimizer trains
+  void (*measure_gains)();                             // the loop is over, and the program will be ended
   void (*finish)();                                    // read treatments back, write what is still held
 };
 
@@ -62,7 +63,7 @@ struct OpCalls {
   Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 6;
+inline constexpr std::uint32_t kProbeApiVersion = 7;
 
 struct ProbeApi {
   std::uint32_t version;

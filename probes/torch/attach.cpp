@@ -15,6 +15,7 @@
 #include "probes/torch/applier.h"
 #include "probes/torch/callbacks.h"
 #include "probes/torch/device_memory.h"
+#include "probes/torch/gains.h"
 #include "probes/torch/has_cuda.h"
 #include "probes/torch/losses.h"
 #include "probes/torch/optimizer.h"
@@ -89,6 +90,7 @@ const TorchHooks kHooks{
     .wanted = &wanted,
     .backward_roots = [](const void* roots) { Guarded([&] { KeepLoss(roots); }); },
     .parameters = ParametersOf,
+    .measure_gains = [] { Guarded([] { MeasureGains(); }); },
     .finish =
         [] {
           WriteDeviceMemoryTotals();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "probes/torch/engine_nodes.h"
+#include "probes/torch/gains.h"
 #include "probes/torch/inputs.h"
 #include "probes/torch/open_ops.h"
 #include "probes/torch/traits.h"
@@ -52,6 +53,7 @@ std::uint16_t StateFlags(OpenOps& open, bool outermost) {
   op.stack = 0;
   op.inputs = InputsText(function);
   TakeProducers(function, open.producers[open.depth - 1]);
+  if (detail) NoteWork(function, in_backward);
   if ((outermost || blamed_read) && !in_backward) op.stack = api->call_stack();
 }
 

@@ -139,6 +139,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   FillInOlder(chunks->header, read.trace);
   for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
   read.trace.applied = std::move(all.applied);
+  read.trace.gains = std::move(all.gains);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
   read.repaired += AddDevices(chunks->chunks, ids, read.trace);
   JudgeQuality(*chunks, read);

@@ -48,6 +48,14 @@ void WriteUndecided(const Report& report, Page& page) {
   }
 }
 
+// Rules that found nothing and have a figure to show for it.
+void WriteMeasuredClear(const Report& report, Page& page) {
+  for (const RuleRow& rule : report.rules) {
+    if (rule.verdict != Verdict::kClear || rule.reason.empty()) continue;
+    page.Entry(kRuleColumn, {"  " + Printable(rule.id, 40)}, {"not found: " + Printable(rule.reason)});
+  }
+}
+
 // Broken between arguments as a shell continues a line, so that it can be pasted.
 void WriteCommand(const std::vector<std::string>& command, Page& page) {
   std::string line = " ";
@@ -79,6 +87,7 @@ void WriteTrust(const Report& report, Page& page) {
     ++shown;
   }
   WriteUndecided(report, page);
+  WriteMeasuredClear(report, page);
   WriteRulesWith(Verdict::kClear, "Looked for and not found", report, page);
   WriteRulesWith(Verdict::kNotApplicable, "Not applicable here", report, page);
 }

@@ -94,7 +94,9 @@ class Reader {
         continue;
       }
       ++at_;
-      if (word == "peak") {
+      if (word == "gain") {
+        builder.trace().gains.push_back(ReadGain(line));
+      } else if (word == "peak") {
         const auto [name, bytes] = SplitAttribute(line.words.at(1));
         builder.Mark(MarkKind::kPeakBytes, ReadBytes(bytes, line.number), name);
       } else if (word == "expect") {
@@ -114,6 +116,15 @@ class Reader {
     made_.clear();
     one.trace = builder.Take();
     return one;
+  }
+
+  // "gain amp=bf16 8ms 4ms x3": what a piece of work took without and with a change, and how often it was done.
+  static MeasuredGain ReadGain(const CaseLine& line) {
+    if (line.words.size() < 4) Fail(line, "a gain has a change and two times");
+    const int count = line.words.size() > 4 ? ReadRepeat(line.words[4]) : 1;
+    if (count == 0) Fail(line, "'" + line.words[4] + "' is not a number of times");
+    return {line.words[1], "", static_cast<std::uint32_t>(count), ReadTime(line.words[2], line.number),
+            ReadTime(line.words[3], line.number)};
   }
 
   static void ReadSetting(const CaseLine& line, Trace& trace) {

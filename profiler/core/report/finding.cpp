@@ -57,6 +57,13 @@ std::string_view CostKindName(CostKind kind) {
   return "bound";
 }
 
+Finding Finding::Clear(std::string reason) {
+  Finding finding;
+  finding.verdict = Verdict::kClear;
+  finding.reason = std::move(reason);
+  return finding;
+}
+
 Finding Finding::CannotTell(std::string reason) {
   Finding finding;
   finding.verdict = Verdict::kCannotTell;

@@ -42,7 +42,7 @@ struct CodeExample {
 // applies, else one or more with kFound.
 struct Finding {
   Verdict verdict = Verdict::kFound;
-  std::string reason;  // for kCannotTell and kNotApplicable: one sentence
+  std::string reason;  // for kCannotTell and kNotApplicable: one sentence; for kClear: the figure, if there is one
   std::string title;   // one line, with the figure: "the loop waits 12.3 ms per step for its loader"
   Severity severity = Severity::kLow;
   double cost_ms_per_step = 0;  // see cost_is; 0 for facts without a measurable cost
@@ -66,6 +66,7 @@ struct Finding {
   // What ranks findings: the expected gain where one is known, else the cost.
   double worth_ms() const { return expected_gain_ms.value_or(cost_ms_per_step); }
 
+  static Finding Clear(std::string reason);
   static Finding CannotTell(std::string reason);
   static Finding NotApplicable(std::string reason);
 };

@@ -23,7 +23,7 @@ bool IsWhole(wire::RecordHead head) {
 // Records that may refer to strings defined after them.
 bool IsOther(RecordKind kind) {
   return (kind >= RecordKind::kStack && kind <= RecordKind::kFact) || kind == RecordKind::kTensorPeak ||
-         kind == RecordKind::kTensor;
+         kind == RecordKind::kTensor || kind == RecordKind::kGain;
 }
 
 class DefinitionReader {
@@ -58,6 +58,9 @@ class DefinitionReader {
       case RecordKind::kTensor:
         if (IsWhole<wire::TensorRecord>(head)) all_.tensors.emplace_back(pid, RecordAt<wire::TensorRecord>(at));
         return;
+      case RecordKind::kGain:
+        if (IsWhole<wire::GainRecord>(head)) AddGain(RecordAt<wire::GainRecord>(at));
+        return;
       default:
         return;
     }
@@ -83,6 +86,15 @@ class DefinitionReader {
 
   void AddApplied(const wire::AppliedRecord& record) {
     all_.applied.push_back({Text(record.key), Text(record.where), Text(record.old), Text(record.now), record.flags});
+  }
+
+  // Times that no clock gives are a damaged record's.
+  void AddGain(const wire::GainRecord& record) {
+    constexpr std::uint64_t kMostNs = 3600ull * 1'000'000'000;
+    if (Text(record.change).empty() || record.before_ns == 0 || record.before_ns > kMostNs) return;
+    if (record.after_ns == 0 || record.after_ns > kMostNs) return;
+    all_.gains.push_back({Text(record.change), Text(record.work), record.count,
+                          static_cast<std::int64_t>(record.before_ns), static_cast<std::int64_t>(record.after_ns)});
   }
 
   CaptureDefinitions& all_;

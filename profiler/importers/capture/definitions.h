@@ -20,6 +20,7 @@ struct CaptureDefinitions {
   std::vector<std::vector<std::uint64_t>> stacks;  // by id - 1, as recorded
   std::vector<ModuleMapping> modules;
   std::vector<Applied> applied;
+  std::vector<MeasuredGain> gains;
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<wire::TensorPeakRecord> tensor_peaks;
   std::vector<std::pair<std::uint32_t, wire::TensorRecord>> tensors;  // by process
