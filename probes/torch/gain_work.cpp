@@ -7,7 +7,6 @@
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
-#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/mm.h>
 
 #include <algorithm>
@@ -193,9 +192,12 @@ std::vector<at::Tensor> OperandsFor(const Work& work) {
   for (const Work::Operand& operand : work.operands) {
     at::Tensor& tensor = tensors.emplace_back();
     if (operand.sizes.empty()) continue;
-    tensor = at::empty_strided(operand.sizes, operand.strides, at::kFloat);
+    // Expanded ones share elements: strides are 0.
+    std::int64_t elements = 1;
+    for (std::size_t i = 0; i < operand.sizes.size(); ++i) elements += (operand.sizes[i] - 1) * operand.strides[i];
     constexpr std::int64_t kDifferent = 251;
-    tensor.copy_(at::arange(tensor.numel(), at::kFloat).remainder_(kDifferent).div_(kDifferent).view(operand.sizes));
+    const at::Tensor values = at::arange(elements, at::kFloat).remainder_(kDifferent).div_(kDifferent);
+    tensor = values.as_strided(operand.sizes, operand.strides);
   }
   return tensors;
 }
