@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build parquet fuzz test long gpu-test gpu-evidence bench setup setup-test format clean
+.PHONY: demo build parquet fuzz test long gpu-test gpu-kit bench setup setup-test format clean
 
 demo: setup
 	cmake --preset product
@@ -27,8 +27,9 @@ fuzz: setup setup-test
 gpu-test: setup setup-test
 	.venv/bin/python tests/run_presets.py gpu
 
-gpu-evidence: build
-	.venv/bin/python docs/refresh_gpu_evidence.py $(if $(PART),--part $(PART))
+gpu-kit: build
+	@cmake/install_packages.sh cmake/packages-gpu-kit.txt
+	.venv/bin/python tests/gpu_kit/pack.py build gpu_kit
 
 bench: setup setup-test
 	cmake --preset release

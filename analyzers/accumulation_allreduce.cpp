@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/communication.h"
@@ -119,6 +120,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                                 ? "how many the optimizer updates is not known"
                                                 : WhyNoDetail(timeline) + ": how many each exchanges is not known"))};
   }
+  if (const auto why_not = WhyDevicesUnknown(timeline)) return {*why_not};
   const double cost_ms = CostMs(timeline, found);
   if (found.elements < kMinRepeats * updated || SharePct(timeline, cost_ms) < kMinSharePct) return {};
   Finding finding =

@@ -162,6 +162,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kBiasBeforeNorm{.id = "bias-before-norm",
                                       .question = "Do layers add a bias that a batch norm removes?",
                                       .run = Run,
-                                      .needs = kNeedsOps | kNeedsPasses};
+                                      .needs = kNeedsOps | kNeedsPasses | kNeedsCosts};
 
 }  // namespace loopscope

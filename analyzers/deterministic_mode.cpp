@@ -81,6 +81,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kDeterministicMode{.id = "deterministic-mode",
                                          .question = "Do deterministic algorithms slow the loop?",
                                          .run = Run,
-                                         .needs = kNeedsOps | kNeedsPasses};
+                                         .needs = kNeedsOps | kNeedsPasses | kNeedsCosts};
 
 }  // namespace loopscope

@@ -79,7 +79,7 @@ Evidence Longest(const Timeline& timeline) {
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
-  const bool device = !timeline.devices().empty();
+  const bool device = OnDevice(timeline);
   if (device && !DevicesKnown(timeline)) return {*WhyNotDevices(timeline)};
   const Communication on_device = device ? OnDevices(timeline) : Communication{};
   const Communication found = on_device.count > 0 ? on_device : OnHost(timeline);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyzers/shared/anomaly_cost.h"
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/fp32_devices.h"
 #include "analyzers/shared/measured_gains.h"
@@ -150,7 +151,7 @@ class Meter {
 };
 
 std::vector<Finding> Run(const Timeline& timeline) {
-  if (!timeline.devices().empty()) return JudgeFp32OnDevices(timeline);
+  if (OnDevice(timeline)) return JudgeFp32OnDevices(timeline);
   const std::string units = FastUnits(timeline.trace().run);
   if (units.empty()) return {Finding::NotApplicable("this CPU has no 16-bit floating point units")};
   const Compute measured = Meter(timeline).Measure();

@@ -57,7 +57,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kGradsZeroed{
-    .id = "grads-zeroed", .question = "Are gradients filled with zeros instead of released?", .run = Run};
+extern const Analyzer kGradsZeroed{.id = "grads-zeroed",
+                                   .question = "Are gradients filled with zeros instead of released?",
+                                   .run = Run,
+                                   .needs = kNeedsOps | kNeedsCosts};
 
 }  // namespace loopscope

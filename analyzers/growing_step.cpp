@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
@@ -20,8 +21,15 @@ constexpr double kMinOperatorShare = 0.15;  // of the rise
 constexpr double kMinMoreCalls = 1.1;       // times as many calls at last as at first, or
 constexpr double kMinLonger = 1.5;          // times the time of each call
 
+// What a step takes. Of the host's time for it, a part is the wait for a device's queue: short at first, until that is
+// full. What counts there is the device's work that the step launches, and for how long the device is idle meanwhile.
 std::vector<double> LengthsMs(const Timeline& timeline) {
   std::vector<double> lengths;
+  if (DevicesKnown(timeline)) {
+    const std::vector<double> all = DeviceMsByStep(timeline);
+    for (const std::uint32_t index : timeline.undisturbed()) lengths.push_back(all[index]);
+    return lengths;
+  }
   for (const std::uint32_t index : timeline.undisturbed()) {
     lengths.push_back(Ms(timeline.steps()[index].time.length()));
   }
@@ -34,13 +42,13 @@ struct Operator {
 using Operators = std::map<StringId, Operator>;
 
 // Outermost operators of the training thread.
-Operators MeasureOperators(const Timeline& timeline, std::span<const std::uint32_t> steps) {
+Operators MeasureOperators(const Timeline& timeline, const OpCost& cost, std::span<const std::uint32_t> steps) {
   Operators found;
   for (const std::uint32_t index : steps) {
     timeline.ForEach(timeline.training_thread(), timeline.steps()[index].time, [&](EventRef ref) {
       if (!timeline.outermost_op(ref)) return;
       Operator& one = found[timeline.event(ref).name];
-      one.ms += Ms(timeline.event(ref).duration_ns()) / static_cast<double>(steps.size());
+      one.ms += cost.Ms(ref) / static_cast<double>(steps.size());
       one.count += 1 / static_cast<double>(steps.size());
     });
   }
@@ -65,9 +73,10 @@ Grown FindGrown(const Timeline& timeline) {
                        [&](std::uint32_t index) { return timeline.steps()[index].operators; });
   const std::size_t third = steps.size() / 3;
   if (third == 0) return {};
-  const Operators early = MeasureOperators(timeline, std::span(steps).first(third));
+  const OpCost cost(timeline);
+  const Operators early = MeasureOperators(timeline, cost, std::span(steps).first(third));
   Grown grown;
-  for (const auto& [name, late] : MeasureOperators(timeline, std::span(steps).last(third))) {
+  for (const auto& [name, late] : MeasureOperators(timeline, cost, std::span(steps).last(third))) {
     const auto before = early.find(name);
     const Grown one{name, before == early.end() ? Operator{} : before->second, late};
     if (one.does_more() && one.rise_ms() > grown.rise_ms()) grown = one;
@@ -88,6 +97,7 @@ std::optional<Where> PlaceOf(const Timeline& timeline, const Grown& grown, bool 
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
+  if (const auto why = WhyDevicesUnknown(timeline)) return {*why};
   const std::vector<double> lengths = LengthsMs(timeline);
   const std::optional<Trend> trend = FindTrend(lengths);
   if (!trend || trend->change_pct < kMinRisePct) return {};

@@ -92,6 +92,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kHostCode{.id = "host-code",
                                 .question = "Does code of the loop's own take much of the step?",
                                 .run = Run,
-                                .needs = kNeedsOps | kNeedsQuiet};
+                                .needs = kNeedsOps | kNeedsQuiet,
+                                .of_host = true};
 
 }  // namespace loopscope

@@ -118,7 +118,7 @@ std::vector<Finding> JudgeDevice(const Timeline& timeline) {
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
-  if (timeline.device_coverage().used && !timeline.devices().empty()) {
+  if (!timeline.devices().empty()) {
     if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
     return JudgeDevice(timeline);
   }
@@ -128,6 +128,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
         fmt::format("{} from a device {} seen, but this trace holds no device times, so their cost is unknown",
                     Counted(reads.of_device, "read"), reads.of_device == 1 ? "was" : "were"))};
   }
+  if (const auto why_not = WhyDevicesUnknown(timeline)) return {*why_not};
   reads.sites.DropRarerThan(kMinReadsPerStep * static_cast<double>(timeline.steady().size()));
   if (reads.sites.empty()) return {};
   const auto per_step = [&](std::uint64_t count) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
 #include "analyzers/shared/processors.h"
@@ -38,7 +39,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   const auto threads = NumberFact(trace, "threads");
   const auto processors = ProcessorsOf(timeline);
-  if (!timeline.devices().empty()) return {Finding::NotApplicable("the operators run on a GPU")};
+  if (OnDevice(timeline)) return {Finding::NotApplicable("the operators run on a GPU")};
   if (!threads || trace.run.cores <= 0 || !processors || *threads <= 0) {
     return {Finding::CannotTell("the trace does not record how many threads compute and which processors are idle")};
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
@@ -115,7 +116,7 @@ std::vector<Evidence> Places(const Timeline& timeline, std::span<const Peak> pea
 }
 
 std::optional<Finding> WhyNot(const Timeline& timeline, std::span<const Peak> peaks) {
-  if (timeline.device_coverage().used || !timeline.devices().empty()) {
+  if (OnDevice(timeline)) {
     return Finding::CannotTell("tensors on a GPU are not followed one by one");
   }
   if (timeline.trace().run.source != "capture") {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
@@ -201,7 +202,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
       fmt::format("a loop takes {:.0f} rows of a tensor one by one: {:.0f} operators per step, {} with their backward "
                   "pass",
                   rows, work.forward_ops / steps, MsText(ms)));
-  if (timeline.devices().empty()) finding.expected_gain_ms = gain_ms;
+  if (!OnDevice(timeline)) finding.expected_gain_ms = gain_ms;
   finding.evidence = work.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.0f} operators per step, for one row after the other",
                        static_cast<double>(site.count) / steps);

@@ -70,7 +70,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kLossReduction{
-    .id = "loss-reduction", .question = "Is a loss or a count reduced over the ranks in every step?", .run = Run};
+extern const Analyzer kLossReduction{.id = "loss-reduction",
+                                     .question = "Is a loss or a count reduced over the ranks in every step?",
+                                     .run = Run,
+                                     .needs = kNeedsOps | kNeedsCosts};
 
 }  // namespace loopscope

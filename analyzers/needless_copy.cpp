@@ -237,6 +237,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding =
       Costing(timeline, ms, fmt::format("the whole batch is copied on the CPU before use: {} per step", MsText(ms)));
   if (SharePct(timeline, ms) < kMinSharePct) return WhyUnsure(timeline, found);
+  if (const auto why_not = WhyDevicesUnknown(timeline)) return {*why_not};  // it may be busy meanwhile
   const auto text = [&](std::string_view thread) {
     return [=](const CallSites::Site& site) {
       return fmt::format("copies a batch on {}, {}, {}", thread, TimesPerStep(static_cast<double>(site.count) / steps),

@@ -39,6 +39,6 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kNeedlessRecompute{.id = "needless-recompute",
                                          .question = "Are activations recomputed although memory is free?",
                                          .run = Run,
-                                         .needs = kNeedsOps | kNeedsPasses};
+                                         .needs = kNeedsOps | kNeedsPasses | kNeedsCosts};
 
 }  // namespace loopscope

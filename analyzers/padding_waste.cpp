@@ -4,6 +4,7 @@
 #include <array>
 
 #include "analyzers/shared/anomaly_cost.h"
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
@@ -65,9 +66,9 @@ Tokens Count(const Timeline& timeline) {
 
 std::vector<Finding> WhyNothingTold(const Timeline& timeline, const Tokens& tokens) {
   if (!tokens.sequences) return {Finding::NotApplicable("no operator that reads sequences was seen")};
-  return {Finding::CannotTell(fmt::format(
-      "no mask and no padding index in this machine's memory shows which tokens are padding{}",
-      timeline.devices().empty() ? "" : " (those in a GPU's memory are not read: that would make it wait)"))};
+  return {Finding::CannotTell(
+      fmt::format("no mask and no padding index in this machine's memory shows which tokens are padding{}",
+                  OnDevice(timeline) ? " (those in a GPU's memory are not read: that would make it wait)" : ""))};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

@@ -204,7 +204,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kSingleTensorOptimizer{
-    .id = "single-tensor-optimizer", .question = "Does the optimizer update one tensor at a time?", .run = Run};
+extern const Analyzer kSingleTensorOptimizer{.id = "single-tensor-optimizer",
+                                             .question = "Does the optimizer update one tensor at a time?",
+                                             .run = Run,
+                                             .needs = kNeedsOps | kNeedsCosts};
 
 }  // namespace loopscope

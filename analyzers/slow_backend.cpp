@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/communication.h"
@@ -31,8 +32,9 @@ std::uint64_t BackendRanges(const Timeline& timeline) {
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
-  if (timeline.devices().empty()) return {Finding::NotApplicable("no device was recorded")};
+  if (!OnDevice(timeline)) return {Finding::NotApplicable("the program used no GPU")};
   if (BackendRanges(timeline) == 0) return {Finding::NotApplicable("no collective of a CPU backend was seen")};
+  if (const auto why_not = WhyNotDevices(timeline)) return {*why_not};
   const std::vector<HostCollective> collectives = HostCollectives(timeline);
   const auto on_device = [](const HostCollective& one) { return one.sized() && !one.device.empty(); };
   if (std::ranges::none_of(collectives, &HostCollective::sized)) {

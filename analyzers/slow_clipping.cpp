@@ -137,7 +137,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kSlowClipping{
-    .id = "slow-clipping", .question = "Are gradients clipped one tensor at a time?", .run = Run};
+extern const Analyzer kSlowClipping{.id = "slow-clipping",
+                                    .question = "Are gradients clipped one tensor at a time?",
+                                    .run = Run,
+                                    .needs = kNeedsOps | kNeedsCosts};
 
 }  // namespace loopscope

@@ -72,7 +72,7 @@ std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
-  if (!timeline.devices().empty()) {
+  if (OnDevice(timeline)) {
     if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
     const double idle_ms = IdleMs(timeline, IdleCause::kLaunch);
     if (SharePct(timeline, idle_ms) < kMinIdlePct) return {};

@@ -27,7 +27,8 @@ target_link_libraries(torch::cpu INTERFACE torch::headers torch::torch_cpu torch
 
 # torch::cuda (libc10_cuda) and torch::torch_cuda where the wheel has a CUDA side and CUDA's headers are there: those of
 # the cuda-toolkit wheel beside torch's own.
-find_path(LOOPSCOPE_CUDA_INCLUDE cuda_runtime_api.h HINTS "${TORCH_FOLDER}/../nvidia/cu13/include" NO_CMAKE_SYSTEM_PATH)
+find_path(LOOPSCOPE_CUDA_INCLUDE cuda_runtime_api.h
+  HINTS "${TORCH_FOLDER}/../nvidia/cu13/include" "${TORCH_FOLDER}/../nvidia/cuda_runtime/include" NO_CMAKE_SYSTEM_PATH)
 if(EXISTS "${TORCH_FOLDER}/lib/libc10_cuda.so" AND LOOPSCOPE_CUDA_INCLUDE)
   foreach(name IN ITEMS c10_cuda torch_cuda)
     add_library(torch::${name} SHARED IMPORTED)

@@ -40,7 +40,11 @@ inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a c
 // What LD_PRELOAD begins with, for Python processes where a launcher has set that anew.
 inline constexpr char kPreload[] = "LOOPSCOPE_PRELOAD";
 inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
-inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";  // set by the user, "1": an NCCL plugin records collectives
+// Set by the user. "1": an NCCL plugin records collectives.
+inline constexpr char kNccl[] = "LOOPSCOPE_NCCL";
+// For diagnosis: a file that gets CUPTI's buffers as they are handed over; and, "1", all calls of CUDA are recorded.
+inline constexpr char kCuptiDump[] = "LOOPSCOPE_CUPTI_DUMP";
+inline constexpr char kCuptiAll[] = "LOOPSCOPE_CUPTI_ALL";
 inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ranks wait for each other at the end
 
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for

@@ -7,6 +7,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/count_once.h"
+#include "analyzers/diagnose/hidden.h"
 #include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "profiler/core/parallel.h"
@@ -51,6 +52,19 @@ std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& t
   return (analyzer.needs & kNeedsPasses) && !why.empty() ? std::optional(why) : std::nullopt;
 }
 
+std::optional<std::string> WhyNoCosts(const Analyzer& analyzer, const Timeline& timeline) {
+  const DeviceCoverage& coverage = timeline.device_coverage();
+  const bool unknown = (analyzer.needs & kNeedsCosts) && coverage.used && !coverage.why_not.empty();
+  return unknown ? std::optional(coverage.why_not) : std::nullopt;
+}
+
+// Whether it depends on times: something was found, or what there is takes too little.
+bool IsJudged(const std::vector<Finding>& findings) {
+  return std::ranges::all_of(findings, [](const Finding& finding) {
+    return finding.verdict == Verdict::kFound || finding.verdict == Verdict::kClear;
+  });
+}
+
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {
   finding.rule = analyzer.id;
   if (finding.verdict != Verdict::kFound) return;
@@ -82,11 +96,15 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
   const bool speaks = analyzer.without_steps && timeline.steps().empty();
   std::vector<Finding> findings =
       nothing && !speaks ? std::vector<Finding>{Finding::CannotTell(*nothing)} : analyzer.run(timeline);
+  if (const auto why = WhyNoCosts(analyzer, timeline); why && IsJudged(findings)) {
+    findings = {Finding::CannotTell(*why)};
+  }
   if (std::ranges::find(findings, Verdict::kFound, &Finding::verdict) == findings.end()) {
     const auto blind = WhyBlind(analyzer, timeline);
     const auto hidden = blind ? blind : WhyHidden(analyzer, timeline);
     if (hidden) findings = {Finding::CannotTell(*hidden)};
   }
+  if (analyzer.of_host) LeaveOutHidden(timeline, findings);
   if (analyzer.needs & kNeedsQuiet) LeaveOutDoubtful(timeline, findings);
   for (Finding& finding : findings) Complete(finding, analyzer, timeline);
   return findings;

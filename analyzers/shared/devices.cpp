@@ -29,8 +29,16 @@ std::optional<Finding> WhyNotCauses(const Timeline& timeline) {
   return why.empty() ? std::nullopt : std::optional(Finding::CannotTell(why));
 }
 
+std::optional<Finding> WhyDevicesUnknown(const Timeline& timeline) {
+  return OnDevice(timeline) ? WhyNotDevices(timeline) : std::nullopt;
+}
+
 bool DevicesKnown(const Timeline& timeline) {
   return timeline.device_coverage().why_not.empty();
+}
+
+bool OnDevice(const Timeline& timeline) {
+  return timeline.device_coverage().used;
 }
 
 double IdleMs(const Timeline& timeline, IdleCause cause) {
@@ -49,6 +57,21 @@ double IdleMs(const Timeline& timeline, IdleCause cause, Interval within) {
   double total = 0;
   for (const DeviceTimeline& device : timeline.devices()) total += Ms(device.idle(cause).total_ns(within));
   return PerDevice(timeline, total);
+}
+
+std::vector<double> DeviceMsByStep(const Timeline& timeline) {
+  std::vector<double> by_step(timeline.steps().size(), 0);
+  for (std::size_t i = 0; i < by_step.size(); ++i) {
+    for (int cause = 0; cause < kIdleCauses; ++cause) {
+      by_step[i] += IdleMs(timeline, static_cast<IdleCause>(cause), timeline.steps()[i].time);
+    }
+  }
+  ForEachWork(timeline, [&](const DeviceTimeline& device, std::uint32_t i, const DeviceEvent& event) {
+    const EventRef launch = device.launch(i);
+    const int step = launch.thread == kNone ? -1 : timeline.step_at(timeline.event(launch).start_ns);
+    if (step >= 0) by_step[static_cast<std::size_t>(step)] += PerDevice(timeline, Ms(event.duration_ns()));
+  });
+  return by_step;
 }
 
 OpCost::OpCost(const Timeline& timeline) : timeline_(timeline), devices_(DevicesKnown(timeline)) {

@@ -16,6 +16,10 @@ std::optional<Finding> WhyNotDevices(const Timeline& timeline);
 // The same, and kCannotTell where idle time cannot be split by cause.
 std::optional<Finding> WhyNotCauses(const Timeline& timeline);
 bool DevicesKnown(const Timeline& timeline);
+// kCannotTell where the program computed on a device and the trace does not show what that did; empty on the CPU, too.
+std::optional<Finding> WhyDevicesUnknown(const Timeline& timeline);
+// The program computed on a device, whether or not the trace shows what that did: the host's times are not the CPU's.
+bool OnDevice(const Timeline& timeline);
 
 // Mean per steady step and device, ms.
 double IdleMs(const Timeline& timeline, IdleCause cause);
@@ -23,6 +27,9 @@ double IdleMs(const Timeline& timeline);
 
 // The same for one interval, in total: idle time of that cause inside `within`, mean over the devices.
 double IdleMs(const Timeline& timeline, IdleCause cause, Interval within);
+
+// By step: the devices' work that it launches, and their idle time inside it; ms, mean over the devices.
+std::vector<double> DeviceMsByStep(const Timeline& timeline);
 
 // What an operator costs the loop, ms. On a device: the device's work that was launched inside it, and the time for
 // which the device was idle meanwhile, since the host's own time is hidden behind a busy device. Else its duration.

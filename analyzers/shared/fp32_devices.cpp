@@ -31,8 +31,8 @@ bool LacksUnits(std::string_view device) {
 }
 
 struct Measured {
-  std::array<double, 4> ms{};  // by Factors, in total
-  CallSites sites;             // float32
+  std::array<double, kernels::kFactors> ms{};  // by Factors, in total
+  CallSites sites;                             // float32
   double of(Factors factors) const { return ms[static_cast<std::size_t>(factors)]; }
 };
 
@@ -63,7 +63,7 @@ std::vector<Finding> JudgeFp32OnDevices(const Timeline& timeline) {
     return {Finding::NotApplicable("this GPU has no 16-bit tensor cores")};
   }
   const Measured measured = Measure(timeline);
-  const double known = measured.of(Factors::kFloat32) + measured.of(Factors::k16Bit);
+  const double known = measured.of(Factors::kFloat32) + measured.of(Factors::k16Bit) + measured.of(Factors::kOther);
   const double unknown = measured.of(Factors::kUnknown);
   if (known + unknown == 0) {
     return {Finding::NotApplicable("no convolution or matrix product was seen in the timed steps")};

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <set>
 
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/facts.h"
 
 namespace loopscope {
@@ -35,11 +38,28 @@ MemoryUse OfDevice(const Trace& trace, std::uint32_t number) {
   return use;
 }
 
+// Of the devices that did work; where that was not recorded, of those whose memory was used.
+std::set<std::uint32_t> NumbersOf(const Timeline& timeline) {
+  const Trace& trace = timeline.trace();
+  std::set<std::uint32_t> numbers;
+  for (const DeviceTimeline& device : timeline.devices()) numbers.insert(trace.devices[device.index()].ordinal);
+  if (!numbers.empty()) return numbers;
+  for (const Mark& mark : trace.marks) {
+    constexpr std::string_view kDevice = "cuda:";
+    const std::string_view name = trace.text(mark.name);
+    if (mark.kind != MarkKind::kPeakBytes || !name.starts_with(kDevice)) continue;
+    std::uint32_t number = 0;
+    std::from_chars(name.data() + kDevice.size(), name.data() + name.size(), number);
+    numbers.insert(number);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 MemoryUse MemoryUseOf(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
-  if (timeline.devices().empty()) {
+  if (!OnDevice(timeline)) {
     MemoryUse use{.name = "this machine's memory"};
     use.peak_bytes = PeakOf(trace, "host");
     use.limit_bytes = FactBytes(trace, "memory.limit_bytes");
@@ -47,12 +67,13 @@ MemoryUse MemoryUseOf(const Timeline& timeline) {
     return use;
   }
   MemoryUse fullest;
-  for (const DeviceTimeline& device : timeline.devices()) {
-    MemoryUse use = OfDevice(trace, trace.devices[device.index()].ordinal);
+  for (const std::uint32_t number : NumbersOf(timeline)) {
+    MemoryUse use = OfDevice(trace, number);
     if (!use.known()) return use;
     if (fullest.name.empty() || use.pct() > fullest.pct()) fullest = use;
   }
-  return fullest;
+  if (!fullest.name.empty()) return fullest;
+  return {.name = "the GPU's memory", .why_unknown = "the peak of the GPU's memory was not recorded"};
 }
 
 std::string BytesText(double bytes) {

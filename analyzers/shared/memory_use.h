@@ -24,7 +24,7 @@ struct MemoryUse {
   bool free() const { return known() && pct() <= kFreePct; }
 };
 
-// Memory use of the fullest device if devices did work, else of the host.
+// Memory use of the fullest device if the program computed on devices, else of the host.
 MemoryUse MemoryUseOf(const Timeline& timeline);
 
 // "3.4 GB", "215 MB".

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <bit>
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -52,6 +54,13 @@ inline bool WriteFact(std::string_view key, std::string_view value) noexcept {
   const wire::FactRecord record{HeadOf<wire::FactRecord>(wire::RecordKind::kFact, 0), StringId(key), StringId(value),
                                 0};
   return Append(&record, sizeof record);
+}
+
+template <std::integral Number>
+inline bool WriteFact(std::string_view key, Number number) noexcept {
+  char text[24];
+  const char* const end = std::to_chars(text, text + sizeof text, number).ptr;
+  return WriteFact(key, std::string_view(text, static_cast<std::size_t>(end - text)));
 }
 
 inline bool WriteTensorPeak(std::uint64_t time_ns, std::uint64_t bytes) noexcept {

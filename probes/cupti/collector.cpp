@@ -5,42 +5,52 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
-#include "probes/cupti/calls.h"
+#include "probes/cupti/buffers.h"
+#include "probes/cupti/clock.h"
 #include "probes/cupti/decoder.h"
+#include "probes/cupti/dump.h"
+#include "probes/cupti/kinds.h"
+#include "probes/environment.h"
 #include "probes/mutex_guard.h"
 
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kBufferBytes = 4 << 20;
-constexpr std::size_t kBufferAlignment = 4096;
-constexpr std::size_t kKeptBuffers = 8;
 constexpr int kFlushSeconds = 1;      // a flush period of CUPTI's own would hand over full buffers only
 constexpr int kLastFlushSeconds = 5;  // the device may hang
-// Ids are dense and end with the first unknown one after these many.
-constexpr CUpti_CallbackId kMaxCallbackId = 2048;
+
+Calls WantedCalls() noexcept {
+  const char* const all = std::getenv(env::kCuptiAll);
+  return all != nullptr && std::strcmp(all, "1") == 0 ? Calls::kAll : Calls::kRecorded;
+}
 
 struct Collector {
   Collector(const Cupti& library, const ProbeApi* probe_api) noexcept
-      : cupti(library), api(probe_api), sampler(*probe_api), decoder(cupti, *probe_api, &sampler), pid(getpid()) {}
+      : cupti(library),
+        api(probe_api),
+        calls(WantedCalls()),
+        sampler(*probe_api),
+        decoder(cupti, *probe_api, calls, &sampler),
+        dump(cupti, std::getenv(env::kCuptiDump)),
+        pid(getpid()) {}
 
   Cupti cupti;
   const ProbeApi* api;
+  Calls calls;
   UtilizationSampler sampler;
   Decoder decoder;
+  BufferDump dump;
   pid_t pid;
-  std::uint64_t dropped = 0;
-  std::array<std::uint8_t*, kKeptBuffers> kept{};
-  std::size_t kept_count = 0;
-  pthread_mutex_t decoding = PTHREAD_MUTEX_INITIALIZER;  // the decoder and `dropped`
-  pthread_mutex_t buffers = PTHREAD_MUTEX_INITIALIZER;   // the kept ones
+  Buffers buffers;
+  std::atomic<std::uint64_t> dropped{0};
+  bool clock_differs = false;                            // CUPTI's times are in a clock of its own
+  pthread_mutex_t decoding = PTHREAD_MUTEX_INITIALIZER;  // the decoder and the dump
   pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;    // what follows
   pthread_cond_t ended;
   bool asked_to_end = false, last_flush_done = false;
@@ -50,38 +60,14 @@ struct Collector {
 Collector* collector = nullptr;
 std::atomic<bool> on{false};
 
-std::uint64_t Timestamp() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::uint8_t* TakeBuffer() noexcept {
-  {
-    const MutexGuard guard(collector->buffers);
-    if (collector->kept_count > 0) return collector->kept[--collector->kept_count];
-  }
-  void* const memory = std::aligned_alloc(kBufferAlignment, kBufferBytes);
-  if (memory != nullptr) std::memset(memory, 0, kBufferBytes);
-  return static_cast<std::uint8_t*>(memory);
-}
-
-void GiveBackBuffer(std::uint8_t* buffer) noexcept {
-  std::memset(buffer, 0, kBufferBytes);
-  {
-    const MutexGuard guard(collector->buffers);
-    if (collector->kept_count < kKeptBuffers) {
-      collector->kept[collector->kept_count++] = buffer;
-      return;
-    }
-  }
-  std::free(buffer);
+void Mark(const char* text, wire::ProbeId off = wire::ProbeId::kNone) noexcept {
+  collector->api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), text, static_cast<std::uint64_t>(off));
 }
 
 // Without a buffer (null) CUPTI drops the records and counts them.
 void CUPTIAPI RequestBuffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *buffer = TakeBuffer();
-  *size = *buffer != nullptr ? kBufferBytes : 0;
+  *buffer = collector->buffers.Take();
+  *size = *buffer != nullptr ? Buffers::kBytes : 0;
   *max_records = 0;  // as many as fit
 }
 
@@ -89,53 +75,41 @@ void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint
                               std::size_t valid) {
   if (buffer == nullptr) return;
   if (on.load(std::memory_order_acquire)) {
-    const MutexGuard guard(collector->decoding);
-    collector->decoder.Decode(buffer, valid);
+    // May take a lock inside CUPTI, under which another thread may be on its way here: never while holding ours.
     std::size_t dropped = 0;
     if (collector->cupti.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS) collector->dropped += dropped;
+    const MutexGuard guard(collector->decoding);
+    collector->dump.Add(buffer, valid);
+    collector->decoder.Decode(buffer, valid);
   }
-  GiveBackBuffer(buffer);
+  collector->buffers.GiveBack(buffer);
 }
 
-// Calls `visit` with the id of each call of the domain that is worth recording.
-template <class Visit>
-void ForEachRecordedCall(const Cupti& cupti, CUpti_CallbackDomain domain, const Visit& visit) noexcept {
-  for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
-    const char* name = nullptr;
-    if (cupti.callback_name(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
-    if (IsRecordedCall(name)) visit(id);
-  }
-}
-
-// Kinds that are needed; of the others, those that work are recorded.
-CUptiResult EnableKinds(const Cupti& cupti) noexcept {
-  constexpr auto kNeeded = std::to_array<CUpti_ActivityKind>({CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT,
-                                                              CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                                              CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET});
-  constexpr auto kFurther = std::to_array<CUpti_ActivityKind>(
-      {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_GRAPH_TRACE});
-  for (const CUpti_ActivityKind kind : kNeeded) {
-    if (const CUptiResult result = cupti.enable(kind); result != CUPTI_SUCCESS) return result;
-  }
-  for (const CUpti_ActivityKind kind : kFurther) cupti.enable(kind);
-  cupti.enable_all_sync(0);
-  // One by one: the kind as a whole, enabled later, would override them.
-  ForEachRecordedCall(cupti, CUPTI_CB_DOMAIN_RUNTIME_API, [&](CUpti_CallbackId id) { cupti.enable_runtime(id, 1); });
-  ForEachRecordedCall(cupti, CUPTI_CB_DOMAIN_DRIVER_API, [&](CUpti_CallbackId id) { cupti.enable_driver(id, 1); });
-  return CUPTI_SUCCESS;
+// Again and again, as the other clock may be corrected while the program runs.
+bool AlignClocks() noexcept {
+  if (!collector->clock_differs) return true;
+  std::uint64_t shift_ns = 0;
+  if (!MeasureShift(collector->cupti, shift_ns)) return false;
+  const MutexGuard guard(collector->decoding);
+  collector->decoder.ShiftTimes(shift_ns);
+  return true;
 }
 
 CUptiResult TurnOn(const Cupti& cupti) noexcept {
   // The clock first and once: a second registration spoils the records in flight.
-  if (const CUptiResult result = cupti.register_timestamp(Timestamp); result != CUPTI_SUCCESS) return result;
+  const CUptiResult clock = cupti.register_timestamp(MonotonicNs);
+  collector->clock_differs = clock != CUPTI_SUCCESS;
+  if (!AlignClocks()) return clock;
   if (const CUptiResult result = cupti.register_callbacks(RequestBuffer, BufferCompleted); result != CUPTI_SUCCESS) {
     return result;
   }
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof zeroed;
   cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-  cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-  return EnableKinds(cupti);
+  if (cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM) != CUPTI_SUCCESS) {
+    Mark("CUPTI does not tell the threads of calls: which operator launched a kernel may be unknown");
+  }
+  return EnableKinds(cupti, collector->calls);
 }
 
 timespec In(int seconds) noexcept {
@@ -143,6 +117,16 @@ timespec In(int seconds) noexcept {
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += seconds;
   return until;
+}
+
+// With no buffer out there is nothing to ask for, and CUPTI may not be ready: this library is loaded while the driver
+// starts, which can take seconds.
+void Flush(bool last) noexcept {
+  AlignClocks();
+  const Buffers& buffers = collector->buffers;
+  if (last ? buffers.AnyTaken() : buffers.AnyOut()) {
+    collector->cupti.flush_all(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  }
 }
 
 // Every second, asks for what lies in buffers that are not full and samples the devices; at the end, asks for
@@ -156,7 +140,7 @@ void* FlushPeriodically(void*) {
       if (!collector->asked_to_end) pthread_cond_timedwait(&collector->ended, &collector->ending, &until);
       last = collector->asked_to_end;
     }
-    collector->cupti.flush_all(last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    Flush(last);
     if (!last) collector->sampler.Sample();
   }
   const MutexGuard guard(collector->ending);
@@ -202,6 +186,18 @@ void WriteCounts() noexcept {
   WriteFact("cupti.bad_times", counts.no_time + counts.backwards);
   WriteFact("cupti.torn_buffers", counts.torn);
   WriteFact("cupti.overhead_ns", counts.overhead_ns);
+  collector->dump.Finish();
+}
+
+// Claims the end for the caller: it happens once, and in the process that began.
+bool TakeEnd() noexcept {
+  static std::atomic<bool> taken{false};
+  return on.load(std::memory_order_acquire) && getpid() == collector->pid && !taken.exchange(true);
+}
+
+void TakeTheRest() noexcept {
+  if (!WaitForLastFlush()) Mark("the GPU's last records are missing: CUPTI did not hand them over in time");
+  WriteCounts();
 }
 
 }  // namespace
@@ -222,6 +218,7 @@ const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept {
     std::atexit(FinishCollector);
     return nullptr;
   }
+  DisableKinds(cupti);
   on.store(false, std::memory_order_release);
   std::snprintf(reason, sizeof reason, "%s%s",
                 result == CUPTI_SUCCESS ? "its thread cannot be started" : CuptiText(cupti, result),
@@ -230,13 +227,16 @@ const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept {
 }
 
 void FinishCollector() noexcept {
-  static std::atomic<bool> finished{false};
-  if (!on.load(std::memory_order_acquire) || getpid() != collector->pid || finished.exchange(true)) return;
-  if (!WaitForLastFlush()) {
-    collector->api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff),
-                         "the GPU's last records are missing: CUPTI did not hand them over in time", 0);
-  }
-  WriteCounts();
+  if (TakeEnd()) TakeTheRest();
+}
+
+void LeaveCuptiTo(const char* client) noexcept {
+  if (!TakeEnd()) return;
+  DisableKinds(collector->cupti);
+  TakeTheRest();
+  char text[160];
+  std::snprintf(text, sizeof text, "what the GPU does is not recorded from here on: %s uses CUPTI", client);
+  Mark(text, wire::ProbeId::kDevices);
 }
 
 }  // namespace loopscope

@@ -10,11 +10,15 @@
 
 namespace loopscope {
 
-// Turns recording on. Returns null, or why it stays off; then nothing was changed. Once per process.
+// Turns recording on. Returns null, or why it stays off; then no records are taken. Once per process.
 const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept;
 
 // Takes what CUPTI still holds, for at most a few seconds, and writes what was lost. Later calls do nothing, and so
 // does a forked child's.
 void FinishCollector() noexcept;
+
+// Makes room for another client of CUPTI, which is about to register: records are no longer taken, what CUPTI holds is
+// written as at the end, and a mark says so. For good: who comes second changes what the first one gets.
+void LeaveCuptiTo(const char* client) noexcept;
 
 }  // namespace loopscope

@@ -2,14 +2,20 @@
 
 #include <dlfcn.h>
 
-#include <cstdint>
+#include <array>
 #include <cstdio>
 
 namespace loopscope {
 namespace {
 
-// CUPTI_API_VERSION is major * 10000 + …: records of another major have other layouts.
-constexpr std::uint32_t kMajorUnit = 10000;
+// Newest first. A library of one major cannot be used beside a runtime of the other.
+constexpr std::array<unsigned, 2> kMajors = {13, 12};
+
+// CUDA 12 numbers its interface one by one: 22 is 12.4, 28 is 12.9. From 13 on it is major * 10000 + ….
+constexpr std::uint32_t kOldest = 22, kLastOfCuda12 = 28, kFirstOfCuda13 = 130'000;
+
+// Its number is newer than the oldest headers.
+constexpr int kMigDeviceNotSupported = 43;
 
 char reason[256];
 
@@ -18,11 +24,42 @@ const char* Why(const char* what, const char* detail) noexcept {
   return reason;
 }
 
-void* OpenLibrary() noexcept {
+void* Open(const char* library, unsigned major, int mode) noexcept {
   char name[32];
-  std::snprintf(name, sizeof name, "libcupti.so.%u", static_cast<unsigned>(CUPTI_API_VERSION / kMajorUnit));
-  void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
-  return library != nullptr ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  std::snprintf(name, sizeof name, "lib%s.so.%u", library, major);
+  return dlopen(name, RTLD_NOW | mode);
+}
+
+bool IsLoaded(const char* library, unsigned major) noexcept {
+  void* const found = Open(library, major, RTLD_NOLOAD);
+  if (found != nullptr) dlclose(found);
+  return found != nullptr;
+}
+
+// That of the runtime which the program has loaded; 0 where it has none, or both.
+unsigned RuntimeMajor() noexcept {
+  unsigned only = 0;
+  for (const unsigned major : kMajors) {
+    if (!IsLoaded("cudart", major)) continue;
+    if (only != 0) return 0;
+    only = major;
+  }
+  return only;
+}
+
+void* OpenFirst(unsigned runtime, int mode) noexcept {
+  for (const unsigned major : kMajors) {
+    if (runtime != 0 && major != runtime) continue;
+    if (void* const library = Open("cupti", major, mode)) return library;
+  }
+  return nullptr;
+}
+
+// torch brings its own and has it loaded. Another of that name on the machine may be of a newer CUDA than the
+// program's, and other tools (Triton's profiler) bring one too: the runtime decides.
+void* OpenLibrary(unsigned runtime) noexcept {
+  if (void* const loaded = OpenFirst(runtime, RTLD_NOLOAD)) return loaded;
+  return OpenFirst(runtime, RTLD_LOCAL);
 }
 
 template <class Function>
@@ -31,37 +68,52 @@ bool Find(void* library, const char* name, Function& function) noexcept {
   return function != nullptr;
 }
 
+bool FindNeeded(void* library, Cupti& cupti) noexcept {
+  return Find(library, "cuptiGetVersion", cupti.get_version) &&
+         Find(library, "cuptiGetResultString", cupti.result_string) &&
+         Find(library, "cuptiGetCallbackName", cupti.callback_name) &&
+         Find(library, "cuptiSetThreadIdType", cupti.set_thread_id_type) &&
+         Find(library, "cuptiActivitySetAttribute", cupti.set_attribute) &&
+         Find(library, "cuptiActivityRegisterTimestampCallback", cupti.register_timestamp) &&
+         Find(library, "cuptiActivityRegisterCallbacks", cupti.register_callbacks) &&
+         Find(library, "cuptiActivityEnable", cupti.enable) &&
+         Find(library, "cuptiActivityGetNextRecord", cupti.next_record) &&
+         Find(library, "cuptiActivityGetNumDroppedRecords", cupti.dropped_records) &&
+         Find(library, "cuptiActivityFlushAll", cupti.flush_all);
+}
+
+void FindFurther(void* library, Cupti& cupti) noexcept {
+  Find(library, "cuptiActivityEnableRuntimeApi", cupti.enable_runtime);
+  Find(library, "cuptiActivityEnableDriverApi", cupti.enable_driver);
+  Find(library, "cuptiActivityEnableAllSyncRecords", cupti.enable_all_sync);
+  Find(library, "cuptiActivityDisable", cupti.disable);
+  Find(library, "cuptiGetTimestamp", cupti.timestamp);
+}
+
 }  // namespace
 
 const char* LoadCupti(Cupti& cupti) noexcept {
-  void* library = OpenLibrary();
-  if (library == nullptr) return Why("CUPTI cannot be loaded", dlerror());
-  const bool complete = Find(library, "cuptiGetVersion", cupti.get_version) &&
-                        Find(library, "cuptiGetResultString", cupti.result_string) &&
-                        Find(library, "cuptiGetCallbackName", cupti.callback_name) &&
-                        Find(library, "cuptiSetThreadIdType", cupti.set_thread_id_type) &&
-                        Find(library, "cuptiActivitySetAttribute", cupti.set_attribute) &&
-                        Find(library, "cuptiActivityRegisterTimestampCallback", cupti.register_timestamp) &&
-                        Find(library, "cuptiActivityRegisterCallbacks", cupti.register_callbacks) &&
-                        Find(library, "cuptiActivityEnable", cupti.enable) &&
-                        Find(library, "cuptiActivityEnableRuntimeApi", cupti.enable_runtime) &&
-                        Find(library, "cuptiActivityEnableDriverApi", cupti.enable_driver) &&
-                        Find(library, "cuptiActivityEnableAllSyncRecords", cupti.enable_all_sync) &&
-                        Find(library, "cuptiActivityGetNextRecord", cupti.next_record) &&
-                        Find(library, "cuptiActivityGetNumDroppedRecords", cupti.dropped_records) &&
-                        Find(library, "cuptiActivityFlushAll", cupti.flush_all);
-  if (!complete) return Why("the program's CUPTI is too old", dlerror());
-  std::uint32_t version = 0;
-  if (cupti.get_version(&version) != CUPTI_SUCCESS)
+  const unsigned runtime = RuntimeMajor();
+  void* const library = OpenLibrary(runtime);
+  if (library == nullptr) {
+    return Why("CUPTI cannot be loaded", runtime != 0 ? dlerror() : "no libcupti.so.13 and no libcupti.so.12");
+  }
+  if (!FindNeeded(library, cupti)) return Why("the program's CUPTI is too old", dlerror());
+  FindFurther(library, cupti);
+  if (cupti.get_version(&cupti.version) != CUPTI_SUCCESS)
     return Why("the program's CUPTI does not report its version", nullptr);
-  if (version / kMajorUnit == CUPTI_API_VERSION / kMajorUnit) return nullptr;
-  std::snprintf(reason, sizeof reason, "the program's CUPTI is version %u, this probe was built for %u",
-                static_cast<unsigned>(version / kMajorUnit), static_cast<unsigned>(CUPTI_API_VERSION / kMajorUnit));
+  if (cupti.version >= kFirstOfCuda13 || (cupti.version >= kOldest && cupti.version <= kLastOfCuda12)) return nullptr;
+  std::snprintf(
+      reason, sizeof reason,
+      "the program's CUPTI has version %u of its interface, and this probe reads %u to %u (CUDA 12.4 to 12.9) and "
+      "those from %u on (CUDA 13)",
+      static_cast<unsigned>(cupti.version), static_cast<unsigned>(kOldest), static_cast<unsigned>(kLastOfCuda12),
+      static_cast<unsigned>(kFirstOfCuda13));
   return reason;
 }
 
 const char* CuptiAdvice(CUptiResult result) noexcept {
-  switch (result) {
+  switch (static_cast<int>(result)) {
     case CUPTI_ERROR_NOT_INITIALIZED:
     case CUPTI_ERROR_NOT_COMPATIBLE:
     case CUPTI_ERROR_API_NOT_IMPLEMENTED:
@@ -69,10 +121,11 @@ const char* CuptiAdvice(CUptiResult result) noexcept {
       return " (the driver may be older than this CUPTI: update it)";
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return " (the driver lets administrators profile only: set its option NVreg_RestrictProfilingToAdminUsers=0)";
+      return " (the driver lets administrators profile only: set its option "
+             "NVreg_RestrictProfilingToAdminUsers=0)";
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
       return " (another profiling tool is using it: run without that tool)";
-    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
+    case kMigDeviceNotSupported:
       return " (the device is a slice of a GPU: run on a whole one)";
     default:
       return "";

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/cupti/calls.h"
 #include "probes/cupti/cupti_library.h"
 #include "probes/cupti/utilization.h"
 #include "probes/preload/probe_api.h"
@@ -24,8 +25,12 @@ struct DecoderCounts {
 
 class Decoder {
  public:
-  Decoder(const Cupti& cupti, const ProbeApi& api, UtilizationSampler* sampler = nullptr) noexcept
-      : cupti_(cupti), api_(api), sampler_(sampler) {}
+  // Of the calls that come, those of `calls` are written: CUPTI may record more than it is asked for.
+  Decoder(const Cupti& cupti, const ProbeApi& api, Calls calls, UtilizationSampler* sampler = nullptr) noexcept
+      : cupti_(cupti), api_(api), calls_(calls), sampler_(sampler) {}
+
+  // Added to every time from here on (modulo 2^64): what CUPTI's clock lacks to the capture's.
+  void ShiftTimes(std::uint64_t ns) noexcept { shift_ns_ = ns; }
 
   // Writes what the first `valid` bytes of `buffer` contain, up to a damaged record.
   void Decode(std::uint8_t* buffer, std::size_t valid) noexcept;
@@ -36,7 +41,8 @@ class Decoder {
   static constexpr std::size_t kBatchBytes =
       8 * 1024;  // a chunk is left when a batch does not fit: the rest of it is lost
   static constexpr std::size_t kContexts = 64;
-  static constexpr std::size_t kNames = 2048;  // of calls, by callback id
+  static constexpr std::size_t kNames = 2048;     // of calls, by callback id
+  static constexpr std::uint32_t kLeftOut = ~0u;  // in place of a call's name
 
   void Add(const CUpti_Activity& record) noexcept;
   void AddKernel(const CUpti_Activity& record) noexcept;
@@ -56,7 +62,9 @@ class Decoder {
 
   const Cupti& cupti_;
   const ProbeApi& api_;
+  Calls calls_;
   UtilizationSampler* sampler_;  // learns the devices; may be null
+  std::uint64_t shift_ns_ = 0;
   DecoderCounts counts_;
   std::array<std::uint32_t, kNames> runtime_names_{}, driver_names_{};  // string ids; 0 not asked yet
   std::array<std::uint32_t, kContexts> context_devices_{};              // by context id, small numbers from 1

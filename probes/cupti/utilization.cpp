@@ -1,7 +1,6 @@
 #include "probes/cupti/utilization.h"
 
 #include <dlfcn.h>
-#include <nvml.h>
 
 #include <bit>
 #include <cstdio>
@@ -11,13 +10,23 @@
 namespace loopscope {
 namespace {
 
+// What is used of NVML's interface, which is the same in all drivers. Its header does not come with every CUDA.
+using NvmlDevice = void*;
+constexpr int kSuccess = 0, kClockOfMultiprocessors = 1;
+struct NvmlUtilization {
+  unsigned gpu, memory;  // percent
+};
+struct NvmlMemory {
+  unsigned long long total, free, used;  // bytes
+};
+
 struct Nvml {
-  decltype(&nvmlInit_v2) init = nullptr;
-  decltype(&nvmlDeviceGetHandleByUUID) by_uuid = nullptr;
-  decltype(&nvmlDeviceGetUtilizationRates) utilization = nullptr;
-  decltype(&nvmlDeviceGetMemoryInfo) memory = nullptr;
-  decltype(&nvmlDeviceGetClockInfo) clock = nullptr;
-  decltype(&nvmlDeviceGetCurrentClocksEventReasons) reasons = nullptr;
+  int (*init)() = nullptr;
+  int (*by_uuid)(const char* uuid, NvmlDevice* device) = nullptr;
+  int (*utilization)(NvmlDevice device, NvmlUtilization* use) = nullptr;
+  int (*memory)(NvmlDevice device, NvmlMemory* memory) = nullptr;
+  int (*clock)(NvmlDevice device, int which, unsigned* mhz) = nullptr;
+  int (*reasons)(NvmlDevice device, unsigned long long* bits) = nullptr;
   bool works = false;
 };
 
@@ -39,7 +48,7 @@ Nvml LoadNvml() noexcept {
       // Older drivers know it by the second name.
       (Find(library, "nvmlDeviceGetCurrentClocksEventReasons", nvml.reasons) ||
        Find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons));
-  nvml.works = found && nvml.init() == NVML_SUCCESS;
+  nvml.works = found && nvml.init() == kSuccess;
   return nvml;
 }
 
@@ -49,10 +58,8 @@ const Nvml& Library() noexcept {
 }
 
 // Neither idleness nor a setting: power, heat or the board hold the device back.
-constexpr unsigned long long kSlowed = nvmlClocksThrottleReasonSwPowerCap | nvmlClocksThrottleReasonHwSlowdown |
-                                       nvmlClocksThrottleReasonSwThermalSlowdown |
-                                       nvmlClocksThrottleReasonHwThermalSlowdown |
-                                       nvmlClocksThrottleReasonHwPowerBrakeSlowdown;
+constexpr unsigned long long kPowerCap = 0x4, kHardware = 0x8, kHeat = 0x20, kHardwareHeat = 0x40, kPowerBrake = 0x80;
+constexpr unsigned long long kSlowed = kPowerCap | kHardware | kHeat | kHardwareHeat | kPowerBrake;
 
 }  // namespace
 
@@ -75,9 +82,9 @@ void UtilizationSampler::Know(std::uint32_t ordinal, const DeviceUuid& uuid) noe
 void* UtilizationSampler::HandleOf(Known& known) noexcept {
   if (known.asked) return known.handle;
   known.asked = true;
-  nvmlDevice_t handle = nullptr;
+  NvmlDevice handle = nullptr;
   // A slice of a device (MIG) is not found by its UUID: its use cannot be read separately.
-  if (Library().by_uuid(TextOf(known.uuid).data(), &handle) == NVML_SUCCESS) known.handle = handle;
+  if (Library().by_uuid(TextOf(known.uuid).data(), &handle) == kSuccess) known.handle = handle;
   return known.handle;
 }
 
@@ -93,18 +100,18 @@ void UtilizationSampler::Sample() noexcept {
   for (std::uint32_t ordinal = 0; ordinal < known_.size(); ++ordinal) {
     Known& known = known_[ordinal];
     if (!known.ready.load(std::memory_order_acquire)) continue;
-    const auto device = static_cast<nvmlDevice_t>(HandleOf(known));
+    const NvmlDevice device = HandleOf(known);
     if (device == nullptr) continue;
-    nvmlUtilization_t use{};
-    if (nvml.utilization(device, &use) == NVML_SUCCESS) Write(ordinal, "utilization_pct", use.gpu);
-    nvmlMemory_t memory{};
-    if (nvml.memory(device, &memory) == NVML_SUCCESS) {
+    NvmlUtilization use{};
+    if (nvml.utilization(device, &use) == kSuccess) Write(ordinal, "utilization_pct", use.gpu);
+    NvmlMemory memory{};
+    if (nvml.memory(device, &memory) == kSuccess) {
       Write(ordinal, "memory_used_bytes", static_cast<double>(memory.used));
     }
     unsigned clock_mhz = 0;
-    if (nvml.clock(device, NVML_CLOCK_SM, &clock_mhz) == NVML_SUCCESS) Write(ordinal, "sm_clock_mhz", clock_mhz);
+    if (nvml.clock(device, kClockOfMultiprocessors, &clock_mhz) == kSuccess) Write(ordinal, "sm_clock_mhz", clock_mhz);
     unsigned long long reasons = 0;
-    if (nvml.reasons(device, &reasons) == NVML_SUCCESS) Write(ordinal, "slowed", (reasons & kSlowed) != 0 ? 1 : 0);
+    if (nvml.reasons(device, &reasons) == kSuccess) Write(ordinal, "slowed", (reasons & kSlowed) != 0 ? 1 : 0);
   }
 }
 

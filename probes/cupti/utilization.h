@@ -38,7 +38,7 @@ class UtilizationSampler {
   struct Known {
     std::atomic<bool> ready{false};  // the UUID is set
     DeviceUuid uuid;
-    void* handle = nullptr;  // nvmlDevice_t
+    void* handle = nullptr;  // NVML's
     bool asked = false;
   };
 

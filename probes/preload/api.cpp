@@ -5,10 +5,10 @@
 #include "probes/preload/call_stack.h"
 #include "probes/preload/calls.h"
 #include "probes/preload/claims.h"
-#include "probes/preload/ending.h"
 #include "probes/preload/lifetimes.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/process/devices.h"
 
 namespace loopscope::loop {
 

@@ -18,6 +18,7 @@
 #include "probes/preload/follow/following.h"
 #include "probes/preload/follow/samples.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/process/devices.h"
 #include "probes/preload/process/start.h"
 #include "probes/preload/python/shim_path.h"
 #include "probes/preload/rank_meeting.h"
@@ -85,12 +86,6 @@ void SeedLibTorch(std::uint64_t seed) noexcept {
   if (give != nullptr) give(seed);
 }
 
-void WriteProcessStart() noexcept {
-  char text[24];
-  std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(ProcessStartNs()));
-  capture::WriteFact("process.start_ns", text);
-}
-
 __attribute__((constructor)) void Attach() {
   const Settings settings = ReadSettings();
   if (settings.run_dir == nullptr) return;
@@ -121,9 +116,10 @@ const char* StartCapture() noexcept {
   AnnounceRank(settings);
   loop::Start(settings);
   if (settings.mode == Mode::kTrace) {
-    WriteProcessStart();
+    capture::WriteFact("process.start_ns", ProcessStartNs());
     WarmUpCallStacks();
     WriteModules();
+    AttachDeviceProbe();
   }
   // Registered after LibTorch's own handlers, so it runs before LibTorch is torn down.
   on_exit([](int status, void*) { loop::ProgramEnds(status); }, nullptr);

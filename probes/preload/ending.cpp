@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "probes/capture/records.h"
+#include "probes/preload/process/devices.h"
 #include "probes/preload/rank_meeting.h"
 
 namespace loopscope {
@@ -22,14 +22,8 @@ namespace {
 constexpr std::uint64_t kChildGraceNs = 500'000'000;
 constexpr unsigned kFlushSeconds = 10;
 
-std::atomic<const DeviceHooks*> device_hooks{nullptr};
-
 void Pause() noexcept {
   usleep(2000);
-}
-
-void SynchroniseDevice() noexcept {
-  if (auto* synchronise = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize"))) synchronise();
 }
 
 // Direct children of this process that have not been waited for.
@@ -105,22 +99,10 @@ void StartWatchdog(const Settings& settings) noexcept {
 
 }  // namespace
 
-void SetDeviceHooks(const DeviceHooks* hooks) noexcept {
-  device_hooks.store(hooks, std::memory_order_release);
-}
-
-void FinishDevices() noexcept {
-  if (const DeviceHooks* hooks = device_hooks.load(std::memory_order_acquire)) hooks->finish();
-}
-
-bool DevicesFollowed() noexcept {
-  return device_hooks.load(std::memory_order_acquire) != nullptr;
-}
-
 void EndProgram(const Settings& settings) noexcept {
   StartWatchdog(settings);
   MeetRanks(settings);
-  SynchroniseDevice();
+  SynchroniseDevices();
   FinishDevices();
   FlushStreams();
   EndChildren();

@@ -1,15 +1,9 @@
 // The end of a bounded run: on the training thread, at a step boundary, without unwinding the program.
 #pragma once
 
-#include "probes/preload/probe_api.h"
 #include "probes/preload/settings.h"
 
 namespace loopscope {
-
-void SetDeviceHooks(const DeviceHooks* hooks) noexcept;
-// Makes the device probe write what it still holds. To be called before the capture is closed.
-void FinishDevices() noexcept;
-bool DevicesFollowed() noexcept;  // device work is recorded
 
 // Waits for the other ranks and the device, flushes the program's streams, ends its child processes, closes the capture
 // as complete and exits with status 0.

@@ -183,4 +183,8 @@ void StepEnded(bool opens, bool closes) noexcept {
   SwitchTo(schedule.arms[place], false);
 }
 
+bool SwitchesNext() noexcept {
+  return running && steps_in_block + 1 >= schedule.block_steps;
+}
+
 }  // namespace loopscope::live

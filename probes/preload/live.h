@@ -28,5 +28,7 @@ void SetInterpreter(Switch notify) noexcept;
 // A step of the chosen clock ended, on this thread; no lock is held. `opens`: the window begins with this; `closes`: it
 // is over.
 void StepEnded(bool opens, bool closes) noexcept;
+// The next step may be the last one of its block.
+bool SwitchesNext() noexcept;
 
 }  // namespace loopscope::live

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 
 #include "probes/capture/records.h"
@@ -19,6 +18,7 @@
 #include "probes/preload/live.h"
 #include "probes/preload/op_load.h"
 #include "probes/preload/passes.h"
+#include "probes/preload/process/devices.h"
 #include "probes/preload/process/memory.h"
 #include "probes/preload/process/processors.h"
 #include "probes/preload/rank_meeting.h"
@@ -52,6 +52,7 @@ Passes passes;
 std::uint64_t sample_hash = 0;
 bool detail_marked = false, ops_marked = true, follows = false;
 bool ended = false;
+std::atomic<bool> device_awaited{false};  // the next step ends once the devices have caught up
 std::array<std::atomic<int>, 16> stacks_taken{};
 std::atomic<bool> backward_ticks{true};  // the end of a backward pass may still turn out to be what ends a step
 
@@ -66,7 +67,6 @@ std::uint64_t LoopNow() noexcept {
   return LoopTime(NowNs());
 }
 
-// A range that ends now.
 void RangeUntilNow(RangeCategory category, std::string_view name, std::uint64_t begin_ns,
                    std::uint64_t value) noexcept {
   if (Tracing()) Range(category, name, begin_ns, NowNs(), value, true);
@@ -153,28 +153,16 @@ WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_
   return actions;
 }
 
-void WriteMemoryLimit() noexcept {
-  char bytes[24];
-  std::snprintf(bytes, sizeof bytes, "%llu", static_cast<unsigned long long>(MemoryLimitBytes()));
-  capture::WriteFact("memory.limit_bytes", bytes);
-}
-
 void WriteTotals(int status) noexcept {
   if (auto* finish = finishing.exchange(nullptr)) finish();
   if (const TorchHooks* known = hooks.load(std::memory_order_acquire)) known->finish();
   if (const std::uint64_t peak = PeakBytes()) WriteMark(MarkKind::kPeakBytes, "host", peak);
   if (settings.mode == Mode::kTrace) {
     WriteModules();
-    WriteMemoryLimit();
+    capture::WriteFact("memory.limit_bytes", MemoryLimitBytes());
     WriteProgramFacts();
   }
   WriteMark(MarkKind::kCleanEnd, {}, static_cast<std::uint64_t>(status));
-}
-
-// Ranks wait for each other, and would wait for this.
-void MeasureGains() noexcept {
-  const TorchHooks* known = hooks.load(std::memory_order_acquire);
-  if (known != nullptr && settings.mode == Mode::kTrace && !settings.several_ranks) known->measure_gains();
 }
 
 // Claims the end for the caller: it happens once.
@@ -198,6 +186,8 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
           std::uint64_t samples) noexcept {
   bool stepped = false;
   WindowActions actions;
+  // A GPU is behind its host: what was launched in a timed window or block is done in it.
+  if (device_awaited.load(std::memory_order_relaxed)) SynchroniseDevices();
   const std::uint64_t now_ns = LoopNow();
   {
     const MutexGuard guard(lock);
@@ -228,10 +218,12 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   Notify(Moment::kStepEnd);
   turns::StepEnded(actions.measure_begin, actions.measure_end);
   if (actions.finish && TakeEnd()) {
-    MeasureGains();
+    if (!settings.several_ranks) Notify(Moment::kLoopEnd);  // ranks would wait for each other there
     WriteTotals(0);
     EndProgram(settings);
   }
+  device_awaited.store(settings.mode == Mode::kClock && (window.at_edge() || live::SwitchesNext() || turns::EndsNext()),
+                       std::memory_order_relaxed);
   following::Turn(follows);
 }
 

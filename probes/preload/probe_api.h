@@ -25,6 +25,7 @@ enum class Moment : std::uint32_t {
   kBackwardEnd,     // … returned or threw
   kOptimizerBegin,  // an optimizer's step begins
   kStepEnd,         // the step clock ticked
+  kLoopEnd,         // a bounded run of one rank is over, and the program will be ended
 };
 
 // Implemented by the LibTorch probe.
@@ -34,13 +35,13 @@ struct TorchHooks {
       wanted;  // bits, by Moment: those that moment() is called for; may change at any time
   void (*backward_roots)(const void* roots);  // const std::vector<at::Tensor>*, before backward; when losses are kept
   std::uint64_t (*parameters)(const void* optimizer);  // how many numbers a torch::optim::Optimizer trains
-  void (*measure_gains)();                             // the loop is over, and the program will be ended
   void (*finish)();                                    // read treatments back, write what is still held
 };
 
 // Implemented by the CUPTI probe.
 struct DeviceHooks {
-  void (*finish)();  // the program ends and its devices are done: write what is still held
+  void (*finish)();                            // the program ends and its devices are done: write what is still held
+  void (*leave_cupti_to)(const char* client);  // who is about to register with CUPTI: record no more, and say so
 };
 
 // Implemented by the probe of torch's CUDA side, for the LibTorch probe.
@@ -95,9 +96,13 @@ struct ProbeApi {
 
 // Null while no capture is open in this process.
 extern "C" const loopscope::ProbeApi* loopscope_probe_api();
+// In the preloaded library: another client has CUPTI (devices.h).
+extern "C" bool loopscope_cupti_is_taken();
 // In the LibTorch probe: returns null, or why it cannot work with this program's torch.
 extern "C" const char* loopscope_torch_attach(const loopscope::ProbeApi* api);
 // In the LibTorch probe: seeds LibTorch's default generators. In a native program only; Python's shim seeds its own.
 extern "C" void loopscope_torch_seed(std::uint64_t seed);
 // In the probe of torch's CUDA side: null where it cannot work.
 extern "C" const loopscope::DeviceMemoryHooks* loopscope_torch_cuda_attach(const loopscope::ProbeApi* api);
+// In the CUPTI probe: begins to record where the driver, and with it that probe, came before the capture.
+extern "C" void loopscope_cupti_attach();

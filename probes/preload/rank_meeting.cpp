@@ -48,11 +48,8 @@ void AnnounceRank(const Settings& settings) noexcept {
   WriteRankFile(settings, "began");
   const env::Rank rank = env::ReadRank();
   if (rank.rank < 0) return;
-  char number[16];
-  std::snprintf(number, sizeof number, "%d", rank.rank);
-  capture::WriteFact("rank", number);
-  std::snprintf(number, sizeof number, "%d", rank.size);
-  capture::WriteFact("ranks", number);
+  capture::WriteFact("rank", rank.rank);
+  capture::WriteFact("ranks", rank.size);
 }
 
 std::uint64_t AgreedEnd(const Settings& settings) noexcept {

@@ -81,6 +81,10 @@ void StepEnded(bool opens, bool closes) noexcept {
   Wait();
 }
 
+bool EndsNext() noexcept {
+  return measuring && steps + 1 >= turn_steps;
+}
+
 std::uint64_t WaitedNs(std::uint64_t time_ns) noexcept {
   const bool before_last = time_ns <= last_began_ns.load(std::memory_order_relaxed);
   return waited_ns.load(std::memory_order_relaxed) - (before_last ? last_wait_ns.load(std::memory_order_relaxed) : 0);

@@ -14,6 +14,9 @@ void Start() noexcept;
 // it is this program's turn, or at once when the launcher is gone.
 void StepEnded(bool opens, bool closes) noexcept;
 
+// The next step may be the last one of this turn.
+bool EndsNext() noexcept;
+
 // Nanoseconds spent waiting before `time_ns`, which is no older than the turn before this one.
 std::uint64_t WaitedNs(std::uint64_t time_ns) noexcept;
 

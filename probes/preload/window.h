@@ -104,8 +104,13 @@ class Window {
   bool weighs_ops() const {
     return phase_ == Phase::kMeasuring && measured_ < settings_.early_ops && record_ops() && !detail();
   }
+  // The next step may be the one that opens or closes the window.
+  bool at_edge() const {
+    const bool fills = phase_ == Phase::kMeasuring && settings_.steps != 0 && measured_ + 1 >= settings_.steps;
+    return fills || (phase_ == Phase::kWarmup && total_ + 1 >= settings_.warmup);
+  }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
-  // The window is over, and no end that all ranks share is known yet.
+  // Over, and no end that all ranks share is known yet.
   bool awaits_common_end() const { return settings_.ends_together && phase_ == Phase::kWaiting && end_at_ == 0; }
   std::uint64_t measured() const { return measured_; }
 

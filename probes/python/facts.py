@@ -38,6 +38,7 @@ class Facts:
             wrapping.replace(torch.autograd, name, self._recorded)
         if traces:
             self._watch_switches(torch)
+            self._make_room_for_profiler(torch)
 
     def _spread(self, prefix, names):
         def record(arguments):
@@ -91,3 +92,18 @@ class Facts:
         wrapping.replace(torch.profiler.profile, "__init__", made("profiler"))
         wrapping.with_arguments(torch.autograd.profiler.profile, "__init__", [profile])
         wrapping.replace(torch.autograd.profiler.emit_nvtx, "__init__", made("emit_nvtx"))
+
+    def _make_room_for_profiler(self, torch):
+        """CUPTI hands records to one client, and which kinds are on changes what that one gets: torch's own profiler is
+        the program's, so the probe of the GPU goes before that prepares."""
+
+        def make(original):
+            def _prepare_trace(profiler, *positional, **named):
+                if torch.profiler.ProfilerActivity.CUDA in getattr(profiler, "kineto_activities", ()):
+                    self._probe.leave_cupti_to(b"torch.profiler")
+                return original(profiler, *positional, **named)
+
+            return _prepare_trace
+
+        if hasattr(torch.autograd.profiler.profile, "_prepare_trace"):
+            wrapping.replace(torch.autograd.profiler.profile, "_prepare_trace", make)

@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "loss": (None, [ctypes.c_double]),
     "forked": (None, []),
     "claim": (None, [_TEXT]),
+    "leave_cupti_to": (None, [_TEXT]),
     "fact": (None, [_TEXT, _TEXT]),
     "applied": (None, [_TEXT, _TEXT, _TEXT, _TEXT, ctypes.c_uint32]),
 }
@@ -48,7 +49,8 @@ class Missing(Exception):
 
 
 class Probe:
-    """One attribute per function; texts are bytes. Calls hold the interpreter's lock: none of them waits."""
+    """One attribute per function; texts are bytes. Calls hold the interpreter's lock: none of them waits,
+    but leave_cupti_to."""
 
     def __init__(self):
         library = self._library = _library()

@@ -82,6 +82,8 @@ const TorchHooks kHooks{
     .moment =
         [](Moment moment) {
           Guarded([&] {
+            if (api->tracing && moment == Moment::kLoopEnd) MeasureGains();
+            if (moment == Moment::kLoopEnd) return;
             if (api->tracing) ChooseCallbacks(moment);
             ApplyTreatments(moment);
             if (moment == Moment::kStepEnd) StepEnded();
@@ -90,7 +92,6 @@ const TorchHooks kHooks{
     .wanted = &wanted,
     .backward_roots = [](const void* roots) { Guarded([&] { KeepLoss(roots); }); },
     .parameters = ParametersOf,
-    .measure_gains = [] { Guarded([] { MeasureGains(); }); },
     .finish =
         [] {
           WriteDeviceMemoryTotals();

@@ -20,6 +20,8 @@ enum AnalyzerNeed : std::uint8_t {
   // Processors that are free: what it finds is time that a wait for a processor may be as well, so it cannot tell where
   // its finding costs less than 1.5 times what the training thread waited for one.
   kNeedsQuiet = 1 << 2,
+  // What operators cost, which on a device only its records tell: the host's time in them is that of their launches.
+  kNeedsCosts = 1 << 3,
 };
 
 struct Analyzer {
@@ -28,6 +30,7 @@ struct Analyzer {
   std::vector<Finding> (*run)(const Timeline&);
   unsigned needs = kNeedsOps;  // AnalyzerNeed
   bool without_steps = false;  // it judges the whole trace when no steps were seen
+  bool of_host = false;        // it costs time of the training thread, which a device that has work does not notice
 };
 
 }  // namespace loopscope

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "profiler/core/counted.h"
 #include "profiler/core/importer.h"
 #include "profiler/importers/capture/definitions.h"
 #include "profiler/importers/capture/device_samples.h"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 // One capture file, read into a trace of its own, to be joined with the run's others.
 struct CaptureTrace {
   Trace trace;
-  std::uint64_t step_ends = 0, repaired = 0;
+  std::uint64_t step_ends = 0, repaired = 0, without_device = 0;
 };
 
 std::string OneLine(const Error& error) {
@@ -105,6 +106,10 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   if (const std::uint64_t bad = fact("cupti.bad_times"); bad > 0) {
     warn(fmt::format("{} records of the GPU had no or impossible times and were left out", bad));
   }
+  if (read.without_device > 0) {
+    warn(fmt::format("left out {} of GPU work: which of several GPUs did it was not recorded",
+                     Counted(read.without_device, "record")));
+  }
   for (const std::string& slowed : SlowedDevices(read.trace)) warn(slowed);
   for (const std::string& line : DeviceWarnings(read.trace)) warn(line);
   std::set<StringId> told;  // what probes report that they cannot see
@@ -141,7 +146,9 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   read.trace.applied = std::move(all.applied);
   read.trace.gains = std::move(all.gains);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
-  read.repaired += AddDevices(chunks->chunks, ids, read.trace);
+  const DeviceLosses losses = AddDevices(chunks->chunks, ids, read.trace);
+  read.repaired += losses.impossible;
+  read.without_device = losses.without_device;
   JudgeQuality(*chunks, read);
   return read;
 }

@@ -39,8 +39,12 @@ std::string_view ModeText(LaunchMode mode) {
 }
 
 void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environment& environment) {
-  // A nested run must not inherit the outer run's settings.
-  std::erase_if(environment, [](const auto& one) { return one.first.starts_with("LOOPSCOPE_"); });
+  // A nested run must not inherit the outer run's settings, but the user's own.
+  constexpr std::array<std::string_view, 5> kOfTheUser = {env::kNccl, env::kCuptiDump, env::kCuptiAll,
+                                                          env::kCaptureLimit, env::kRankTimeout};
+  std::erase_if(environment, [&](const auto& one) {
+    return one.first.starts_with("LOOPSCOPE_") && std::ranges::find(kOfTheUser, one.first) == kOfTheUser.end();
+  });
   environment[env::kRunDir] = place.captures;
   environment[env::kLaunchDir] = place.files;
   environment[env::kMode] = ModeText(spec.mode);
@@ -130,11 +134,16 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   put_first("LD_PRELOAD", preload);
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
-  if (!probes.nvtx.empty()) environment.emplace("NVTX_INJECTION64_PATH", probes.nvtx);
-  if (traced && !probes.cupti.empty()) environment.emplace("CUDA_INJECTION64_PATH", probes.cupti);
+  // Another tool's stays; an empty one is none.
+  const auto put_where_free = [&](const char* name, const std::filesystem::path& path) {
+    std::string& text = environment[name];
+    if (text.empty()) text = path.native();
+  };
+  if (!probes.nvtx.empty()) put_where_free("NVTX_INJECTION64_PATH", probes.nvtx);
+  if (traced && !probes.cupti.empty()) put_where_free("CUDA_INJECTION64_PATH", probes.cupti);
   const auto asked = environment.find(env::kNccl);
   if (traced && !probes.nccl.empty() && asked != environment.end() && asked->second == "1") {
-    environment.emplace("NCCL_PROFILER_PLUGIN", probes.nccl);
+    put_where_free("NCCL_PROFILER_PLUGIN", probes.nccl);
   }
   if (place.throw_away) SilenceTrackers(place, environment);
   for (const auto& [key, value] : spec.treatment) {

@@ -249,6 +249,20 @@ def test_replicas_give_the_gradients_of_the_whole():
     assert float(gradients.removeprefix("gradients ")) < 1e-5
 
 
+def test_autocast_is_for_the_device_that_holds_the_model():
+    """Without a GPU: its switches are the thread's, whatever the machine has."""
+    checked = BUILD / "tests" / "check_amp"
+    lines = subprocess.run([checked], capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    assert lines == [
+        "nowhere then nowhere 0",
+        "the model is neither on the CPU nor on a CUDA device",
+        "cuda:bf16 then nowhere 1",
+        "cpu:bf16 then nowhere 2",
+        "bf16",
+        "cuda:other then cuda:other 2",  # the program's own stays as it is
+    ]
+
+
 def test_the_scaler_scales_unscales_and_backs_off():
     checked = BUILD / "tests" / "check_grad_scaler"
     lines = subprocess.run([checked], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -38,8 +38,6 @@ BESIDE = {
     "cudnn-autotune-off": set(),
     "deterministic-mode": set(),
 }
-# Shorter steps, of which the time that the GPU idles behind a wait is a larger share.
-ITEMS = {"host-sync": ["batch.size=128"], "blocking-copy": ["batch.size=128"]}
 WITH_A_LINE = {"pageable-copy", "blocking-copy", "cpu-then-device", "host-sync", "wide-input"}
 
 
@@ -80,7 +78,7 @@ def test_tuned_is_clean(diagnose):
 
 @pytest.mark.parametrize("rule", BESIDE)
 def test_a_planted_flaw_is_found(diagnose, rule):
-    report = diagnose(f"only:{rule}", *ITEMS.get(rule, []))
+    report = diagnose(f"only:{rule}")
     found = {one["rule"]: one for one in report["findings"]}
     assert rule in found, [one["title"] for one in report["findings"]] + [report["gpu"]["idle_causes"]]
     assert above_info(report) <= {rule} | BESIDE[rule]
@@ -103,8 +101,7 @@ def test_the_causes_sum_to_the_idle_time(diagnose, preset):
 
 
 def test_ranks_that_share_a_gpu_exchange_through_the_host(diagnose):
-    """The programs' ranks know gloo alone."""
-    report = diagnose("tuned", "batch.size=64", ranks=2)
+    report = diagnose("tuned", "batch.size=64", "ddp.backend=gloo", ranks=2)
     assert "slow-backend" in {one["rule"] for one in report["findings"]}
 
 

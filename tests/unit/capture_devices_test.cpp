@@ -168,6 +168,39 @@ TEST_F(CaptureDevices, GraphsAndSlicesAreSaid) {
                                             HasSubstr("cuda:0 is a slice of a GPU (MIG 1/0)")));
 }
 
+constexpr std::uint32_t kOnHost = 0x7fffffff;  // CUPTI's device of a CUDA graph that begins on the host
+
+TEST_F(CaptureDevices, AGraphThatBeginsOnTheHostIsTheOnlyDevices) {
+  Work(DeviceWork::kKernel, "gemm", 5000, 6000, 1, CopyWay::kNone, 0, 3);
+  Work(DeviceWork::kGraph, "", 3000, 4000, 2, CopyWay::kNone, 0, kOnHost);
+  const Trace trace = Read();
+  ASSERT_THAT(trace.devices, SizeIs(1));
+  EXPECT_EQ(trace.devices[0].ordinal, 3u);
+  ASSERT_THAT(trace.devices[0].events, SizeIs(2));
+  EXPECT_EQ(trace.devices[0].events[0].kind, DeviceKind::kGraph) << "in order of time";
+  EXPECT_THAT(trace.quality.warnings, testing::Not(Contains(HasSubstr("left out"))));
+}
+
+TEST_F(CaptureDevices, SuchGraphsAloneAreTheOnlyDevicesThatIsNamed) {
+  capture_.Fact("device.0.name", "NVIDIA H200");
+  Work(DeviceWork::kGraph, "", 3000, 4000, 2, CopyWay::kNone, 0, kOnHost);
+  const Trace trace = Read();
+  ASSERT_THAT(trace.devices, SizeIs(1));
+  EXPECT_EQ(trace.devices[0].name, "NVIDIA H200");
+  EXPECT_THAT(trace.devices[0].events, SizeIs(1));
+}
+
+TEST_F(CaptureDevices, OfSeveralDevicesItIsNoneAndThatIsSaid) {
+  Work(DeviceWork::kKernel, "gemm", 1000, 2000, 1, CopyWay::kNone, 0, 0);
+  Work(DeviceWork::kKernel, "gemm", 1000, 2000, 2, CopyWay::kNone, 0, 1);
+  Work(DeviceWork::kGraph, "", 3000, 4000, 3, CopyWay::kNone, 0, kOnHost);
+  const Trace trace = Read();
+  ASSERT_THAT(trace.devices, SizeIs(2));
+  EXPECT_THAT(trace.devices[0].events, SizeIs(1));
+  EXPECT_THAT(trace.devices[1].events, SizeIs(1));
+  EXPECT_THAT(trace.quality.warnings, Contains(HasSubstr("left out 1 record of GPU work")));
+}
+
 TEST_F(CaptureDevices, NoMoreMemoryIsSaid) {
   Work(DeviceWork::kKernel, "gemm", 1000, 2000, 1);
   const char* const said = "cuda:0 ran out of memory: 512.0 MB were requested, 100.0 of 8000.0 MB were free";

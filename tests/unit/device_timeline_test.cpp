@@ -227,21 +227,6 @@ TEST(DeviceTimeline, WaitsAreNoWork) {
   EXPECT_EQ(HtaTimesOf(timeline)->compute_us, 1);
 }
 
-TEST(DeviceCoverage, SaysWhyNothingCanBeSaid) {
-  EXPECT_FALSE(TimelineOf("  step x5\n    op aten::conv2d 1ms graph\n    range backward 1ms\n").device_coverage().used);
-  const Timeline bare = TimelineOf("  step x5\n    range backward 1ms\n    launch conv 10us\n");
-  EXPECT_TRUE(bare.device_coverage().used);
-  EXPECT_THAT(bare.device_coverage().why_not, HasSubstr("no times"));
-  const Timeline graphs =
-      TimelineOf("  step x5\n    range backward 1ms\n    launch conv 10us runs=1ms\n    graph 10us\n");
-  EXPECT_THAT(graphs.device_coverage().why_not, HasSubstr("CUDA graphs"));
-  const Timeline half =
-      TimelineOf("  step x5\n    range backward 1ms\n    launch conv 10us runs=1ms\n    launch x 9us\n");
-  EXPECT_THAT(half.device_coverage().why_not, HasSubstr("of 10 kernel launches"));
-  EXPECT_EQ(TimelineOf(kStarved).device_coverage().why_not, "");
-  EXPECT_EQ(TimelineOf(kStarved).device_coverage().why_no_causes, "");
-}
-
 // Starts are rounded up and ends down; the last profiler step and what it launched are left out.
 TEST(Hta, DropsTheLastStepAndRounds) {
   Trace trace;

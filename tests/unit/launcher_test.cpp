@@ -260,6 +260,27 @@ TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
   }
 }
 
+TEST(LaunchEnvironment, KeepsWhatTheUserAsksFor) {
+  LaunchSpec spec;
+  spec.mode = LaunchMode::kTrace;
+  const ProbePaths probes{.preload = "/p/preload.so", .cupti = "/p/cupti.so", .nccl = "/p/nccl.so"};
+  const Environment asked = {{"LOOPSCOPE_NCCL", "1"},
+                             {"LOOPSCOPE_CUPTI_ALL", "1"},
+                             {"LOOPSCOPE_RANK_TIMEOUT", "5"},
+                             {"LOOPSCOPE_CAPTURE_LIMIT", "1000000"},
+                             {"LOOPSCOPE_SEED", "of a run around this one"},
+                             {"CUDA_INJECTION64_PATH", ""}};
+  const Environment made = LaunchEnvironment(asked, spec, {"/run/1", "/run/1/files", false}, probes);
+  for (const char* own :
+       {"LOOPSCOPE_NCCL", "LOOPSCOPE_CUPTI_ALL", "LOOPSCOPE_RANK_TIMEOUT", "LOOPSCOPE_CAPTURE_LIMIT"}) {
+    EXPECT_THAT(made, Contains(Pair(own, asked.at(own))));
+  }
+  EXPECT_EQ(made.count("LOOPSCOPE_SEED"), 0u);
+  EXPECT_THAT(made, Contains(Pair("NCCL_PROFILER_PLUGIN", "/p/nccl.so")));
+  EXPECT_THAT(made, Contains(Pair("CUDA_INJECTION64_PATH", "/p/cupti.so")));
+  EXPECT_EQ(LaunchEnvironment({}, spec, {"/run/1", "/run/1/files", false}, probes).count("NCCL_PROFILER_PLUGIN"), 0u);
+}
+
 TEST(LaunchEnvironment, WritesDownWhatMattersAndNoSecret) {
   const Environment recorded = RecordedEnvironment({{"OMP_NUM_THREADS", "2"},
                                                     {"CUDA_LAUNCH_BLOCKING", "1"},

@@ -250,6 +250,25 @@ TEST_F(NsysImporter, TheProcessThatTrainsIsShownAndTheOthersAreNamed) {
   EXPECT_FALSE(second.facts.contains(std::string(kProcessesFact)));
 }
 
+TEST_F(NsysImporter, AGraphThatBeginsOnTheHostIsPlacedByItsStream) {
+  constexpr int kOnHost = 0x7fffffff;  // CUPTI's device of such a graph
+  NsysBuilder nsys(File());
+  AddTraining(nsys);
+  nsys.Kernel(5, 1, 9, "gemm", 1'000'000'000, 1'000'001'000);
+  nsys.Run(
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+      "correlationId INTEGER, globalPid INTEGER)");
+  for (const int stream : {9, 33}) {
+    nsys.Run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000002000, 1000003000, " + std::to_string(kOnHost) +
+             ", " + std::to_string(stream) + ", 77, " + std::to_string(GlobalTid(5)) + ")");
+  }
+  const Trace trace = Read(nsys.Close());
+  ASSERT_EQ(trace.devices.size(), 2u);
+  ASSERT_EQ(trace.devices[1].events.size(), 2u);
+  EXPECT_EQ(trace.devices[1].events[1].kind, DeviceKind::kGraph);
+  EXPECT_THAT(trace.quality.warnings, Contains(HasSubstr("left out 1 launch of CUDA graphs")));
+}
+
 TEST_F(NsysImporter, OlderAndSmallerSchemasAreRead) {
   NsysBuilder nsys(File(), R"(
     CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);

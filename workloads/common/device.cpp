@@ -54,6 +54,12 @@ int LocalRank() {
   return 0;
 }
 
+// Of this host; a launcher of several hosts says it.
+int RanksHere(int all) {
+  const char* text = std::getenv("LOCAL_WORLD_SIZE");
+  return text != nullptr ? std::max(1, std::atoi(text)) : all;
+}
+
 c10::Device OpenCuda(bool several_ranks) {
   LoadCuda();
   try {
@@ -74,6 +80,17 @@ c10::Device OpenDevice(const CommonSettings& settings) {
   if (settings.device == "cpu") return at::kCPU;
   static const c10::Device device = OpenCuda(settings.ranks > 1);
   return device;
+}
+
+bool ExchangesByNccl(const CommonSettings& settings) {
+  if (settings.device == "cpu" || settings.backend == "gloo") return false;
+  const int ranks = RanksHere(settings.ranks), gpus = at::accelerator::deviceCount();
+  if (settings.backend == "auto") return ranks > 1 && ranks <= gpus;
+  if (ranks <= gpus) return true;
+  throw UsageError(
+      fmt::format("ddp.backend=nccl needs a GPU for each rank, and {} ranks share {} here: start fewer, "
+                  "or use ddp.backend=gloo",
+                  ranks, gpus));
 }
 
 Batch ToDevice(Batch batch, c10::Device device, bool non_blocking) {

@@ -13,6 +13,10 @@ namespace loopscope::train {
 // torch, which remembers whether there is CUDA. Throws UsageError that says what is missing.
 c10::Device OpenDevice(const CommonSettings& settings);
 
+// Whether ranks exchange their gradients by NCCL: asked for, or each rank of this host has a GPU of its own. After
+// OpenDevice(). Throws UsageError where it is asked for and GPUs are too few.
+bool ExchangesByNccl(const CommonSettings& settings);
+
 // The batch on the device; unchanged if it is there already.
 Batch ToDevice(Batch batch, c10::Device device, bool non_blocking);
 

@@ -60,7 +60,7 @@ struct CommonSettings {
   // For several ranks that train together. Which one this is, and how many there are, is not a knob: the launcher
   // decides.
   int rank = 0, ranks = 1;
-  std::string backend = "gloo";
+  std::string backend = "auto";
   double bucket_mb = 25;
   bool find_unused = false;
   int exchanges = 1;

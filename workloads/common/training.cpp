@@ -440,9 +440,10 @@ void TrainOneRank(const TrainingRun& run, RankGroup* group, const std::function<
 
 void Train(const TrainingRun& run, const std::function<std::unique_ptr<Task>()>& make) {
   OpenDevice(run.settings);
-  if (!run.ranks.several()) return TrainOneRank(run, nullptr, make);
+  const bool nccl = ExchangesByNccl(run.settings);
+  if (!run.ranks.several() && !nccl) return TrainOneRank(run, nullptr, make);
   try {
-    RankGroup group(run.ranks, std::chrono::seconds(run.settings.rank_timeout_s));
+    RankGroup group(run.ranks, std::chrono::seconds(run.settings.rank_timeout_s), nccl);
     TrainOneRank(run, &group, make);
     group.Barrier();
   } catch (const std::exception& error) {

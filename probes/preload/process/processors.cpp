@@ -113,9 +113,7 @@ unsigned PhysicalCores() noexcept {
 }
 
 void WriteNumber(const char* key, std::uint64_t from, std::uint64_t to) noexcept {
-  char text[24];
-  std::snprintf(text, sizeof text, "%" PRIu64, to > from ? to - from : 0);
-  capture::WriteFact(key, text);
+  capture::WriteFact(key, to > from ? to - from : 0);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "probes/preload/follow/following.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/process/devices.h"
 #include "probes/preload/python/code.h"
 #include "probes/preload/python/follow.h"
 #include "probes/preload/python/stack.h"
@@ -136,6 +137,10 @@ LOOPSCOPE_EXPORT void loopscope_script_forked() {
 
 LOOPSCOPE_EXPORT void loopscope_script_claim(const char* key) {
   loop::Claim(Text(key));
+}
+
+LOOPSCOPE_EXPORT void loopscope_script_leave_cupti_to(const char* client) {
+  if (loop::Active()) LeaveCuptiTo(Text(client));
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_set_switch(int (*notify)(const char* key, int on)) {

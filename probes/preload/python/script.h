@@ -49,6 +49,8 @@ void loopscope_script_range(int category, const char* name, std::uint64_t begin_
 void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind
 void loopscope_script_loss(double value);
 void loopscope_script_claim(const char* key);
+// `client` is about to register with CUPTI (devices.h, LeaveCuptiTo).
+void loopscope_script_leave_cupti_to(const char* client);
 // In a forked child, before it goes on.
 void loopscope_script_forked();
 // For live pairs (live.h): `notify` is called for every treatment at every switch, on the training thread, and returns

@@ -46,7 +46,7 @@ struct DeviceTimes {
 
 // Whether the trace shows what the devices did.
 struct DeviceCoverage {
-  bool used = false;               // the program used a device
+  bool used = false;               // the program computed on a device, recorded or not
   std::string why_not;             // one sentence when the devices cannot be judged; else empty
   std::string why_no_causes;       // why idle time cannot be split by cause; empty when it can
   std::string why_no_passes = {};  // why what the passes compute is unknown; empty when known

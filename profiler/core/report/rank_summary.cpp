@@ -216,7 +216,9 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   if (timeline.loader_known()) summary.loader_wait_ms = timeline.part_ms(Part::kLoaderWait);
   summary.communication_ms = timeline.part_ms(Part::kCommunication);
   const IntervalSet communicating = OnlyCommunicating(timeline);
-  summary.communication_seen = !summary.collectives.empty() || !communicating.intervals().empty();
+  // Where the devices were not recorded, the host's calls show when exchanges were asked for, not when they ran.
+  const bool shown = !timeline.device_coverage().used || timeline.device_coverage().why_not.empty();
+  summary.communication_seen = !summary.collectives.empty() || (shown && !communicating.intervals().empty());
   for (const std::uint32_t index : timeline.steady()) {
     const Interval& step = timeline.steps()[index].time;
     summary.own_step_ms.push_back(static_cast<float>(Ms(step.length() - communicating.total_ns(step))));

@@ -47,6 +47,7 @@ TimelineBuilder::TimelineBuilder(Trace trace) {
 Timeline TimelineBuilder::Build() {
   ClassifyNames();
   LinkParents();
+  if (!timeline_.trace_.devices.empty()) launches_ = LaunchesOf(timeline_.trace_, timeline_.parents_);
   FindTrainingThread();
   if (timeline_.training_thread_ == kNone) {
     timeline_.why_no_steps_ = "no training step was seen: no step mark, no optimizer step and no backward pass";
@@ -65,6 +66,7 @@ Timeline TimelineBuilder::Build() {
   FindParts();
   FindWhole();
   ChooseSteady();
+  DropUnrecordedSteps();
   Summarize();
   FindLines();
   FindDevices();

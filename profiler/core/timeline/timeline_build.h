@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/timeline/launches.h"
 #include "profiler/core/timeline/timeline.h"
 
 namespace loopscope {
@@ -43,6 +44,9 @@ class TimelineBuilder {
  private:
   // timeline_build_devices.cpp: what the devices did, and whether the trace shows it.
   void FindDevices();
+  // timeline_build_recorded.cpp
+  void DropUnrecordedSteps();
+  std::int64_t HandedOverUntil() const;
   // timeline_build.cpp: one pass over all events.
   void ClassifyNames();
   void LinkParents();
@@ -91,6 +95,7 @@ class TimelineBuilder {
   Timeline timeline_;
   std::vector<std::uint8_t> name_class_;  // by string id, bits of NameClass
   std::vector<ThreadFacts> thread_facts_;
+  std::vector<Launch> launches_;
   Activity activity_;
   Interval span_{INT64_MAX, INT64_MIN};  // of the training thread's events and marks
 };

@@ -9,50 +9,25 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMaxUnlinkedShare = 0.05;    // of the devices' work in the window, with its call missing
-constexpr double kMaxHiddenShare = 0.05;      // of the devices' time in the window, spent inside graphs
-constexpr double kMaxUnrecordedShare = 0.05;  // of the launches in the window; the last may run after the trace ends
+constexpr double kMaxUnlinkedShare = 0.05;  // of the devices' work in the window, with its call missing
+constexpr double kMaxHiddenShare = 0.05;    // of the devices' time in the window, spent inside graphs
 
-struct Launches {
-  std::uint64_t kernels = 0, unrecorded_kernels = 0, graphs = 0, unrecorded_graphs = 0;
+struct Counted {
+  LaunchCounts kernels, graphs;
 };
 
-enum class Launch : std::uint8_t { kNo, kKernel, kGraph };
-
-// Calls of the CUDA runtime and driver, and of HIP: cudaLaunchKernelExC, cuLaunchKernel, hipExtModuleLaunchKernel …
-Launch LaunchOf(std::string_view name) {
-  if (name.find("GraphLaunch") != name.npos) return Launch::kGraph;
-  return name.find("LaunchKernel") != name.npos || name.find("LaunchCooperative") != name.npos ? Launch::kKernel
-                                                                                               : Launch::kNo;
-}
-
-std::vector<std::uint32_t> RecordedCorrelations(const Trace& trace) {
-  std::vector<std::uint32_t> recorded;
-  for (const Device& device : trace.devices) {
-    for (const DeviceEvent& event : device.events) recorded.push_back(event.correlation);
-  }
-  if (!std::ranges::is_sorted(recorded)) std::ranges::sort(recorded);
-  return recorded;
-}
-
-Launches CountLaunches(const Timeline& timeline) {
-  const Trace& trace = timeline.trace();
-  std::vector<Launch> kinds;
-  for (const std::string& name : trace.strings) kinds.push_back(LaunchOf(name));
-  const std::vector<std::uint32_t> recorded = RecordedCorrelations(trace);
-  Launches counted;
-  const auto count = [&](EventRef ref) {
-    const Event& event = timeline.event(ref);
-    if (!event.is_range(RangeCategory::kDeviceCall) || event.value == 0 || event.name >= kinds.size()) return;
-    const Launch kind = kinds[event.name];
-    if (kind == Launch::kNo) return;
-    const bool missing = !std::ranges::binary_search(recorded, event.value);
-    (kind == Launch::kGraph ? counted.graphs : counted.kernels) += 1;
-    (kind == Launch::kGraph ? counted.unrecorded_graphs : counted.unrecorded_kernels) += missing;
+// Of the threads that take part in the steady steps; where there are none, all up to the last one that left work.
+Counted CountLaunches(const Timeline& timeline, const std::vector<Launch>& launches) {
+  Counted counted;
+  const std::int64_t last_ns = LastRecorded(launches);
+  const auto counts = [&](const Launch& launch) {
+    if (timeline.steady().empty()) return launch.start_ns <= last_ns;
+    if (std::ranges::find(timeline.step_threads(), launch.thread) == timeline.step_threads().end()) return false;
+    const int step = timeline.step_at(launch.start_ns);
+    return step >= 0 && std::ranges::binary_search(timeline.steady(), static_cast<std::uint32_t>(step));
   };
-  timeline.ForEachSteady(count);
-  for (std::uint32_t t = 0; timeline.steady().empty() && t < trace.threads.size(); ++t) {
-    timeline.ForEach(t, {INT64_MIN, INT64_MAX}, count);
+  for (const Launch& launch : launches) {
+    if (counts(launch)) (launch.graph ? counted.graphs : counted.kernels).Add(launch);
   }
   return counted;
 }
@@ -85,13 +60,22 @@ std::string WhyNoPasses(const Timeline& timeline) {
                      100 * share);
 }
 
+// Asking for devices, waiting for them and pinning memory is what programs do on machines that have a GPU, also those
+// that compute on the CPU.
+bool ConcernsDevice(std::string_view call) {
+  const auto has = [&](std::string_view part) { return call.find(part) != call.npos; };
+  return has("Launch") || has("Memcpy") || has("Memset") ||
+         ((has("Malloc") || has("MemAlloc") || has("MemCreate")) && !has("Host"));
+}
+
 bool AnyDeviceCall(const Trace& trace) {
-  for (const Thread& thread : trace.threads) {
-    for (const Event& event : thread.events) {
-      if (event.is_range(RangeCategory::kDeviceCall) || event.is_range(RangeCategory::kSync)) return true;
-    }
-  }
-  return false;
+  std::vector<bool> concerns;
+  for (const std::string& name : trace.strings) concerns.push_back(ConcernsDevice(name));
+  return std::ranges::any_of(trace.threads, [&](const Thread& thread) {
+    return std::ranges::any_of(thread.events, [&](const Event& event) {
+      return event.is_range(RangeCategory::kDeviceCall) && event.name < concerns.size() && concerns[event.name];
+    });
+  });
 }
 
 bool AnyDeviceInput(const Trace& trace) {
@@ -103,31 +87,41 @@ bool ProfilerTookTheRecords(const Timeline& timeline) {
   const auto profiled = [](const Event& event) {
     return event.kind == EventKind::kOp && (event.flags & wire::kOpProfiler) != 0;
   };
-  return timeline.trace().run.source == "capture" &&
-         std::ranges::any_of(timeline.trace().threads,
-                             [&](const Thread& thread) { return std::ranges::any_of(thread.events, profiled); });
+  const Trace& trace = timeline.trace();
+  // Where the probe made room for it, the steps before that are whole.
+  const bool made_room =
+      !timeline.steady().empty() && timeline.steps()[timeline.steady().back()].time.end_ns <= DevicesLeftAt(trace);
+  if (DevicesLeftAt(trace) != INT64_MAX) return !made_room;
+  return trace.run.source == "capture" && std::ranges::any_of(timeline.trace().threads, [&](const Thread& thread) {
+           return std::ranges::any_of(thread.events, profiled);
+         });
 }
 
-DeviceCoverage RecordsOf(const Timeline& timeline) {
+std::string Remedy(const Trace& trace) {
+  if (trace.run.source == "kineto") return "record it with ProfilerActivity.CUDA";
+  if (trace.run.source == "nsys") return "record it with --trace=cuda";
+  return "run it with a torch whose CUPTI can be loaded, or report a trace of torch.profiler";
+}
+
+DeviceCoverage RecordsOf(const Timeline& timeline, const std::vector<Launch>& launches) {
   const Trace& trace = timeline.trace();
   if (timeline.devices().empty()) {
     if (!AnyDeviceCall(trace) && !AnyDeviceInput(trace)) return {false, "the program used no GPU", ""};
-    return {true, "the program ran on a GPU, but the trace holds no times of what the GPU did", ""};
+    return {true, "the program ran on a GPU, but the trace holds no times of what the GPU did: " + Remedy(trace), ""};
   }
   if (ProfilerTookTheRecords(timeline)) {
     return {true, "torch.profiler was active, which takes the GPU's records for itself: part of them is missing", ""};
   }
-  const Launches launches = CountLaunches(timeline);
-  if (launches.unrecorded_graphs > 0) {
+  const auto [kernels, graphs] = CountLaunches(timeline, launches);
+  if (graphs.incomplete()) {
     return {true,
-            OutOf(launches.unrecorded_graphs, launches.graphs) +
+            OutOf(graphs.unrecorded, graphs.all) +
                 " launches of CUDA graphs left nothing in the trace: what the GPU did in them is not known",
             ""};
   }
-  const double all = static_cast<double>(launches.kernels);
-  if (static_cast<double>(launches.unrecorded_kernels) > kMaxUnrecordedShare * all) {
+  if (kernels.incomplete()) {
     return {true,
-            OutOf(launches.unrecorded_kernels, launches.kernels) +
+            OutOf(kernels.unrecorded, kernels.all) +
                 " kernel launches left no kernel in the trace: part of what the GPU did is missing",
             ""};
   }
@@ -136,8 +130,8 @@ DeviceCoverage RecordsOf(const Timeline& timeline) {
 
 }  // namespace
 
-DeviceCoverage CoverageOf(const Timeline& timeline) {
-  DeviceCoverage coverage = RecordsOf(timeline);
+DeviceCoverage CoverageOf(const Timeline& timeline, const std::vector<Launch>& launches) {
+  DeviceCoverage coverage = RecordsOf(timeline, launches);
   coverage.why_no_passes = WhyNoPasses(timeline);
   return coverage;
 }
@@ -150,7 +144,7 @@ void TimelineBuilder::FindDevices() {
                                              .threads = timeline_.step_threads(),
                                              .steady = steady,
                                              .loader_wait = timeline_.part(Part::kLoaderWait)});
-  timeline_.device_coverage_ = CoverageOf(timeline_);
+  timeline_.device_coverage_ = CoverageOf(timeline_, launches_);
 }
 
 }  // namespace loopscope

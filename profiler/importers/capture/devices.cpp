@@ -62,7 +62,8 @@ class DeviceReader {
     }
   }
 
-  std::uint64_t Finish() {
+  DeviceLosses Finish() {
+    PlaceHomeless();
     for (auto& [ordinal, device] : devices_) {
       std::ranges::stable_sort(device.events, {}, &DeviceEvent::start_ns);
       const auto name = trace_.facts.find("device." + std::to_string(ordinal) + ".name");
@@ -71,7 +72,7 @@ class DeviceReader {
       trace_.devices.push_back(std::move(device));
     }
     for (auto& [thread, calls] : calls_) MergeCalls(thread.first, thread.second, std::move(calls));
-    return impossible_;
+    return losses_;
   }
 
  private:
@@ -83,12 +84,12 @@ class DeviceReader {
 
   bool Sound(std::uint64_t start_ns, std::uint64_t duration_ns) {
     const bool sound = start_ns <= kMaxTimeNs && duration_ns <= kMaxTimeNs - start_ns;
-    impossible_ += !sound;
+    losses_.impossible += !sound;
     return sound;
   }
 
   void AddWork(wire::RecordHead head, const wire::DeviceRecord& work) {
-    if (work.device >= kMaxDevices || !Sound(work.start_ns, work.duration_ns)) return;
+    if (!Sound(work.start_ns, work.duration_ns)) return;
     DeviceEvent event;
     event.start_ns = static_cast<std::int64_t>(work.start_ns);
     event.end_ns = static_cast<std::int64_t>(work.start_ns + work.duration_ns);
@@ -101,9 +102,27 @@ class DeviceReader {
     // From pageable memory an asynchronous call waits until the copy is staged.
     if (event.flags & kDevicePageable) event.flags &= static_cast<std::uint8_t>(~kDeviceAsync);
     Name(work.name, event);
+    if (work.device >= kMaxDevices) {
+      homeless_.push_back(event);
+      return;
+    }
     Device& device = devices_[work.device];
     device.ordinal = work.device;
     device.events.push_back(event);
+  }
+
+  // A CUDA graph that begins on the host is recorded without its device's number.
+  void PlaceHomeless() {
+    if (homeless_.empty()) return;
+    if (devices_.empty() && trace_.facts.contains("device.0.name") && !trace_.facts.contains("device.1.name")) {
+      devices_[0];
+    }
+    if (devices_.size() == 1) {
+      std::vector<DeviceEvent>& events = devices_.begin()->second.events;
+      events.insert(events.end(), homeless_.begin(), homeless_.end());
+    } else {
+      losses_.without_device = homeless_.size();
+    }
   }
 
   void Name(std::uint32_t id, DeviceEvent& event) {
@@ -206,12 +225,13 @@ class DeviceReader {
   std::unordered_map<StringId, KernelName> kernels_;
   std::unordered_map<std::uint32_t, std::pair<StringId, RangeCategory>> call_names_;
   std::unordered_map<std::string, StringId> strings_;
-  std::uint64_t impossible_ = 0;
+  std::vector<DeviceEvent> homeless_;  // work without a device's number
+  DeviceLosses losses_;
 };
 
 }  // namespace
 
-std::uint64_t AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace) {
+DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace) {
   DeviceReader reader(ids, trace);
   for (const ChunkView& chunk : chunks) {
     ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) { reader.Add(chunk.pid, head, at); });

@@ -1,6 +1,7 @@
 // Device activity from the records of a capture, which are written late, by unrelated threads.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,16 @@
 
 namespace loopscope {
 
+// Records of device activity that could not be used.
+struct DeviceLosses {
+  std::uint64_t impossible = 0;      // their times cannot be
+  std::uint64_t without_device = 0;  // which of several devices did it is not known
+};
+
 // Adds devices, their events by start, the collectives, and the calls of runtime and driver to the threads that made
 // them (or to threads of their own where nothing else of them was recorded). Called once the threads and facts are in
-// `trace`. Returns how many records had impossible times and were left out.
-std::uint64_t AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace);
+// `trace`. Returns how many records were left out.
+DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace);
 
 // What the reader of a report should know about them, one line each.
 std::vector<std::string> DeviceWarnings(const Trace& trace);

@@ -37,8 +37,9 @@ struct NsysTables {
   std::vector<std::string> strings{""};
   std::vector<EventDetail> details;
   std::vector<Collective> collectives;
-  std::uint64_t repaired = 0;    // events with impossible times: negative durations, or centuries away
-  std::uint64_t unfinished = 0;  // ranges without an end
+  std::uint64_t repaired = 0;        // events with impossible times: negative durations, or centuries away
+  std::uint64_t unfinished = 0;      // ranges without an end
+  std::uint64_t without_device = 0;  // CUDA graphs that did not begin on a device
 };
 
 // Reads every known table; `only_pid` leaves all other processes out (0: none). A value of the wrong type counts as

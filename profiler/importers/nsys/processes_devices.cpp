@@ -61,10 +61,19 @@ std::uint8_t HostFlags(CopyKind kind, std::int64_t from, std::int64_t to) {
   return host == 0 ? kDevicePageable : host == 1 ? kDevicePinned : 0;
 }
 
+constexpr std::int64_t kMaxDevices = 1024;
+
+// A CUDA graph that begins on the host names no device: it is that of its stream, or the only one.
+std::int64_t DeviceOf(const NsysProcess& process, std::uint32_t stream, std::int64_t named) {
+  if (named >= 0 && named < kMaxDevices) return named;
+  const auto on_stream = process.stream_devices.find(stream);
+  if (on_stream != process.stream_devices.end()) return on_stream->second;
+  return process.devices.size() == 1 ? std::int64_t{process.devices.begin()->first} : -1;
+}
+
 }  // namespace
 
 void NsysTableReader::AddDeviceEvent(std::int64_t global_pid, std::int64_t device, DeviceEvent event) {
-  constexpr std::int64_t kMaxDevices = 1024;
   NsysProcess* const process = ProcessOf(static_cast<std::uint64_t>(global_pid));
   if (process == nullptr || device < 0 || device >= kMaxDevices || !Repair(event.start_ns, event.end_ns)) return;
   process->stream_devices[event.stream] = static_cast<std::uint32_t>(device);
@@ -129,7 +138,11 @@ void NsysTableReader::ReadGraphs() {
     DeviceEvent event = EventOf(row, 5);
     event.kind = DeviceKind::kGraph;
     event.name = Intern("CUDA graph");
-    AddDeviceEvent(row.whole(4), row.whole(2), event);
+    const NsysProcess* const process = ProcessOf(static_cast<std::uint64_t>(row.whole(4)));
+    if (process == nullptr) return;
+    const std::int64_t device = DeviceOf(*process, event.stream, row.whole(2, -1));
+    tables_.without_device += device < 0;
+    AddDeviceEvent(row.whole(4), device, event);
   });
 }
 

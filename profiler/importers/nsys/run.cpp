@@ -1,10 +1,14 @@
 #include "profiler/importers/nsys/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <map>
+
+#include "profiler/core/counted.h"
 
 namespace loopscope {
 namespace {
@@ -170,6 +174,11 @@ void JudgeNsysQuality(NsysDatabase& database, const NsysTables& tables, bool has
   }
   if (tables.unfinished > 0) {
     quality.warnings.push_back(std::to_string(tables.unfinished) + " NVTX ranges were not closed and are left out");
+  }
+  if (tables.without_device > 0) {
+    quality.warnings.push_back(
+        fmt::format("left out {} of CUDA graphs: which of several GPUs ran them was not recorded",
+                    Counted(static_cast<double>(tables.without_device), "launch", "launches")));
   }
   WarnOfDiagnostics(database, quality);
   WarnOfGaps(database, has_steps, quality);

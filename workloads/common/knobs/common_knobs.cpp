@@ -70,8 +70,8 @@ std::vector<Knob> CommonKnobs(CommonSettings& settings) {
        "copy batches to the GPU without waiting"},
       {"cache.empty", &settings.cache_empty, "", "common/training.cpp:cache", "13",
        "give the GPU's cached memory back after each optimizer step"},
-      {"ddp.backend", &settings.backend, "gloo|nccl", "common/rank_group.cpp:group", "51",
-       "how ranks exchange tensors; nccl needs GPUs"},
+      {"ddp.backend", &settings.backend, "auto|gloo|nccl", "common/rank_group.cpp:group", "51",
+       "how ranks exchange tensors of GPUs; auto: NCCL where each has one, else gloo"},
       {"ddp.bucket_mb", &settings.bucket_mb, "0.001..1000", "common/data_parallel.cpp:buckets", "26",
        "MiB of gradients that ranks exchange together"},
       {"ddp.find_unused", &settings.find_unused, "", "common/data_parallel.cpp:search", "23",
@@ -109,7 +109,9 @@ Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
   if (settings.workers == 0 && (key == "loader.prefetch" || key == "loader.persistent")) {
     return "the loader has no workers";
   }
-  const bool of_ranks = key.starts_with("ddp.") || key == "sampler.distributed" || key == "log.rank0";
+  if (settings.device == "cpu" && key == "ddp.backend") return "training runs on the CPU";
+  const bool of_ranks =
+      (key.starts_with("ddp.") && key != "ddp.backend") || key == "sampler.distributed" || key == "log.rank0";
   if (settings.ranks == 1 && of_ranks) return "there is one rank";
   if (settings.accumulate == 1 && key == "ddp.no_sync") return "gradients are not accumulated";
   if (settings.clip == "none" && key.starts_with("clip.")) return "gradients are not clipped";
@@ -121,8 +123,8 @@ Knobs::Reason CommonIdle(const CommonSettings& settings, std::string_view key) {
 }
 
 Knobs::Reason CommonConflict(const CommonSettings& settings, int samples, std::string_view samples_key) {
-  if (settings.backend == "nccl")
-    return "ddp.backend=nccl needs GPUs and NCCL, which this program does not link: its ranks exchange through gloo";
+  if (settings.backend == "nccl" && settings.device == "cpu")
+    return "ddp.backend=nccl needs GPUs: on the CPU ranks exchange through gloo";
   const int per_step = settings.batch_size * settings.accumulate;
   if (BatchesPerEpoch(settings, samples) >= settings.accumulate) return std::nullopt;
   const std::string shares = settings.ranks > 1 ? fmt::format(" on each of {} ranks", settings.ranks) : "";

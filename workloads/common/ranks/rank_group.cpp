@@ -4,10 +4,14 @@
 
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "workloads/common/device_module.h"
+#include "workloads/common/ranks/nccl.h"
 
 namespace loopscope::train {
 namespace {
@@ -21,6 +25,7 @@ intrusive_ptr<c10d::Store> MakeStore(const Ranks& ranks, std::chrono::millisecon
     store->setTimeout(timeout);
     return store;
   }
+  if (!ranks.several()) return make_intrusive<c10d::HashStore>();
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(ranks.port);
   options.isServer = ranks.serves;
@@ -38,20 +43,36 @@ std::shared_ptr<::gloo::transport::Device> MakeDevice(const Ranks& ranks) {
   return local ? Gloo::createDeviceForHostname("127.0.0.1") : Gloo::createDefaultDevice();
 }
 
+intrusive_ptr<c10d::Backend> MakeNccl(const intrusive_ptr<c10d::Store>& store, const Ranks& ranks,
+                                      std::chrono::seconds timeout) {
+  intrusive_ptr<c10d::Backend> made;
+  const auto make =
+      reinterpret_cast<MakeNcclBackend>(OpenDeviceModule("ddp.backend=nccl", kNcclModule, kMakeNcclBackend));
+  make(make_intrusive<c10d::PrefixStore>("nccl", store), ranks.rank, ranks.size, timeout, made);
+  return made;
+}
+
 }  // namespace
 
-RankGroup::RankGroup(const Ranks& ranks, std::chrono::seconds timeout) : ranks_(ranks) {
+RankGroup::RankGroup(const Ranks& ranks, std::chrono::seconds timeout, bool nccl) : ranks_(ranks) {
   const auto store = MakeStore(ranks, timeout);
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices.push_back(MakeDevice(ranks));
   const auto backend = make_intrusive<c10d::ProcessGroupGloo>(store, ranks.rank, ranks.size, options);
   group_ = make_intrusive<c10d::ProcessGroup>(store, ranks.rank, ranks.size);
   group_->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, backend);
-  group_->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::GLOO, backend);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  if (nccl) {
+    on_gpus_ = MakeNccl(store, ranks, timeout);
+    group_->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, on_gpus_);
+  } else {
+    group_->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::GLOO, backend);
+  }
 }
 
-RankGroup::~RankGroup() = default;
+RankGroup::~RankGroup() {
+  if (on_gpus_) on_gpus_->shutdown();
+}
 
 void RankGroup::Broadcast(const torch::Tensor& tensor) {
   std::vector<torch::Tensor> tensors = {tensor};

@@ -1,0 +1,14 @@
+// Which records CUPTI is asked for.
+#pragma once
+
+#include "probes/cupti/calls.h"
+#include "probes/cupti/cupti_library.h"
+
+namespace loopscope {
+
+// Turns them on; after an error none is on. Where calls cannot be enabled one by one, all come, whatever is wanted.
+CUptiResult EnableKinds(const Cupti& cupti, Calls wanted) noexcept;
+
+void DisableKinds(const Cupti& cupti) noexcept;
+
+}  // namespace loopscope
