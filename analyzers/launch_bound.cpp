@@ -33,9 +33,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Kernels kernels = Measure(timeline);
   if (kernels.per_step == 0) return {Finding::NotApplicable("no kernel was launched in the timed steps")};
   if (SharePct(timeline, ms) < kMinSharePct || kernels.median_us > kMaxMedianKernelUs) return {};
-  Finding finding = CostingAtMost(timeline, ms,
-                                  fmt::format("the GPU waits {} per step for the host to launch its small kernels ({})",
-                                              MsText(ms), ShareText(timeline, ms)));
+  Finding finding = Costing(timeline, ms,
+                            fmt::format("the GPU waits {} per step for the host to launch its small kernels ({})",
+                                        MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back(
       {fmt::format("{:.0f} kernels per step, of {:.3g} µs in the median", kernels.per_step, kernels.median_us),
        static_cast<std::uint64_t>(kernels.per_step),

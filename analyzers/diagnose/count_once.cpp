@@ -22,6 +22,14 @@ constexpr std::array kSays = {std::pair<std::string_view, std::string_view>{"une
 constexpr std::string_view kGeneral = "host-code";  // whatever runs at a line
 constexpr double kLeastPct = 5;                     // of the step, as the rule itself has it
 
+// A GPU's idle time as a whole, and the share of it that another rule must know the reason of, to be told instead.
+constexpr std::string_view kIdle = "gpu-starvation";
+constexpr double kKnownShare = 0.5;
+constexpr std::array<std::string_view, 12> kReasons = {"launch-bound",    "input-starvation",      "host-sync",
+                                                       "pageable-copy",   "blocking-copy",         "host-code",
+                                                       "cpu-then-device", "allocator-retries",     "cache-emptied",
+                                                       "slow-backend",    "exposed-communication", "cudnn-retuning"};
+
 using Place = std::pair<std::string, int>;
 
 bool IsFound(const std::vector<Finding>& findings) {
@@ -65,6 +73,25 @@ void LeaveOut(const std::set<Place>& blamed, std::vector<Finding>& findings) {
   });
 }
 
+// The report still shows it, below what can be changed.
+void TellReasonFirst(std::span<const Analyzer* const> analyzers, const std::vector<std::vector<Finding>>& findings,
+                     std::vector<Finding>& idle) {
+  double known_ms = 0;
+  for (std::size_t i = 0; i < analyzers.size(); ++i) {
+    if (std::ranges::find(kReasons, analyzers[i]->id) == kReasons.end()) continue;
+    for (const Finding& finding : findings[i]) {
+      const bool counts =
+          finding.verdict == Verdict::kFound && finding.severity > Severity::kInfo && !finding.per_epoch;
+      if (counts) known_ms = std::max(known_ms, finding.worth_ms());
+    }
+  }
+  for (Finding& finding : idle) {
+    if (finding.verdict == Verdict::kFound && known_ms >= kKnownShare * finding.cost_ms_per_step) {
+      finding.severity = Severity::kInfo;
+    }
+  }
+}
+
 }  // namespace
 
 void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vector<Finding>>& findings) {
@@ -78,6 +105,7 @@ void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vect
     if (says == "too-many-workers" && !first->front().per_epoch) continue;
     *second = {Finding::NotApplicable(fmt::format("{} reports this time", says))};
   }
+  if (std::vector<Finding>* idle = of(kIdle)) TellReasonFirst(analyzers, findings, *idle);
   if (std::vector<Finding>* general = of(kGeneral)) LeaveOut(BlamedPlaces(analyzers, findings), *general);
 }
 

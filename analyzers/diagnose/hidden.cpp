@@ -10,7 +10,8 @@
 namespace loopscope {
 namespace {
 
-constexpr double kLeastPct = 1;  // of the step
+constexpr double kLeastPct = 1;       // of the step
+constexpr double kMostlySeen = 0.75;  // of the host's time: where a device idles for so much of it, it is the reason
 
 bool IsOfSteps(const Finding& finding) {
   return finding.verdict == Verdict::kFound && !finding.per_epoch;
@@ -19,11 +20,12 @@ bool IsOfSteps(const Finding& finding) {
 void Bound(const Timeline& timeline, double idle_ms, Finding& finding) {
   finding.evidence.push_back(
       {fmt::format("the GPU has work for most of that time: it is idle for {} per step", MsText(idle_ms))});
+  const double before_ms = finding.cost_ms_per_step;
   const Finding most = CostingAtMost(timeline, idle_ms, "", finding.severity);
   finding.cost_ms_per_step = most.cost_ms_per_step;
   finding.cost_pct = most.cost_pct;
   finding.severity = most.severity;
-  finding.cost_is = most.cost_is;
+  if (idle_ms < kMostlySeen * before_ms) finding.cost_is = most.cost_is;
   if (finding.expected_gain_ms) finding.expected_gain_ms = std::min(*finding.expected_gain_ms, idle_ms);
 }
 

@@ -98,8 +98,9 @@ std::string FindingSentence(const Headline& headline, const Report& report) {
 }
 
 std::string HealthySentence(const Headline& headline, const Report& report) {
-  std::string text = fmt::format("Nothing that costs this loop time was found: {} of the step is computing",
-                                 HumanPct(headline.share_pct));
+  std::string text = "Nothing that costs this loop time was found: ";
+  text += headline.part == "gpu" ? fmt::format("the GPU has work for {} of the step", HumanPct(headline.share_pct))
+                                 : fmt::format("{} of the step is computing", HumanPct(headline.share_pct));
   if (headline.where)
     text += fmt::format(", most of it at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
   if (headline.finding == nullptr) return text;

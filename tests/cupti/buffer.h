@@ -33,42 +33,47 @@ class Buffer {
   std::vector<std::uint8_t> bytes_;
 };
 
-// How long the records of a CUPTI are. Those of 12.4, 13.0 and 13.5 are known.
+// How long the records of a CUPTI are. 12.9 has those of 12.8, 13.4 those of 13.5.
 struct RecordBytes {
   std::size_t kernel, copy, set, wait, context, device;
 };
-inline constexpr RecordBytes kCupti124{208, 88, 88, 40, 24, 184}, kCupti130{216, 96, 88, 56, 32, 184},
-    kCupti135{248, 112, 104, 56, 40, 192};
+inline constexpr RecordBytes kCupti124{208, 88, 88, 40, 24, 184}, kCupti128{208, 96, 88, 56, 32, 184},
+    kCupti130{216, 96, 88, 56, 32, 184}, kCupti135{248, 112, 104, 56, 40, 192};
+
+template <const RecordBytes& kBytes>
+std::size_t BytesOf(CUpti_ActivityKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return kBytes.kernel;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return kBytes.copy;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return kBytes.set;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return kBytes.wait;
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return kBytes.context;
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return kBytes.device;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return sizeof(CUpti_ActivityGraphTrace2);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return sizeof(CUpti_ActivityOverhead3);
+    default:
+      return sizeof(CUpti_ActivityMarker2);
+  }
+}
 
 // In place of cuptiActivityGetNextRecord, which hands out whole records only.
 template <const RecordBytes& kBytes>
 CUptiResult NextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) {
-  const auto bytes_at = [buffer](std::size_t at) -> std::size_t {
+  const auto bytes_at = [buffer](std::size_t at) {
     CUpti_ActivityKind kind;
     std::memcpy(&kind, buffer + at, sizeof kind);
-    switch (kind) {
-      case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        return kBytes.kernel;
-      case CUPTI_ACTIVITY_KIND_MEMCPY:
-        return kBytes.copy;
-      case CUPTI_ACTIVITY_KIND_MEMSET:
-        return kBytes.set;
-      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        return kBytes.wait;
-      case CUPTI_ACTIVITY_KIND_CONTEXT:
-        return kBytes.context;
-      case CUPTI_ACTIVITY_KIND_DEVICE:
-        return kBytes.device;
-      case CUPTI_ACTIVITY_KIND_RUNTIME:
-      case CUPTI_ACTIVITY_KIND_DRIVER:
-        return sizeof(CUpti_ActivityAPI);
-      case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-        return sizeof(CUpti_ActivityGraphTrace2);
-      case CUPTI_ACTIVITY_KIND_OVERHEAD:
-        return sizeof(CUpti_ActivityOverhead3);
-      default:
-        return sizeof(CUpti_ActivityMarker2);
-    }
+    return BytesOf<kBytes>(kind);
   };
   std::size_t at = 0;
   if (*record != nullptr) {

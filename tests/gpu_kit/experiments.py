@@ -23,14 +23,30 @@ def launch(kit, name, words, preset, items, budget):
     return report, ["loopscope", *words, "--", "train_image", *program[1:]]
 
 
-def prove(treatment, preset, *items, budget=35, what="", said=""):
+def prove(treatment, preset, *items, budget=240, what="", said=""):
+    """By launches: each needs some ten seconds to start, and four pairs of them are the least that says anything."""
+
     def action(kit):
         name = f"prove-{treatment}"
         report, command = launch(kit, name, ["prove", "--only", treatment, "--blocks", "8"], preset, items, budget)
         trials = [{key: row[key] for key in TRIAL if key in row} for row in report["trials"]]
         return {"what": what, "said": said, "command": command, "trials": trials}
 
-    return Step(f"prove {treatment}", budget + 15, action)
+    return Step(f"prove {treatment}", budget + 25, action)
+
+
+def rank(treatments, preset, *items, budget=240, what="", said=""):
+    """Fixes that can be switched between steps take turns within one launch: a ranking, in little time."""
+
+    def action(kit):
+        words = ["prove", "--quick", "--only", ",".join(treatments), "--alone", str(len(treatments))]
+        report, command = launch(kit, "rank", words, preset, items, budget)
+        trials = [
+            {key: row[key] for key in TRIAL if key in row} for row in report["trials"] if row["context"] == "alone"
+        ]
+        return {"what": what, "said": said, "command": command, "trials": trials}
+
+    return Step("prove --quick", budget + 30, action)
 
 
 def sweep(name, grid, preset, *items, budget, what, said):
@@ -41,8 +57,8 @@ def sweep(name, grid, preset, *items, budget, what, said):
     return Step(f"sweep {name}", budget + 30, action)
 
 
-EXPERIMENTS = {
-    3: [
+QUICK = ("amp=bf16", "tf32=on", "cudnn.benchmark=on", "grad.set_to_none=on", "optimizer.impl=fused")
+PROOFS = (
         prove("amp=bf16", "only:fp32-compute", what="16-bit network, bfloat16", said="AMP ≥ 2× (S4)"),
         prove("tf32=on", "only:tf32-off", what="TF32 matrix products"),
         prove("cuda_graphs=on", "only:launch-bound", what="passes launched as CUDA graphs"),
@@ -61,6 +77,11 @@ EXPERIMENTS = {
         prove("copy.on_device=on", "only:cpu-then-device", what="random numbers drawn on the GPU"),
         prove("grad.set_to_none=on", "only:grads-zeroed", what="gradients dropped, not zeroed"),
         prove("cudnn.benchmark=off", "only:cudnn-retuning", what="no autotuning where shapes vary"),
+)  # fmt: skip
+EXPERIMENTS = {
+    3: [
+        rank(QUICK, "only:tf32-off", "cudnn.benchmark=off", "grad.set_to_none=off", "optimizer.impl=single",
+             what="five fixes in turn, each alone"),
     ],
     4: [
         sweep("workers × pinned memory", ("loader.workers=0,1,2,5,10,15", "loader.pin_memory=on,off"), "tuned", *SMALL,
@@ -68,4 +89,5 @@ EXPERIMENTS = {
         sweep("batch size", ("batch.size=64,128,256,512",), "tuned", "model.size=large",
               budget=120, what="Batch 64 to 512", said="batch 64→512: 4× (S2)"),
     ],
+    **{5 + at // 2: list(PROOFS[at : at + 2]) for at in range(0, len(PROOFS), 2)},
 }  # fmt: skip

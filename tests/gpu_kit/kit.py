@@ -112,6 +112,7 @@ class Kit:
         return True
 
     def keep_capture(self, name):
+        """Whether there was room: its name in captures.tar is that of the run."""
         captured = io.BytesIO()
         with tarfile.open(fileobj=captured, mode="w") as tar:
             tar.add(self.folder(name) / "out", arcname=name)

@@ -79,7 +79,7 @@ class Part:
             self.kit.log(step.name, [], "failed", traceback.format_exc())
             self.note(step, error=f"{type(error).__name__}: {error}"[-1000:], seconds=time.monotonic() - begun)
             return False
-        self.note(step, result=result, seconds=time.monotonic() - begun)
+        self.note(step, result=result, seconds=time.monotonic() - begun, beside=step.beside)
         return True
 
     def run(self, steps):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 
@@ -246,6 +247,29 @@ TEST(Diagnose, OtherProgramsOnTheProcessorsAreSaid) {
   EXPECT_THAT(WarningsOf("  fact processors.window_ns=100000000 processors.training_delay_ns=30000000\n"
                          "  fact processors.own_ns=198000000 processors.all_ns=200000000\n"),
               IsEmpty());
+}
+
+std::map<std::string, Severity> SeveritiesOf(const char* steps) {
+  const Timeline timeline = TimelineOf(std::string("case one\n") + steps + "  expect clear\n");
+  Report report;
+  Diagnose(
+      timeline, [](const Finding&) { return std::string(); }, report);
+  std::map<std::string, Severity> severities;
+  for (const Finding& finding : report.findings) severities[finding.rule] = finding.severity;
+  return severities;
+}
+
+TEST(Diagnose, TellsWhyAGpuIsIdleBeforeThatItIs) {
+  const auto launches = SeveritiesOf(
+      "  step x10\n    op aten::mul 50us x100 graph\n      launch mul 10us runs=5us\n"
+      "    range backward 50us\n    range optimizer 50us value=10\n");
+  EXPECT_EQ(launches.at("launch-bound"), Severity::kHigh);
+  EXPECT_EQ(launches.at("gpu-starvation"), Severity::kInfo);
+  // No rule knows why: few large kernels, and the host computes something in between.
+  const auto unknown = SeveritiesOf(
+      "  step x10\n    op aten::mul 1ms x5 graph\n      launch mul 10us runs=500us\n"
+      "    range backward 50us\n    range optimizer 50us value=10\n");
+  EXPECT_EQ(unknown.at("gpu-starvation"), Severity::kHigh);
 }
 
 TEST(Diagnose, WithoutStepsNothingIsSaid) {

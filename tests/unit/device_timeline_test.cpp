@@ -101,6 +101,37 @@ TEST(DeviceTimeline, IdleAfterASynchronisation) {
   EXPECT_NEAR(timeline.part_ms(Part::kSyncWait), 2.69, 0.02);
 }
 
+// The host had lost its lead: what it launches next finds an empty queue, too.
+TEST(DeviceTimeline, IdleBetweenTheLaunchesAfterASynchronisation) {
+  const auto steps = [](const std::string& wait) {
+    return TimelineOf(
+        "  step x10\n    op aten::mul 200us x4 graph\n      launch mul 10us runs=50us\n"
+        "    op aten::conv2d 100us graph\n      launch conv 10us runs=3ms\n"
+        "    range backward 100us\n    range optimizer 100us value=10\n"
+        "    op aten::item\n      d2h 5us runs=2us pageable\n      range sync " +
+        wait + " name=cudaStreamSynchronize\n");
+  };
+  const Timeline long_wait = steps("2800us");
+  EXPECT_NEAR(IdleMs(long_wait, IdleCause::kHostSync), 0.6, 0.1);  // four gaps of 150 us
+  EXPECT_LT(IdleMs(long_wait, IdleCause::kLaunch), 0.07);          // in the first of ten steps, before any wait
+}
+
+// Without a wait that was short, the launches would have come only that much earlier.
+TEST(DeviceTimeline, AShortWaitIsChargedForItsLength) {
+  const Timeline timeline = TimelineOf(R"(
+  step x10
+    op aten::mul 200us x10 graph
+      launch mul 10us runs=50us
+    range backward 100us
+    range optimizer 100us value=10
+    op aten::item
+      d2h 5us runs=2us pageable
+      range sync 20us name=cudaStreamSynchronize
+)");
+  EXPECT_LT(IdleMs(timeline, IdleCause::kHostSync), 0.03);
+  EXPECT_GT(IdleMs(timeline, IdleCause::kLaunch), 1.3);
+}
+
 // The same wait after a copy to the device belongs to the copy.
 TEST(DeviceTimeline, IdleAfterABlockingCopy) {
   const Timeline timeline = TimelineOf(R"(

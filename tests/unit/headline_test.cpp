@@ -210,6 +210,7 @@ TEST(Headline, HostCodeUnderABusyGpuCostsNothing) {
   report.gpu->busy_pct = 97;
   report.gpu->idle_pct = 3;
   EXPECT_THAT(HeadlineText(report), Not(HasSubstr("replay.py")));
+  EXPECT_THAT(HeadlineText(report), HasSubstr("was found: the GPU has work for 97 % of the step"));
 }
 
 TEST(Headline, IsInEveryFormatThatHasRoomForOne) {

@@ -15,8 +15,10 @@ namespace loopscope {
 // Why a device was idle. Each idle interval ends when some work starts; the call that launched that work identifies the
 // host thread that the device waited for. Time before the call is classified by what the host did then, in this order:
 //   kLoader         the training thread waited for its dataloader
-//   kHostSync       the host was waiting for the device when it ran dry: until the next launch, but for no longer than
-//                   that wait, since without it the launch would have come earlier by that much
+//   kHostSync       the host was waiting for the device when it ran dry: until the next launch, and between the
+//   launches
+//                   after that, but for no longer than that wait in all, since without it they would have come earlier
+//                   by that much
 //   kCopy           the same when that wait was for a copy to the device; and the host's part of any such copy
 //   kCommunication  the host was inside a collective (gloo), or a queued collective had not begun
 //   kLaunch         the host was issuing operators: it could not queue work as fast as the device finished it

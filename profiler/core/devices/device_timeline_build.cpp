@@ -103,9 +103,25 @@ void DeviceTimelineBuilder::FindDrain(Gap& gap) const {
     --one;
     if (one->time.end_ns + kReturnSlackNs < gap.before.start_ns || one->time.end_ns > gap.before.end_ns) continue;
     gap.drained_by_copy = one->copy;
+    gap.waited_ns = one->time.length();
     gap.drained = Cut(gap.before.start_ns, std::min(gap.before.start_ns + one->time.length(), gap.before.end_ns));
     return;
   }
+}
+
+// A host that waits loses its lead over the device. What it launches next finds an empty queue, so the device is idle
+// between these launches too, which it would not be had they come earlier by the length of the wait.
+void DeviceTimelineBuilder::ChargeTo(LostLead& lead, Gap& gap) {
+  if (gap.drained.length() > 0) {
+    lead = {gap.waited_ns - gap.drained.length(), gap.drained_by_copy};
+    return;
+  }
+  if (lead.left_ns <= 0 || gap.copy || gap.communication) return;
+  const Interval whole = Cut(gap.before.start_ns, gap.launching.end_ns);
+  gap.drained = Cut(whole.start_ns, whole.start_ns + std::min(whole.length(), lead.left_ns));
+  gap.drained_by_copy = lead.by_copy;
+  gap.launching = Cut(std::max(gap.launching.start_ns, gap.drained.end_ns), gap.launching.end_ns);
+  lead.left_ns -= gap.drained.length();
 }
 
 DeviceTimelineBuilder::Gap DeviceTimelineBuilder::GapUntil(Interval idle, std::uint32_t next) const {
@@ -157,7 +173,9 @@ void DeviceTimelineBuilder::FindCauses() {
   const auto add = [](std::vector<Interval>& all, Interval one) {
     if (one.length() > 0) all.push_back(one);
   };
-  ForEachGap([&](const Gap& gap) {
+  LostLead lead;
+  ForEachGap([&](Gap gap) {
+    ChargeTo(lead, gap);
     add(gap.drained_by_copy ? drained_by_copy : drained_by_sync, gap.drained);
     add(gap.copy ? copying : launching, gap.launching);
     add(gap.communication ? collective : queued, gap.queued);

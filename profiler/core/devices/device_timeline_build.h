@@ -22,6 +22,7 @@ class DeviceTimelineBuilder {
     Interval before, launching, queued;
     Interval drained;                          // the part of `before` caused by a wait of the host
     bool drained_by_copy = false;              // it waited for a copy to the device
+    std::int64_t waited_ns = 0;                // for how long it waited
     bool copy = false, communication = false;  // what came next
   };
 
@@ -32,6 +33,13 @@ class DeviceTimelineBuilder {
   void ForEachGap(const std::function<void(const Gap&)>& visit) const;  // a trace has too many to keep
   Gap GapUntil(Interval idle, std::uint32_t next) const;
   void FindDrain(Gap& gap) const;
+
+  // What of a host's wait has not shown as idle time yet.
+  struct LostLead {
+    std::int64_t left_ns = 0;
+    bool by_copy = false;
+  };
+  static void ChargeTo(LostLead& lead, Gap& gap);
   void FindCauses();
 
   const Event& CallOf(EventRef ref) const { return trace_.threads[ref.thread].events[ref.index]; }

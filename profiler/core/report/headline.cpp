@@ -14,6 +14,7 @@ constexpr double kMinPct = 5;             // less of the step, or of the run, is
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
+constexpr double kMinBusyPct = 90;  // a GPU that has work for so much of the step is what limits it
 
 double Positive(double value) {
   return std::isfinite(value) && value > 0 ? value : 0;
@@ -167,6 +168,13 @@ Headline WithoutCause(const Report& report, const Candidate& finding) {
   if (const Finding* const fact = GraveFact(report)) {
     Headline headline{.kind = HeadlineKind::kFinding, .finding = fact};
     return headline;
+  }
+  if (report.gpu && report.gpu->busy_pct.value_or(0) >= kMinBusyPct) {
+    return {.kind = HeadlineKind::kHealthy,
+            .finding = finding.headline.finding,
+            .part = "gpu",
+            .ms = *report.gpu->busy_pct / 100 * *report.steps.mean_ms,
+            .share_pct = *report.gpu->busy_pct};
   }
   const std::optional<double> compute_pct = ComputePct(report);
   const bool computes = compute_pct && *compute_pct >= kMinComputePct;

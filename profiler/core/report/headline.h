@@ -22,7 +22,9 @@ enum class HeadlineKind {
 struct Headline {
   HeadlineKind kind = HeadlineKind::kNothing;
   const Finding* finding = nullptr;  // of the report; for kHealthy the largest of the small ones, if any
-  std::string part = {};             // "forward"; for kWholePart "epoch_start", "evaluation" or "other_between_steps"
+  // "forward"; for kHealthy also "gpu", that has work for share_pct of the step; for kWholePart "epoch_start",
+  // "evaluation" or "other_between_steps"
+  std::string part = {};
   std::optional<Where> where = {}, library = {};  // as in LineRow
   std::string what = {};                          // likewise
   bool of_run = false;  // the share is that of the run as far as it was seen, without its start-up; else of the step

@@ -70,6 +70,7 @@ Timeline TimelineBuilder::Build() {
   Summarize();
   FindLines();
   FindDevices();
+  EstimateProbeCost();
   return std::move(timeline_);
 }
 
