@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
+#include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/statistics/trend.h"
 
@@ -60,12 +62,26 @@ struct Grown {
   StringId name = 0;
   Operator before, after;
   double rise_ms() const { return after.ms - before.ms; }
-  // All operators take somewhat longer on a machine that slows down; this one does more.
-  bool does_more() const {
-    if (after.count > kMinMoreCalls * before.count) return true;
-    return after.ms * before.count > kMinLonger * before.ms * after.count;
+  bool more_calls() const { return after.count > kMinMoreCalls * before.count; }
+  // Each call takes so many times as long as at first.
+  double longer() const {
+    const double first_ms = before.ms * after.count;
+    return first_ms > 0 ? after.ms * before.count / first_ms : HUGE_VAL;
   }
 };
+
+// What all operators but this one take more at last, for the same calls: on a machine that slows down, or that other
+// programs use, all of them do.
+double Slowdown(const Operators& early, const Operators& late, StringId without) {
+  double before_ms = 0, after_ms = 0;
+  for (const auto& [name, one] : late) {
+    const auto first = early.find(name);
+    if (name == without || first == early.end() || one.count <= 0) continue;
+    before_ms += first->second.ms;
+    after_ms += one.ms * first->second.count / one.count;
+  }
+  return before_ms > 0 ? std::max(after_ms / before_ms, 1.0) : 1;
+}
 
 Grown FindGrown(const Timeline& timeline) {
   std::vector<std::uint32_t> steps;
@@ -75,11 +91,13 @@ Grown FindGrown(const Timeline& timeline) {
   if (third == 0) return {};
   const OpCost cost(timeline);
   const Operators early = MeasureOperators(timeline, cost, std::span(steps).first(third));
+  const Operators late = MeasureOperators(timeline, cost, std::span(steps).last(third));
   Grown grown;
-  for (const auto& [name, late] : MeasureOperators(timeline, cost, std::span(steps).last(third))) {
+  for (const auto& [name, after] : late) {
     const auto before = early.find(name);
-    const Grown one{name, before == early.end() ? Operator{} : before->second, late};
-    if (one.does_more() && one.rise_ms() > grown.rise_ms()) grown = one;
+    const Grown one{name, before == early.end() ? Operator{} : before->second, after};
+    const bool does_more = one.more_calls() || one.longer() > kMinLonger * Slowdown(early, late, name);
+    if (does_more && one.rise_ms() > grown.rise_ms()) grown = one;
   }
   return grown;
 }
@@ -110,6 +128,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double early_ms = mean(std::span(lengths).first(third)), late_ms = mean(std::span(lengths).last(third));
   if (late_ms < early_ms * (1 + kMinRisePct / 200)) return {};
   const Grown grown = FindGrown(timeline);
+  if (!grown.more_calls() && OthersInterfere(timeline)) {
+    return {Finding::CannotTell("steps get longer without more calls, as they do where other programs come up")};
+  }
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
   Finding finding =
