@@ -82,10 +82,10 @@ def main():
         run("strip", "-g", library)
     for one in ("run.py", "kit.py", "steps.py", "experiments.py"):
         shutil.copy2(HERE / one, folder / one)
-    shutil.copytree(HERE / "programs", folder / "programs")
-    shutil.copytree(
-        ROOT / "workloads/python", folder / "programs/examples", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for source, target in ((HERE / "programs", "programs"), (ROOT / "workloads/python", "programs/examples")):
+        (folder / target).mkdir()
+        for script in source.glob("*.py"):  # and not what a run left there
+            shutil.copy2(script, folder / target / script.name)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     if size > MOST_BYTES:
         fail(f"the kit is {size / 1e6:.0f} MB, more than {MOST_BYTES / 1e6:.0f} MB")
