@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build parquet fuzz test long gpu-test gpu-kit bench setup setup-test format clean
+.PHONY: demo build parquet fuzz test long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
 
 demo: setup
 	cmake --preset product
@@ -30,6 +30,11 @@ gpu-test: setup setup-test
 gpu-kit: build
 	@cmake/install_packages.sh cmake/packages-gpu-kit.txt
 	.venv/bin/python tests/gpu_kit/pack.py build gpu_kit
+
+# Where the GPU is this machine's own. A step that fails stops no other, and what the others showed is taken up.
+gpu-evidence: gpu-kit
+	.venv/bin/python gpu_kit/run.py --part $(or $(PART),1) --out build/gpu-evidence || [ $$? -eq 1 ]
+	.venv/bin/python docs/refresh_gpu_evidence.py --from build/gpu-evidence
 
 bench: setup setup-test
 	cmake --preset release

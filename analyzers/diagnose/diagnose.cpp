@@ -10,6 +10,7 @@
 #include "analyzers/diagnose/hidden.h"
 #include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
+#include "analyzers/shared/devices.h"
 #include "profiler/core/parallel.h"
 
 namespace loopscope {
@@ -52,12 +53,6 @@ std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& t
   return (analyzer.needs & kNeedsPasses) && !why.empty() ? std::optional(why) : std::nullopt;
 }
 
-std::optional<std::string> WhyNoCosts(const Analyzer& analyzer, const Timeline& timeline) {
-  const DeviceCoverage& coverage = timeline.device_coverage();
-  const bool unknown = (analyzer.needs & kNeedsCosts) && coverage.used && !coverage.why_not.empty();
-  return unknown ? std::optional(coverage.why_not) : std::nullopt;
-}
-
 // Whether it depends on times: something was found, or what there is takes too little.
 bool IsJudged(const std::vector<Finding>& findings) {
   return std::ranges::all_of(findings, [](const Finding& finding) {
@@ -96,8 +91,8 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
   const bool speaks = analyzer.without_steps && timeline.steps().empty();
   std::vector<Finding> findings =
       nothing && !speaks ? std::vector<Finding>{Finding::CannotTell(*nothing)} : analyzer.run(timeline);
-  if (const auto why = WhyNoCosts(analyzer, timeline); why && IsJudged(findings)) {
-    findings = {Finding::CannotTell(*why)};
+  if ((analyzer.needs & kNeedsCosts) && IsJudged(findings)) {
+    if (const auto why_not = WhyDevicesUnknown(timeline)) findings = {*why_not};
   }
   if (std::ranges::find(findings, Verdict::kFound, &Finding::verdict) == findings.end()) {
     const auto blind = WhyBlind(analyzer, timeline);

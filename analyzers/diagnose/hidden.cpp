@@ -19,7 +19,7 @@ bool IsOfSteps(const Finding& finding) {
 
 void Bound(const Timeline& timeline, double idle_ms, Finding& finding) {
   finding.evidence.push_back(
-      {fmt::format("the GPU has work for most of that time: it is idle for {} per step", MsText(idle_ms))});
+      {fmt::format("the GPU is idle for {} per step: while it has work, this costs nothing", MsText(idle_ms))});
   const double before_ms = finding.cost_ms_per_step;
   const Finding most = CostingAtMost(timeline, idle_ms, "", finding.severity);
   finding.cost_ms_per_step = most.cost_ms_per_step;

@@ -59,13 +59,15 @@ double IdleMs(const Timeline& timeline, IdleCause cause, Interval within) {
   return PerDevice(timeline, total);
 }
 
+double IdleMs(const Timeline& timeline, Interval within) {
+  double total = 0;
+  for (int cause = 0; cause < kIdleCauses; ++cause) total += IdleMs(timeline, static_cast<IdleCause>(cause), within);
+  return total;
+}
+
 std::vector<double> DeviceMsByStep(const Timeline& timeline) {
-  std::vector<double> by_step(timeline.steps().size(), 0);
-  for (std::size_t i = 0; i < by_step.size(); ++i) {
-    for (int cause = 0; cause < kIdleCauses; ++cause) {
-      by_step[i] += IdleMs(timeline, static_cast<IdleCause>(cause), timeline.steps()[i].time);
-    }
-  }
+  std::vector<double> by_step;
+  for (const Step& step : timeline.steps()) by_step.push_back(IdleMs(timeline, step.time));
   ForEachWork(timeline, [&](const DeviceTimeline& device, std::uint32_t i, const DeviceEvent& event) {
     const EventRef launch = device.launch(i);
     const int step = launch.thread == kNone ? -1 : timeline.step_at(timeline.event(launch).start_ns);
@@ -93,11 +95,7 @@ double OpCost::Ms(EventRef ref) const {
     if (timeline_.event({ref.thread, index}).start_ns >= op.end_ns) break;
     work_ns += one->second;
   }
-  double idle_ms = 0;
-  for (int cause = 0; cause < kIdleCauses; ++cause) {
-    idle_ms += IdleMs(timeline_, static_cast<IdleCause>(cause), {op.start_ns, op.end_ns});
-  }
-  return loopscope::Ms(work_ns) + idle_ms;
+  return loopscope::Ms(work_ns) + IdleMs(timeline_, Interval{op.start_ns, op.end_ns});
 }
 
 }  // namespace loopscope

@@ -27,6 +27,7 @@ double IdleMs(const Timeline& timeline);
 
 // The same for one interval, in total: idle time of that cause inside `within`, mean over the devices.
 double IdleMs(const Timeline& timeline, IdleCause cause, Interval within);
+double IdleMs(const Timeline& timeline, Interval within);  // of any cause
 
 // By step: the devices' work that it launches, and their idle time inside it; ms, mean over the devices.
 std::vector<double> DeviceMsByStep(const Timeline& timeline);

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include "probes/find_function.h"
+
 namespace loopscope {
 namespace {
 
@@ -60,12 +62,6 @@ void* OpenFirst(unsigned runtime, int mode) noexcept {
 void* OpenLibrary(unsigned runtime) noexcept {
   if (void* const loaded = OpenFirst(runtime, RTLD_NOLOAD)) return loaded;
   return OpenFirst(runtime, RTLD_LOCAL);
-}
-
-template <class Function>
-bool Find(void* library, const char* name, Function& function) noexcept {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
 }
 
 bool FindNeeded(void* library, Cupti& cupti) noexcept {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "probes/find_function.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -29,12 +30,6 @@ struct Nvml {
   int (*reasons)(NvmlDevice device, unsigned long long* bits) = nullptr;
   bool works = false;
 };
-
-template <class Function>
-bool Find(void* library, const char* name, Function& function) noexcept {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 // Stays loaded: NVML's threads and state may outlive this library's use of it.
 Nvml LoadNvml() noexcept {

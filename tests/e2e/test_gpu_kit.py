@@ -1,11 +1,13 @@
 """The kit for machines with a GPU on which nothing can be installed: what it holds, what it does where there is no GPU,
 and the page that is made of what it brings back."""
 
+import gzip
 import importlib
 import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -125,8 +127,6 @@ def test_what_is_kept_of_a_run(kit, tmp_path):
 
 
 def test_a_program_is_ended_by_a_signal(kit, tmp_path):
-    import signal
-
     (tmp_path / "loop.py").write_text(CPU_LOOP.replace("400", "10**9"))
     told = kit.until("some", [sys.executable, str(tmp_path / "loop.py"), "none"], signal.SIGKILL, 12)
     assert told["steps"]["measured"] > 20 and told["exit"] != 0
@@ -244,8 +244,6 @@ def test_what_was_done_before_stays(taken, tmp_path):
 
 
 def test_small_captures_become_tests_data(taken, tmp_path):
-    import gzip
-
     assert taken(PART, gzip.compress(b"content")) == 0
     kept = list((tmp_path / "captures/nvidia-test").iterdir())
     assert [one.name for one in kept] == ["item.tar.gz"] and gzip.decompress(kept[0].read_bytes()) == b"content"

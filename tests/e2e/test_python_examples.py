@@ -14,6 +14,9 @@ import pytest
 from conftest import BUILD, ROOT, SAME_TRAINING
 from test_python_scripts import needs
 
+sys.path.insert(0, str(ROOT / "tests"))
+from tricks import matrix  # noqa: E402
+
 EXAMPLES = ROOT / "workloads" / "python"
 SCRIPTS = ROOT / "tests" / "e2e" / "scripts"
 TABLE = ROOT / "docs" / "python_speedups.md"
@@ -58,8 +61,7 @@ def line(file, text):
 
 
 def can_fire(report, rule):
-    row = next(row for row in report["rules"] if row["id"] == rule)
-    return row["verdict"] != "not-applicable" and not row["reason"].endswith("measured")
+    return matrix.row_of(report, rule)["verdict"] != "not-applicable" and not matrix.measured_without_gain(report, rule)
 
 
 def others_run():

@@ -215,9 +215,14 @@ def findings(report):
     return [*report["findings"], *(report.get("rank_findings") or [])]
 
 
+def row_of(report, rule):
+    (row,) = [row for row in report["rules"] if row["id"] == rule]
+    return row
+
+
 def why_missed(report, rule):
     """What the report says of a rule that found nothing."""
-    (row,) = [row for row in report["rules"] if row["id"] == rule]
+    row = row_of(report, rule)
     return f"{row['verdict']}: {row['reason']}" if row["reason"] else "what it cost came out under the rule's threshold"
 
 
@@ -235,7 +240,7 @@ OF_ONE_THREAD = {"idle-processors"}
 
 def measured_without_gain(report, rule):
     """This machine gains nothing from the fix, and the report has the figure: as good as a finding."""
-    (row,) = [row for row in report["rules"] if row["id"] == rule]
+    row = row_of(report, rule)
     return row["verdict"] == "clear" and row["reason"].endswith("measured")
 
 
@@ -293,9 +298,8 @@ def walk(folder, plant, seed=1):
     """What came of one run, as docs/matrix.json keeps it."""
     report = diagnose(folder, plant, seed)
     if plant.rule and measured_without_gain(report, plant.rule):
-        (reason,) = [row["reason"] for row in report["rules"] if row["id"] == plant.rule]
         return {"seed": seed, "found": True, "right_line": True, "unexpected": sorted(unexpected(report, plant)),
-                "measured": reason}  # fmt: skip
+                "measured": row_of(report, plant.rule)["reason"]}  # fmt: skip
     found = bool(plant.rule) and any(is_found(report, rule) for rule in rules_of(plant))
     missed = {"why": why_missed(report, plant.rule)} if plant.rule and not found else {}
     return {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "probes/export.h"
+#include "probes/find_function.h"
 
 namespace loopscope {
 namespace {
@@ -23,12 +24,6 @@ struct Driver {
   int (*pop)(void** context) = nullptr;
   int (*synchronise)() = nullptr;
 };
-
-template <class Function>
-bool Find(void* library, const char* name, Function& function) noexcept {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 // False where the program has no driver loaded, now.
 bool FindDriver(Driver& driver) noexcept {

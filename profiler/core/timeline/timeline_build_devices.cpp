@@ -89,10 +89,10 @@ bool ProfilerTookTheRecords(const Timeline& timeline) {
   };
   const Trace& trace = timeline.trace();
   // Where the probe made room for it, the steps before that are whole.
-  const bool made_room =
-      !timeline.steady().empty() && timeline.steps()[timeline.steady().back()].time.end_ns <= DevicesLeftAt(trace);
-  if (DevicesLeftAt(trace) != INT64_MAX) return !made_room;
-  return trace.run.source == "capture" && std::ranges::any_of(timeline.trace().threads, [&](const Thread& thread) {
+  if (const std::int64_t left_ns = DevicesLeftAt(trace); left_ns != INT64_MAX) {
+    return timeline.steady().empty() || timeline.steps()[timeline.steady().back()].time.end_ns > left_ns;
+  }
+  return trace.run.source == "capture" && std::ranges::any_of(trace.threads, [&](const Thread& thread) {
            return std::ranges::any_of(thread.events, profiled);
          });
 }

@@ -75,6 +75,7 @@ void TimelineBuilder::ChooseSteady() {
 }
 
 void TimelineBuilder::EstimateProbeCost() {
+  if (timeline_.trace_.run.source != "capture") return;
   double events = 0, calls = 0, steps_ns = 0, idle_ns = 0;
   for (const std::uint32_t i : timeline_.undisturbed_) {
     if (!timeline_.steps_[i].operators) continue;
@@ -87,7 +88,7 @@ void TimelineBuilder::EstimateProbeCost() {
       ++(event.is_range(RangeCategory::kDeviceCall) || event.is_range(RangeCategory::kSync) ? calls : events);
     });
   }
-  if (timeline_.trace_.run.source != "capture" || events + calls == 0) return;
+  if (events + calls == 0) return;
   // Behind a device that has work the host's time costs nothing.
   const double collector_ns = std::min(calls * kCollectorNsPerCall, idle_ns);
   timeline_.trace_.quality.probe_cost_pct =
