@@ -34,6 +34,12 @@ std::string_view WorthWord(const Finding& finding) {
   return finding.cost_is == CostKind::kBound ? "up to " : "";
 }
 
+std::string WorthShareText(const Report& report, const Finding& finding) {
+  const double mean_ms = report.steps.mean_ms.value_or(0);
+  const double pct = mean_ms > 0 ? 100 * finding.worth_ms() / mean_ms : finding.cost_pct;
+  return fmt::format("{}{}", WorthWord(finding), HumanPct(pct));
+}
+
 std::string_view CostKindText(const Finding& finding) {
   switch (finding.cost_is) {
     case CostKind::kBound:

@@ -11,6 +11,8 @@ namespace loopscope {
 // Before a worth: "up to " for a bound, "about " where a gain is expected from a measurement, nothing where it is
 // exact.
 std::string_view WorthWord(const Finding& finding);
+// "about 4 %": of the mean step.
+std::string WorthShareText(const Report& report, const Finding& finding);
 std::string_view CostKindText(const Finding& finding);  // "up to", "measured", "exactly"
 
 // "up to 12.3 ms per step, 21 %; 15 % of the run"; empty without a cost.

@@ -104,8 +104,8 @@ std::string HealthySentence(const Headline& headline, const Report& report) {
   if (headline.where)
     text += fmt::format(", most of it at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
   if (headline.finding == nullptr) return text;
-  return text + fmt::format("; the largest finding, {}, is worth {}{} of it", Printable(headline.finding->rule, 40),
-                            WorthWord(*headline.finding), HumanPct(headline.finding->cost_pct));
+  return text + fmt::format("; the largest finding, {}, is worth {} of it", Printable(headline.finding->rule, 40),
+                            WorthShareText(report, *headline.finding));
 }
 
 std::string UnknownSentence(const Report& report) {

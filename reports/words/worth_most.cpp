@@ -64,9 +64,7 @@ std::vector<const Finding*> Costly(const Report& report) {
 }
 
 std::string CostLine(const Finding& finding, const Report& report) {
-  const double mean_ms = report.steps.mean_ms.value_or(0);
-  const double pct = mean_ms > 0 ? 100 * finding.worth_ms() / mean_ms : finding.cost_pct;
-  return fmt::format("{}{} of a step{}: {}{}", WorthWord(finding), HumanPct(pct),
+  return fmt::format("{} of a step{}: {}{}", WorthShareText(report, finding),
                      finding.per_epoch ? ", outside of plain ones" : "", Printable(finding.title, 160),
                      BehindComma(finding, report));
 }

@@ -130,6 +130,9 @@ TEST(Headline, OfAHealthyLoopSaysThatItComputes) {
             "at model.py:31 in forward (aten::conv2d).");
   report.findings = {test::SampleFinding("grads-zeroed", "gradients are zeroed", Severity::kLow, 2, 1.3)};
   EXPECT_THAT(HeadlineText(report), HasSubstr("; the largest finding, grads-zeroed, is worth 1.3 % of it."));
+  report.findings = {test::SampleFinding("fp32-compute", "float32 products", Severity::kLow, 79, 50)};
+  report.findings[0].expected_gain_ms = 3.16;  // of products that take half of the step
+  EXPECT_THAT(HeadlineText(report), HasSubstr("; the largest finding, fp32-compute, is worth about 2.0 % of it."));
 }
 
 TEST(Headline, OfOneThatOnlyComputesIsNoCostlessFactOfInfo) {
