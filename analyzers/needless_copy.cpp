@@ -68,20 +68,13 @@ bool IsInPlace(std::string_view name) {
          std::ranges::find(kNotWriting, name) == std::end(kNotWriting);
 }
 
-bool IsView(std::string_view name) {
-  constexpr std::string_view kNames[] = {"aten::slice",   "aten::select", "aten::narrow", "aten::view",
-                                         "aten::reshape", "aten::split",  "aten::unbind", "aten::chunk",
-                                         "aten::permute", "aten::flatten"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
-}
-
 class StepCopies {
  public:
   StepCopies(const Timeline& timeline)
       : timeline_(timeline),
         copies_(timeline.trace(), IsCopyOrTo),
         in_place_(timeline.trace(), IsInPlace),
-        views_(timeline.trace(), IsView),
+        views_(timeline.trace(), ops::IsView),
         overwrites_(timeline.trace(), Overwrites),
         cost_(timeline) {}
 

@@ -16,7 +16,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMostPlaces = 20;
+constexpr std::size_t kMostPlacesOfCase = 20;
 
 struct Suite {
   std::string_view name;
@@ -59,7 +59,7 @@ std::string FindingText(const Finding& finding, const Report& report) {
   std::string text = XmlText(finding.title);
   std::size_t places = 0;
   for (const Evidence& one : finding.evidence) {
-    if (++places > kMostPlaces) break;
+    if (++places > kMostPlacesOfCase) break;
     text += "\n  " + XmlText(one.where ? PlaceText(*one.where, directory) + ": " + one.text : one.text);
   }
   if (const std::string cost = CostText(report, finding); !cost.empty()) text += "\n  Cost: " + XmlText(cost);

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSchemaUri =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 constexpr std::string_view kRoot = "SRCROOT";
-constexpr std::size_t kMostPlaces = 10, kMostResults = 1000, kLongestPath = 4096;
+constexpr std::size_t kMostLocations = 10, kMostResults = 1000, kLongestPath = 4096;
 
 std::string_view LevelName(Severity severity) {
   if (severity == Severity::kHigh) return "error";
@@ -56,7 +56,7 @@ Json LocationJson(const Evidence& evidence, const std::string& directory) {
 void AddPlaces(const std::vector<Evidence>& evidence, const std::string& directory, Json& result) {
   Json places = Json::array();
   for (const Evidence& one : evidence) {
-    if (one.where && !one.where->path.empty() && places.size() < kMostPlaces) {
+    if (one.where && !one.where->path.empty() && places.size() < kMostLocations) {
       places.push_back(LocationJson(one, directory));
     }
   }
@@ -104,7 +104,7 @@ Json NotificationsJson(const Report& report) {
   Json notifications = Json::array();
   if (KindOf(report) == ReportKind::kRun) notifications.push_back(NotificationJson("note", HeadlineText(report)));
   for (const Warning& warning : report.quality.warnings) {
-    if (notifications.size() <= kMostPlaces) notifications.push_back(NotificationJson("warning", warning.text));
+    if (notifications.size() <= kMostLocations) notifications.push_back(NotificationJson("warning", warning.text));
   }
   if (report.gate) {
     for (const GateRow& row : report.gate->workloads) {

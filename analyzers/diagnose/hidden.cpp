@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kLeastPct = 1;       // of the step
+constexpr double kLeastLeftPct = 1;   // of the step
 constexpr double kMostlySeen = 0.75;  // of the host's time: where a device idles for so much of it, it is the reason
 
 bool IsOfSteps(const Finding& finding) {
@@ -19,7 +19,8 @@ bool IsOfSteps(const Finding& finding) {
 
 void Bound(const Timeline& timeline, double idle_ms, Finding& finding) {
   finding.evidence.push_back(
-      {fmt::format("the GPU is idle for {} per step: while it has work, this costs nothing", MsText(idle_ms))});
+      {fmt::format("the GPU is idle for {} per step: while it has work, this costs nothing", MsText(idle_ms)), 1,
+       std::nullopt});
   const double before_ms = finding.cost_ms_per_step;
   const Finding most = CostingAtMost(timeline, idle_ms, "", finding.severity);
   finding.cost_ms_per_step = most.cost_ms_per_step;
@@ -37,7 +38,8 @@ void LeaveOutHidden(const Timeline& timeline, std::vector<Finding>& findings) {
     for (Finding& finding : findings) {
       if (!IsOfSteps(finding)) continue;
       finding.cost_is = CostKind::kBound;
-      finding.evidence.push_back({"what the GPU did meanwhile is not known: while it has work, this costs nothing"});
+      finding.evidence.push_back(
+          {"what the GPU did meanwhile is not known: while it has work, this costs nothing", 1, std::nullopt});
     }
     return;
   }
@@ -46,7 +48,7 @@ void LeaveOutHidden(const Timeline& timeline, std::vector<Finding>& findings) {
     if (IsOfSteps(finding) && finding.cost_ms_per_step > idle_ms) Bound(timeline, idle_ms, finding);
   }
   const auto hidden =
-      std::erase_if(findings, [](const Finding& one) { return IsOfSteps(one) && one.cost_pct < kLeastPct; });
+      std::erase_if(findings, [](const Finding& one) { return IsOfSteps(one) && one.cost_pct < kLeastLeftPct; });
   if (hidden == 0 || !findings.empty()) return;
   findings.push_back(Finding::Clear(
       fmt::format("the host's time is hidden behind the GPU, which is idle for {} per step", MsText(idle_ms))));

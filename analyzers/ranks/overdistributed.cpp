@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/rank_steps.h"
 #include "profiler/core/rank_analyzer.h"
 
 namespace loopscope {
 namespace {
 
-constexpr int kStepsNeeded = 3;
 constexpr double kMinLoss = 1.05;  // time of a step on all ranks, over that of as many steps on one rank alone
 
 // One rank alone needs its own work as many times as there are ranks, and exchanges nothing.
@@ -20,11 +20,7 @@ double AloneMs(std::span<const RankSummary> ranks) {
 
 std::vector<Finding> RunOverdistributed(std::span<const RankSummary> ranks) {
   if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
-  for (const RankSummary& rank : ranks) {
-    if (rank.steps >= kStepsNeeded) continue;
-    return {Finding::CannotTell(fmt::format("rank {} has {}: {}", rank.run.rank, Counted(rank.steps, "timed step"),
-                                            rank.why_no_steps.empty() ? "too few" : rank.why_no_steps))};
-  }
+  if (const auto few = TooFewSteps(ranks)) return {*few};
   if (!std::ranges::all_of(ranks, &RankSummary::communication_seen)) {
     return {Finding::CannotTell("no communication between the ranks was recorded")};
   }

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/rank_steps.h"
 #include "profiler/core/rank_analyzer.h"
 
 namespace loopscope {
 namespace {
 
-constexpr int kStepsNeeded = 3;
 constexpr double kMinSharePct = 1;
 // Others write the same if they write about as often as the rank that writes longest, and not a line where it writes a
 // page. Durations may differ: the pipe may be full for one rank and not for another.
@@ -16,11 +16,7 @@ constexpr double kMinStepsOfMost = 0.5, kMinTimeOfMost = 0.2;
 
 std::vector<Finding> RunRedundantLogging(std::span<const RankSummary> ranks) {
   if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
-  for (const RankSummary& rank : ranks) {
-    if (rank.steps >= kStepsNeeded) continue;
-    return {Finding::CannotTell(fmt::format("rank {} has {}: {}", rank.run.rank, Counted(rank.steps, "timed step"),
-                                            rank.why_no_steps.empty() ? "too few" : rank.why_no_steps))};
-  }
+  if (const auto few = TooFewSteps(ranks)) return {*few};
   const auto output_ms = [](const RankSummary& one) { return one.output.ms_per_step; };
   const RankSummary& most = *std::ranges::max_element(ranks, {}, output_ms);
   const double step_ms = std::ranges::max_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;

@@ -10,6 +10,7 @@
 
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/processors.h"
+#include "analyzers/shared/rank_steps.h"
 #include "profiler/core/rank_analyzer.h"
 #include "profiler/core/statistics/statistics.h"
 
@@ -27,7 +28,6 @@ constexpr std::size_t kMaxStretches = 16;
 constexpr double kMinStretchMsOnCpu = 100;
 constexpr std::size_t kStretchesNeeded = 3;
 constexpr double kMinCostPct = 1;
-constexpr int kStepsNeeded = 3;
 
 // How much each rank made the others wait: ms per step, mean over the others.
 struct Blame {
@@ -224,11 +224,7 @@ std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame
 
 std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
   if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
-  for (const RankSummary& rank : ranks) {
-    if (rank.steps >= kStepsNeeded) continue;
-    return {Finding::CannotTell(fmt::format("rank {} has {}: {}", rank.run.rank, Counted(rank.steps, "timed step"),
-                                            rank.why_no_steps.empty() ? "too few" : rank.why_no_steps))};
-  }
+  if (const auto few = TooFewSteps(ranks)) return {*few};
   if (std::ranges::none_of(ranks, &RankSummary::communication_seen)) {
     return {Finding::CannotTell("no communication between the ranks was recorded")};
   }

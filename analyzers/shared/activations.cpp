@@ -10,15 +10,6 @@
 namespace loopscope {
 namespace {
 
-bool IsView(std::string_view name) {
-  static constexpr std::array<std::string_view, 18> kViews{
-      "aten::view",    "aten::t",          "aten::transpose",     "aten::permute", "aten::expand",
-      "aten::reshape", "aten::unsqueeze",  "aten::squeeze",       "aten::select",  "aten::slice",
-      "aten::alias",   "aten::as_strided", "aten::unbind",        "aten::split",   "aten::_unsafe_view",
-      "aten::narrow",  "aten::flatten",    "aten::_reshape_alias"};
-  return std::ranges::find(kViews, name) != kViews.end();
-}
-
 bool IsRelu(std::string_view name) {
   return name == "aten::relu" || name == "aten::clamp_min";
 }
@@ -33,7 +24,7 @@ class Estimate {
   explicit Estimate(const Timeline& timeline)
       : timeline_(timeline),
         nodes_(timeline.trace(), ops::IsBackwardNode),
-        views_(timeline.trace(), IsView),
+        views_(timeline.trace(), ops::IsView),
         relus_(timeline.trace(), IsRelu),
         second_(timeline.trace(), KeepsSecondInput) {}
 

@@ -20,13 +20,6 @@ bool IsNanCheck(std::string_view name) {
          name == "aten::item";
 }
 
-// Ops that record a node and compute nothing: their own time is the recording.
-bool IsView(std::string_view name) {
-  return name == "aten::t" || name == "aten::view" || name == "aten::transpose" || name == "aten::permute" ||
-         name == "aten::unsqueeze" || name == "aten::squeeze" || name == "aten::expand" || name == "aten::select" ||
-         name == "aten::slice" || name == "aten::_unsafe_view" || name == "aten::alias" || name == "aten::detach";
-}
-
 bool InAnomaly(const Event& event) {
   return event.kind == EventKind::kOp && (event.flags & wire::kOpAnomaly);
 }
@@ -44,7 +37,7 @@ class Meter {
   explicit Meter(const Timeline& timeline)
       : timeline_(timeline),
         checks_(timeline.trace(), IsNanCheck),
-        views_(timeline.trace(), IsView),
+        views_(timeline.trace(), ops::IsView),
         nodes_(timeline.trace(), ops::IsBackwardNode) {}
 
   void Visit(EventRef ref) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kBudgetSeconds = 60;
 
-constexpr int kWarmup = 10, kInconclusive = 3, kMostPairs = 2000;
+constexpr int kMostPairs = 2000;
 constexpr int kFewestPairs = 4;  // needed to estimate a spread
 constexpr double kAlpha = 0.10;  // of a gate's stage
 constexpr std::array kWanted = {0.01, 0.02, 0.05, 0.10};
@@ -75,7 +75,7 @@ Result<int> AaCheckCommand(const Options& options) {
   Session& session = **opened;
   PairsInput input;
   input.command_a = input.command_b = options.program;
-  input.options = session.Experiment(kWarmup);
+  input.options = session.Experiment(kDefaultWarmup);
   input.options.blocks = kMostPairs;
   const Launcher launch = session.Launches([](LaunchSpec& spec) { spec.side = 0; });
   const ExperimentEvents events = session.Events();
@@ -89,7 +89,7 @@ Result<int> AaCheckCommand(const Options& options) {
   if (static_cast<int>(d.size()) < kFewestPairs) {
     return Error{
         fmt::format("{} pairs were measured; at least {} are needed to estimate noise", d.size(), kFewestPairs),
-        observed.ended_early, "give it a longer --budget", kInconclusive};
+        observed.ended_early, "give it a longer --budget", kExitInconclusive};
   }
   Output output = StandardOutput(options.no_color);
   Page page(output);

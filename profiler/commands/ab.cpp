@@ -7,8 +7,6 @@
 namespace loopscope {
 namespace {
 
-constexpr int kWarmup = 10, kInterrupted = 3;
-
 Result<void> SplitFirstCommand(const Command& command, Options& options) {
   if (options.inputs.size() != 1) return WrongWords(command, "one command in quotes goes before `--`");
   auto words = SplitWords(options.inputs.front());
@@ -25,13 +23,13 @@ Result<int> AbCommand(const Options& options) {
   PairsInput input;
   input.command_a = options.program_a;
   input.command_b = options.program;
-  input.options = session.Experiment(kWarmup);
+  input.options = session.Experiment(kDefaultWarmup);
   input.journal = session.output() / "journal.jsonl";
   const auto report = session.Measure([&input](const Launcher& launcher, const ExperimentEvents& events, Report& out) {
     return RunPairs(input, launcher, events, out);
   });
   if (!report) return report.error();
-  return session.signals().interrupted() ? kInterrupted : 0;
+  return session.signals().interrupted() ? kExitInconclusive : 0;
 }
 
 }  // namespace

@@ -22,8 +22,6 @@ namespace {
 
 constexpr double kTraceSeconds = 30;  // it launches under tracing three times at least
 
-constexpr int kWarmup = 10, kFailed = 1, kInconclusive = 3;
-
 // A counter's failure in one sentence.
 std::string FailureText(const GateRow& row) {
   const CounterRow& first = row.counters.front();  // those that fail come first
@@ -114,7 +112,7 @@ class GateRun {
     PairsInput input;
     input.command_a = options_.gate.workloads[w].against;
     input.command_b = options_.gate.workloads[w].command;
-    input.options = session_.Experiment(kWarmup);
+    input.options = session_.Experiment(kDefaultWarmup);
     input.options.budget_s = BudgetLeft(w);
     input.journal = JournalOf(session_, w);
     const GateLimits limits = LimitsFor(static_cast<int>(options_.gate.workloads.size()), options_.gate.max_slowdown);
@@ -163,7 +161,7 @@ Result<int> Accept(Session& session, const Options& options) {
   for (std::size_t w = 0; w < options.gate.workloads.size(); ++w) {
     auto recorded = counters.Record(w);
     if (!recorded) return recorded.error();
-    if (session.signals().interrupted()) return kInconclusive;
+    if (session.signals().interrupted()) return kExitInconclusive;
     counts += recorded->counts.size() - recorded->unstable.size();
     file.workloads.emplace_back(Shown(options.gate.workloads[w].command), std::move(*recorded));
   }
@@ -178,10 +176,10 @@ Result<int> Accept(Session& session, const Options& options) {
 }
 
 int ExitCode(GateVerdict verdict, int error_code, Undecided undecided) {
-  if (verdict == GateVerdict::kFail) return kFailed;
+  if (verdict == GateVerdict::kFail) return kExitFailed;
   if (error_code != 0) return error_code;
   if (verdict == GateVerdict::kPass || undecided == Undecided::kPass) return 0;
-  return undecided == Undecided::kFail ? kFailed : kInconclusive;
+  return undecided == Undecided::kFail ? kExitFailed : kExitInconclusive;
 }
 
 Result<int> GateCommand(const Options& options) {
@@ -207,7 +205,7 @@ Result<int> GateCommand(const Options& options) {
   for (const GateRow& row : report.gate->workloads) {
     if (!row.error.empty()) Say("loopscope: " + row.error);
   }
-  if (session.signals().interrupted()) return kInconclusive;
+  if (session.signals().interrupted()) return kExitInconclusive;
   return ExitCode(DecidingRow(*report.gate).verdict, gate.error_code(), options.gate.undecided);
 }
 

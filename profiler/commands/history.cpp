@@ -16,7 +16,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kBarColumns = 24, kMostShown = 60;
+constexpr std::size_t kChartColumns = 24, kMostShown = 60;
 
 using Series = std::vector<HistoryRun>;
 
@@ -42,8 +42,8 @@ std::vector<double> Levels(const std::vector<double>& logs, const std::vector<st
 std::string Bar(double ms, double fastest, double slowest) {
   const double share = slowest > fastest ? (ms - fastest) / (slowest - fastest) : 0;
   std::string bar;
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(std::lround(share * (kBarColumns - 1))); ++i) bar += "█";
-  return bar + std::string(kBarColumns - static_cast<std::size_t>(DisplayWidth(bar)), ' ');
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(std::lround(share * (kChartColumns - 1))); ++i) bar += "█";
+  return bar + std::string(kChartColumns - static_cast<std::size_t>(DisplayWidth(bar)), ' ');
 }
 
 std::string RunText(const HistoryRun& run) {

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDiagnosisSteps = 50, kLeastWarmup = 10, kInterrupted = 3;
+constexpr int kDiagnosisSteps = 50;
 
 // The diagnosis that an interrupted experiment left, if it ended in order; otherwise its files are removed.
 std::optional<Report> FinishedDiagnosis(const fs::path& folder) {
@@ -91,7 +91,7 @@ Result<int> ProveCommand(const Options& options) {
   ExperimentInput input;
   input.command = options.program;
   input.candidates = std::move(*candidates);
-  input.options = session.Experiment(SettledAfter(*report->timeline, kLeastWarmup));
+  input.options = session.Experiment(SettledAfter(*report->timeline, kDefaultWarmup));
   input.options.live = true;
   input.clock = report->timeline->clock();
   input.diagnosis_s = diagnosed.count();
@@ -111,7 +111,7 @@ Result<int> ProveCommand(const Options& options) {
     session.bar().Say(
         fmt::format("interrupted: go on with `loopscope prove --resume -o {} …`", session.output().native()));
   }
-  return Finish(*report, session, interrupted ? kInterrupted : 0);
+  return Finish(*report, session, interrupted ? kExitInconclusive : 0);
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #include "profiler/commands/prove_target.h"
 
+#include "profiler/cli/command.h"
 #include "profiler/commands/session.h"
 #include "profiler/experiments/target/procedure.h"
 
 namespace loopscope {
 namespace {
 
-constexpr int kWarmup = 1, kInterrupted = 3;
+constexpr int kTargetWarmup = 1;
 
 }  // namespace
 
@@ -17,7 +18,7 @@ Result<int> ProveToTarget(const Options& options, std::vector<Candidate> candida
   ToTargetInput input;
   input.command = options.program;
   input.candidates = std::move(candidates);
-  input.options = session.Experiment(kWarmup);
+  input.options = session.Experiment(kTargetWarmup);
   input.watch = {options.target.target, options.target.regex};
   input.limit_s = options.time_s;
   input.journal = session.output() / "journal.jsonl";
@@ -25,7 +26,7 @@ Result<int> ProveToTarget(const Options& options, std::vector<Candidate> candida
     return RunToTarget(input, launcher, events, out);
   });
   if (!report) return report.error();
-  return session.signals().interrupted() ? kInterrupted : 0;
+  return session.signals().interrupted() ? kExitInconclusive : 0;
 }
 
 }  // namespace loopscope

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "profiler/cli/command.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
@@ -23,8 +24,6 @@ namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kLeastWarmup = 10;
 
 Error Exposed(const Containment& containment) {
   std::string list;
@@ -80,7 +79,7 @@ Result<void> KeepCaptures(const fs::path& launch, const fs::path& folder) {
 LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   LaunchSpec spec;
   spec.mode = LaunchMode::kTrace;
-  spec.warmup = options.warmup.value_or(kLeastWarmup);
+  spec.warmup = options.warmup.value_or(kDefaultWarmup);
   spec.steps = options.steps.value_or(default_steps);
   spec.time_s = options.time_s;
   if (!options.no_seed && options.command != "run") spec.seed = options.seed;

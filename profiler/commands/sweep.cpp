@@ -9,8 +9,6 @@
 namespace loopscope {
 namespace {
 
-constexpr int kWarmup = 10, kInconclusive = 3;
-
 Result<int> SweepCommand(const Options& options) {
   // Rejects a key that is not a treatment before anything is launched.
   auto axes = ParseGrid(options.inputs);
@@ -22,7 +20,7 @@ Result<int> SweepCommand(const Options& options) {
   input.command = options.program;
   input.axes = std::move(*axes);
   input.loader_only = options.loader_only;
-  input.options = session.Experiment(kWarmup);
+  input.options = session.Experiment(kDefaultWarmup);
   input.journal = session.output() / "journal.jsonl";
   const auto report = session.Measure([&input](const Launcher& launcher, const ExperimentEvents& events, Report& out) {
     return RunSweep(input, launcher, events, out);
@@ -31,9 +29,9 @@ Result<int> SweepCommand(const Options& options) {
   if (session.signals().interrupted()) {
     session.bar().Say(
         fmt::format("interrupted: go on with `loopscope sweep --resume -o {} …`", session.output().native()));
-    return kInconclusive;
+    return kExitInconclusive;
   }
-  return report->sweep->best ? 0 : kInconclusive;
+  return report->sweep->best ? 0 : kExitInconclusive;
 }
 
 }  // namespace

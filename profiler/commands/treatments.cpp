@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kSummaryColumn = 37, kFactColumn = 21;
+constexpr std::size_t kSummaryColumn = 37, kDetailColumn = 21;
 
 std::string_view MetricText(Metric metric) {
   switch (metric) {
@@ -43,7 +43,7 @@ void Write(const Treatment& treatment, Page& page) {
   page.Entry(0, {""}, {fmt::format("{}: {}", treatment.id, treatment.summary)});
   page.Blank();
   const auto row = [&page](std::string_view label, const std::string& text) {
-    page.Entry(kFactColumn, {"  " + std::string(label)}, {text});
+    page.Entry(kDetailColumn, {"  " + std::string(label)}, {text});
   };
   row("values tried here", values.empty() ? "none on this machine" : fmt::format("{}", fmt::join(values, ", ")));
   row("cures", Joined(treatment.cures));

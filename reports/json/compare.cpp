@@ -8,10 +8,10 @@ namespace loopscope {
 namespace {
 
 using json_values::Json;
-using json_values::Number;
+using json_values::NumberOrNull;
 
 Json Change(const std::optional<double>& before, const std::optional<double>& after) {
-  return {{"before_ms", Number(before)}, {"after_ms", Number(after)}};
+  return {{"before_ms", NumberOrNull(before)}, {"after_ms", NumberOrNull(after)}};
 }
 
 Json OpsJson(const std::vector<OpChange>& ops) {
@@ -20,10 +20,10 @@ Json OpsJson(const std::vector<OpChange>& ops) {
     rows.push_back({{"name", op.name},
                     {"on", op.device ? "device" : "host"},
                     {"change", op.change},
-                    {"before_ms", Number(op.before_ms)},
-                    {"after_ms", Number(op.after_ms)},
-                    {"before_count", Number(op.before_count)},
-                    {"after_count", Number(op.after_count)}});
+                    {"before_ms", NumberOrNull(op.before_ms)},
+                    {"after_ms", NumberOrNull(op.after_ms)},
+                    {"before_count", NumberOrNull(op.before_count)},
+                    {"after_count", NumberOrNull(op.after_count)}});
   }
   return rows;
 }

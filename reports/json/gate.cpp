@@ -9,14 +9,14 @@ namespace loopscope {
 namespace {
 
 using json_values::Json;
-using json_values::Number;
+using json_values::NumberOrNull;
 
 Json PlacesJson(const std::vector<CounterPlace>& places) {
   Json rows = Json::array();
   for (const CounterPlace& one : places) {
     rows.push_back({{"where", {{"path", one.where.path}, {"line", one.where.line}, {"function", one.where.function}}},
-                    {"before", Number(one.before)},
-                    {"after", Number(one.after)}});
+                    {"before", NumberOrNull(one.before)},
+                    {"after", NumberOrNull(one.after)}});
   }
   return rows;
 }
@@ -26,8 +26,8 @@ Json CountersJson(const std::vector<CounterRow>& counters) {
   for (const CounterRow& one : counters) {
     rows.push_back({{"name", one.name},
                     {"kind", CounterKindName(one.kind)},
-                    {"before", Number(one.before)},
-                    {"after", Number(one.after)},
+                    {"before", NumberOrNull(one.before)},
+                    {"after", NumberOrNull(one.after)},
                     {"change", one.change},
                     {"fails", one.fails},
                     {"reason", one.reason},
@@ -40,13 +40,13 @@ Json TimeJson(const std::optional<GateDecision>& time) {
   if (!time) return nullptr;
   return {{"verdict", GateVerdictName(time->verdict)},
           {"reason", time->reason},
-          {"slowdown", time->pairs > 0 ? Number(time->slowdown) : Json(nullptr)},
-          {"upper95", Number(time->upper95)},
+          {"slowdown", time->pairs > 0 ? NumberOrNull(time->slowdown) : Json(nullptr)},
+          {"upper95", NumberOrNull(time->upper95)},
           {"pairs", time->pairs},
-          {"p_first", Number(time->p_first)},
-          {"p_second", Number(time->p_second)},
-          {"pair_sd", time->pairs > 1 ? Number(time->pair_sd) : Json(nullptr)},
-          {"detectable", time->pairs > 1 ? Number(time->detectable) : Json(nullptr)}};
+          {"p_first", NumberOrNull(time->p_first)},
+          {"p_second", NumberOrNull(time->p_second)},
+          {"pair_sd", time->pairs > 1 ? NumberOrNull(time->pair_sd) : Json(nullptr)},
+          {"detectable", time->pairs > 1 ? NumberOrNull(time->detectable) : Json(nullptr)}};
 }
 
 Json WorkloadJson(const GateRow& row) {
@@ -75,7 +75,7 @@ Json GateJson(const std::optional<GateFacts>& gate) {
   for (const GateRow& row : gate->workloads) workloads.push_back(WorkloadJson(row));
   return {{"verdict", GateVerdictName(deciding.verdict)},
           {"reason", deciding.reason},
-          {"max_slowdown", Number(gate->max_slowdown)},
+          {"max_slowdown", NumberOrNull(gate->max_slowdown)},
           {"slowdown", time.is_null() ? Json(nullptr) : time["slowdown"]},
           {"upper95", time.is_null() ? Json(nullptr) : time["upper95"]},
           {"pairs", deciding.time ? deciding.time->pairs : 0},

@@ -12,7 +12,7 @@ nlohmann::ordered_json LaunchesJson(const std::vector<LaunchRow>& launches) {
     rows.push_back({{"block", launch.block},
                     {"order", launch.order},
                     {"arm", launch.arm},
-                    {"ms_per_step", json_values::Number(launch.ms_per_step)},
+                    {"ms_per_step", json_values::NumberOrNull(launch.ms_per_step)},
                     {"status", launch.status}});
   }
   return rows;

@@ -13,9 +13,9 @@ Json ClockJson(const std::optional<ClockFacts>& clock) {
   return {{"ends_with", clock->ends_with},
           {"found_by", ClockSourceName(clock->found_by)},
           {"guessed", clock->guessed},
-          {"batches", Number(clock->batches)},
-          {"backwards", Number(clock->backwards)},
-          {"optimizer_calls", Number(clock->optimizer_calls)}};
+          {"batches", NumberOrNull(clock->batches)},
+          {"backwards", NumberOrNull(clock->backwards)},
+          {"optimizer_calls", NumberOrNull(clock->optimizer_calls)}};
 }
 
 Json PlaceJson(const std::optional<Where>& where, const std::string& directory) {
@@ -39,22 +39,22 @@ Json StepsJson(const StepFacts& steps) {
           {"in_mean", steps.in_mean},
           {"disturbed", steps.disturbed},
           {"transient", steps.transient},
-          {"transient_mean_ms", Number(steps.transient_mean_ms)},
-          {"trend_pct", Number(steps.trend_pct)},
-          {"mean_ms", Number(steps.mean_ms)},
-          {"p50_ms", Number(steps.p50_ms)},
-          {"p95_ms", Number(steps.p95_ms)},
-          {"samples_per_s", Number(steps.samples_per_s)},
-          {"per_epoch_ms", Number(steps.per_epoch_ms)}};
+          {"transient_mean_ms", NumberOrNull(steps.transient_mean_ms)},
+          {"trend_pct", NumberOrNull(steps.trend_pct)},
+          {"mean_ms", NumberOrNull(steps.mean_ms)},
+          {"p50_ms", NumberOrNull(steps.p50_ms)},
+          {"p95_ms", NumberOrNull(steps.p95_ms)},
+          {"samples_per_s", NumberOrNull(steps.samples_per_s)},
+          {"per_epoch_ms", NumberOrNull(steps.per_epoch_ms)}};
 }
 
 Json WholeJson(const std::optional<WholeFacts>& whole) {
   if (!whole) return nullptr;
-  return {{"start_up", Number(whole->start_up_ms)},
-          {"steps", Number(whole->steps_ms)},
-          {"epoch_starts", Number(whole->epoch_starts_ms)},
-          {"evaluation", Number(whole->evaluation_ms)},
-          {"other_between_steps", Number(whole->other_between_steps_ms)},
+  return {{"start_up", NumberOrNull(whole->start_up_ms)},
+          {"steps", NumberOrNull(whole->steps_ms)},
+          {"epoch_starts", NumberOrNull(whole->epoch_starts_ms)},
+          {"evaluation", NumberOrNull(whole->evaluation_ms)},
+          {"other_between_steps", NumberOrNull(whole->other_between_steps_ms)},
           {"counts",
            {{"steps", whole->steps}, {"epoch_starts", whole->epoch_starts}, {"evaluations", whole->evaluations}}}};
 }
@@ -66,8 +66,8 @@ Json LinesJson(const std::vector<LineRow>& lines, const std::string& directory) 
                     {"library", PlaceJson(line.library, directory)},
                     {"what", TextOrNull(line.what)},
                     {"phase", line.phase},
-                    {"ms_per_step", Number(line.ms)},
-                    {"share_pct", Number(line.share_pct)}});
+                    {"ms_per_step", NumberOrNull(line.ms)},
+                    {"share_pct", NumberOrNull(line.share_pct)}});
   }
   return rows;
 }

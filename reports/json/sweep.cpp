@@ -17,7 +17,7 @@ using json_members::Text;
 using json_members::Texts;
 using json_members::Whole;
 using json_values::Json;
-using json_values::Number;
+using json_values::NumberOrNull;
 using json_values::TextOrNull;
 using nlohmann::json;
 
@@ -27,22 +27,22 @@ Json CellJson(const SweepCell& cell) {
           {"verdict", CellVerdictName(cell.verdict)},
           {"reason", cell.reason},
           {"n", cell.n},
-          {"ms", Number(cell.ms)},
-          {"samples_per_s", Number(cell.samples_per_s)},
-          {"epoch_ms", Number(cell.epoch_ms)},
-          {"ratio", Number(cell.ratio)},
+          {"ms", NumberOrNull(cell.ms)},
+          {"samples_per_s", NumberOrNull(cell.samples_per_s)},
+          {"epoch_ms", NumberOrNull(cell.epoch_ms)},
+          {"ratio", NumberOrNull(cell.ratio)},
           {"ci95", json_values::Interval95(cell.ci95)},
-          {"peak_bytes", Number(cell.peak_bytes)},
-          {"published_s", Number(cell.published_s)}};
+          {"peak_bytes", NumberOrNull(cell.peak_bytes)},
+          {"published_s", NumberOrNull(cell.published_s)}};
 }
 
 Json ComparisonJson(const SweepComparison& one) {
   return {{"cell", one.cell},
-          {"speedup", Number(one.speedup)},
+          {"speedup", NumberOrNull(one.speedup)},
           {"ci95", json_values::Interval95(one.ci95)},
           {"n", one.n},
-          {"p", Number(one.p)},
-          {"p_holm", Number(one.p_holm)},
+          {"p", NumberOrNull(one.p)},
+          {"p_holm", NumberOrNull(one.p_holm)},
           {"method", TextOrNull(one.method)},
           {"verdict", TrialVerdictName(one.verdict)},
           {"reason", one.reason}};

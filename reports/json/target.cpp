@@ -14,11 +14,12 @@ using json_members::Member;
 using json_members::Text;
 using json_members::Whole;
 using json_values::Json;
-using json_values::Number;
+using json_values::NumberOrNull;
 using nlohmann::json;
 
 Json RatioJson(const TargetRatio& ratio) {
-  return {{"estimate", Number(ratio.estimate)}, {"low", Number(ratio.low)}, {"high", Number(ratio.high)}};
+  return {
+      {"estimate", NumberOrNull(ratio.estimate)}, {"low", NumberOrNull(ratio.low)}, {"high", NumberOrNull(ratio.high)}};
 }
 
 Json ArmJson(const TargetArm& arm) {
@@ -26,17 +27,17 @@ Json ArmJson(const TargetArm& arm) {
   for (const TargetRun& run : arm.runs) {
     runs.push_back({{"block", run.block},
                     {"reached", run.reached},
-                    {"seconds", Number(run.seconds)},
-                    {"steps", Number(run.steps)},
-                    {"samples", Number(run.samples)},
-                    {"last", Number(run.last)},
+                    {"seconds", NumberOrNull(run.seconds)},
+                    {"steps", NumberOrNull(run.steps)},
+                    {"samples", NumberOrNull(run.samples)},
+                    {"last", NumberOrNull(run.last)},
                     {"status", run.status}});
   }
   return {{"name", arm.name},
           {"reached", arm.reached},
-          {"median_s", Number(arm.median_s)},
-          {"median_steps", Number(arm.median_steps)},
-          {"median_samples", Number(arm.median_samples)},
+          {"median_s", NumberOrNull(arm.median_s)},
+          {"median_steps", NumberOrNull(arm.median_steps)},
+          {"median_samples", NumberOrNull(arm.median_samples)},
           {"runs", std::move(runs)}};
 }
 
@@ -71,9 +72,9 @@ Json TargetJson(const std::optional<TargetFacts>& facts) {
     comparisons.push_back(
         {{"name", one.name}, {"n", one.n}, {"seconds", RatioJson(one.seconds)}, {"steps", RatioJson(one.steps)}});
   }
-  return {{"metric", facts->target.metric},       {"value", Number(facts->target.value)},
-          {"at_least", facts->target.at_least},   {"source", facts->source},
-          {"limit_s", Number(facts->limit_s)},    {"arms", std::move(arms)},
+  return {{"metric", facts->target.metric},          {"value", NumberOrNull(facts->target.value)},
+          {"at_least", facts->target.at_least},      {"source", facts->source},
+          {"limit_s", NumberOrNull(facts->limit_s)}, {"arms", std::move(arms)},
           {"comparisons", std::move(comparisons)}};
 }
 

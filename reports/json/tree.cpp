@@ -19,16 +19,16 @@ namespace {
 
 using json_values::Interval95;
 using json_values::Json;
-using json_values::Number;
+using json_values::NumberOrNull;
 using json_values::TextOrNull;
 
 Json NumberUnless(double unknown, double value) {
-  return value == unknown ? Json(nullptr) : Number(value);
+  return value == unknown ? Json(nullptr) : NumberOrNull(value);
 }
 
 Json Numbers(const std::vector<double>& values) {
   Json numbers = Json::array();
-  for (const double value : values) numbers.push_back(Number(value));
+  for (const double value : values) numbers.push_back(NumberOrNull(value));
   return numbers;
 }
 
@@ -53,7 +53,7 @@ Json RunJson(const RunInfo& run) {
 Json BreakdownJson(const std::array<std::optional<double>, kParts>& breakdown_ms) {
   Json breakdown = Json::object();
   for (int part = 0; part < kParts; ++part) {
-    breakdown[std::string(PartName(static_cast<Part>(part)))] = Number(breakdown_ms[part]);
+    breakdown[std::string(PartName(static_cast<Part>(part)))] = NumberOrNull(breakdown_ms[part]);
   }
   return breakdown;
 }
@@ -80,22 +80,22 @@ Json GpuJson(const std::optional<GpuFacts>& gpu) {
   Json causes = Json::object();
   for (int cause = 0; cause < kIdleCauses; ++cause) {
     if (!gpu->idle_causes_us[cause]) continue;
-    causes[std::string(IdleCauseName(static_cast<IdleCause>(cause)))] = Number(gpu->idle_causes_us[cause]);
+    causes[std::string(IdleCauseName(static_cast<IdleCause>(cause)))] = NumberOrNull(gpu->idle_causes_us[cause]);
   }
   return {{"definitions", gpu->definitions},
           {"devices", gpu->devices},
           {"steps", gpu->steps},
-          {"busy_pct", Number(gpu->busy_pct)},
-          {"idle_pct", Number(gpu->idle_pct)},
-          {"span_us", Number(gpu->span_us)},
-          {"idle_us", Number(gpu->idle_us)},
-          {"compute_us", Number(gpu->compute_us)},
-          {"communication_us", Number(gpu->communication_us)},
-          {"memory_us", Number(gpu->memory_us)},
-          {"other_us", Number(gpu->other_us)},
-          {"comm_overlap_pct", Number(gpu->comm_overlap_pct)},
-          {"launch_delay_us", Number(gpu->launch_delay_us)},
-          {"queue_depth", Number(gpu->queue_depth)},
+          {"busy_pct", NumberOrNull(gpu->busy_pct)},
+          {"idle_pct", NumberOrNull(gpu->idle_pct)},
+          {"span_us", NumberOrNull(gpu->span_us)},
+          {"idle_us", NumberOrNull(gpu->idle_us)},
+          {"compute_us", NumberOrNull(gpu->compute_us)},
+          {"communication_us", NumberOrNull(gpu->communication_us)},
+          {"memory_us", NumberOrNull(gpu->memory_us)},
+          {"other_us", NumberOrNull(gpu->other_us)},
+          {"comm_overlap_pct", NumberOrNull(gpu->comm_overlap_pct)},
+          {"launch_delay_us", NumberOrNull(gpu->launch_delay_us)},
+          {"queue_depth", NumberOrNull(gpu->queue_depth)},
           {"idle_causes", std::move(causes)}};
 }
 
@@ -110,7 +110,7 @@ Json ExamplesJson(const std::vector<CodeExample>& examples) {
 // Of the step; null where nothing better than the cost is known.
 Json ExpectedGainPct(const Finding& finding) {
   if (!finding.expected_gain_ms || finding.cost_ms_per_step <= 0) return nullptr;
-  return Number(*finding.expected_gain_ms / finding.cost_ms_per_step * finding.cost_pct);
+  return NumberOrNull(*finding.expected_gain_ms / finding.cost_ms_per_step * finding.cost_pct);
 }
 
 Json HeadlineJson(const Report& report) {
@@ -124,8 +124,8 @@ Json HeadlineJson(const Report& report) {
           {"library", WhereJson(headline.library, directory)},
           {"what", TextOrNull(headline.what)},
           {"of", headline.of_run ? "run" : "step"},
-          {"ms", Number(headline.ms)},
-          {"share_pct", Number(headline.share_pct)}};
+          {"ms", NumberOrNull(headline.ms)},
+          {"share_pct", NumberOrNull(headline.share_pct)}};
 }
 
 Json FindingJson(const Finding& finding, const RunInfo& run) {
@@ -133,17 +133,17 @@ Json FindingJson(const Finding& finding, const RunInfo& run) {
   for (const Evidence& one : finding.evidence) {
     evidence.push_back({{"text", one.text},
                         {"count", one.count},
-                        {"ms", one.ms > 0 ? Number(one.ms) : Json(nullptr)},
+                        {"ms", one.ms > 0 ? NumberOrNull(one.ms) : Json(nullptr)},
                         {"where", WhereJson(one.where, run.working_directory)}});
   }
   return {{"id", finding.id},
           {"rule", finding.rule},
           {"title", finding.title},
           {"severity", SeverityName(finding.severity)},
-          {"cost_ms_per_step", Number(finding.cost_ms_per_step)},
-          {"cost_pct", Number(finding.cost_pct)},
+          {"cost_ms_per_step", NumberOrNull(finding.cost_ms_per_step)},
+          {"cost_pct", NumberOrNull(finding.cost_pct)},
           {"cost_is", CostKindName(finding.cost_is)},
-          {"expected_gain_ms", Number(finding.expected_gain_ms)},
+          {"expected_gain_ms", NumberOrNull(finding.expected_gain_ms)},
           {"expected_gain_pct", ExpectedGainPct(finding)},
           {"per_epoch", finding.per_epoch},
           {"evidence", std::move(evidence)},
@@ -174,7 +174,7 @@ Json AppliedJson(const std::vector<Applied>& applied) {
 
 Json LossJson(const LossFacts& loss) {
   return {{"verdict", LossText(loss)},
-          {"max_difference", Number(loss.max_difference)},
+          {"max_difference", NumberOrNull(loss.max_difference)},
           {"baseline", Numbers(loss.baseline)},
           {"treated", Numbers(loss.treated)}};
 }
@@ -186,21 +186,22 @@ Json TrialJson(const TrialRow& trial) {
       {"context", trial.context},
       {"rules", trial.rules},
       {"metric", trial.metric},
-      {"speedup", Number(trial.speedup)},
+      {"speedup", NumberOrNull(trial.speedup)},
       {"ci95", Interval95(trial.ci95)},
       {"n", trial.n},
-      {"p", Number(trial.p)},
-      {"p_holm", Number(trial.p_holm)},
+      {"p", NumberOrNull(trial.p)},
+      {"p_holm", NumberOrNull(trial.p_holm)},
       {"method", TextOrNull(trial.method)},
       {"verdict", TrialVerdictName(trial.verdict)},
       {"reason", trial.reason},
-      {"margin_pct", Number(trial.margin_pct)},
-      {"detectable_pct", Number(trial.detectable_pct)},
+      {"margin_pct", NumberOrNull(trial.margin_pct)},
+      {"detectable_pct", NumberOrNull(trial.detectable_pct)},
       {"applied", AppliedJson(trial.applied)},
       {"exactness", TextOrNull(trial.exactness)},
       {"loss", LossJson(trial.loss)},
-      {"peak_bytes", {{"baseline", Number(trial.peak_bytes_baseline)}, {"treated", Number(trial.peak_bytes_treated)}}},
-      {"one_time_cost_s", Number(trial.one_time_cost_s)},
+      {"peak_bytes",
+       {{"baseline", NumberOrNull(trial.peak_bytes_baseline)}, {"treated", NumberOrNull(trial.peak_bytes_treated)}}},
+      {"one_time_cost_s", NumberOrNull(trial.one_time_cost_s)},
       {"launches", LaunchesJson(trial.launches)}};
 }
 
@@ -211,18 +212,18 @@ Json RanksJson(const std::vector<RankRow>& ranks) {
                     {"input", rank.input},
                     {"shown", rank.shown},
                     {"steps", rank.steps},
-                    {"mean_ms", Number(rank.mean_ms)},
-                    {"own_ms", Number(rank.own_ms)},
-                    {"communication_exposed_ms", Number(rank.communication_exposed_ms)},
-                    {"loader_wait_ms", Number(rank.loader_wait_ms)},
-                    {"busy_pct", Number(rank.busy_pct)}});
+                    {"mean_ms", NumberOrNull(rank.mean_ms)},
+                    {"own_ms", NumberOrNull(rank.own_ms)},
+                    {"communication_exposed_ms", NumberOrNull(rank.communication_exposed_ms)},
+                    {"loader_wait_ms", NumberOrNull(rank.loader_wait_ms)},
+                    {"busy_pct", NumberOrNull(rank.busy_pct)}});
   }
   return rows;
 }
 
 Json CombinedJson(const std::optional<CombinedRow>& combined) {
   if (!combined) return nullptr;
-  return {{"treatments", combined->treatments},     {"speedup", Number(combined->speedup)},
+  return {{"treatments", combined->treatments},     {"speedup", NumberOrNull(combined->speedup)},
           {"ci95", Interval95(combined->ci95)},     {"n", combined->n},
           {"method", TextOrNull(combined->method)}, {"reason", combined->reason}};
 }
@@ -250,8 +251,8 @@ Json ReportTree(const Report& report) {
   for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding, report.run));
   for (const TrialRow& trial : report.trials) json["trials"].push_back(TrialJson(trial));
   json["combined"] = CombinedJson(report.combined);
-  json["noise"] = {{"pair_sd_pct", Number(report.noise.pair_sd_pct)},
-                   {"detectable_pct", Number(report.noise.detectable_pct)}};
+  json["noise"] = {{"pair_sd_pct", NumberOrNull(report.noise.pair_sd_pct)},
+                   {"detectable_pct", NumberOrNull(report.noise.detectable_pct)}};
   json["plan"] = report.plan;
   json["output_directory"] = TextOrNull(report.output_directory);
   json["gate"] = GateJson(report.gate);

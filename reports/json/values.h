@@ -11,7 +11,7 @@ namespace loopscope::json_values {
 
 using Json = nlohmann::ordered_json;
 
-inline Json Number(const std::optional<double>& value) {
+inline Json NumberOrNull(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 

@@ -1,12 +1,16 @@
 // A page of terminal text: every line passes Printable(), fits the width, and is coloured only when that is wanted.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <string_view>
 
 #include "profiler/core/format.h"
 
 namespace loopscope {
+
+// Where texts begin, beside what names them: findings and trials; the head of a page, and pages of one table.
+inline constexpr std::size_t kTextColumn = 27, kLabelColumn = 11;
 
 enum class Style { kPlain, kBold, kDim, kRed, kYellow, kGreen };
 

@@ -14,7 +14,6 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kTextColumn = 27;
 constexpr std::size_t kWithAdvice = 3;  // the most valuable findings also say how
 constexpr std::size_t kMostFindings = 40;
 constexpr std::size_t kMostPlaces = 3;

@@ -9,7 +9,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kLabel = 11, kMostCounters = 20, kMostPlaces = 4;
+constexpr std::size_t kMostCounters = 20, kMostCounterPlaces = 4;
 
 Style StyleOf(GateVerdict verdict) {
   switch (verdict) {
@@ -27,7 +27,7 @@ void WriteCounter(const CounterRow& counter, Page& page) {
   page.Entry(4, {counter.fails ? "  x" : "  -", counter.fails ? Style::kRed : Style::kDim}, {CounterText(counter)});
   std::size_t shown = 0;
   for (const CounterPlace& place : counter.places) {
-    if (shown++ == kMostPlaces) break;
+    if (shown++ == kMostCounterPlaces) break;
     page.Entry(6, {""}, {CounterPlaceText(place), Style::kDim});
   }
 }
@@ -44,10 +44,10 @@ void WriteCounters(const GateRow& row, Page& page) {
 
 void WriteWorkload(const GateRow& row, bool alone, Page& page) {
   page.Heading(alone ? std::string_view("The gate") : std::string_view(Printable(row.command, 200)));
-  if (!alone) page.Entry(kLabel, {"  verdict"}, {GateText(row), StyleOf(row.verdict)});
-  page.Entry(kLabel, {"  against"}, {Printable(row.against, 300)});
-  page.Entry(kLabel, {"  time"}, {GateTimeText(row)});
-  page.Entry(kLabel, {"  counters"}, {GateCountersText(row)});
+  if (!alone) page.Entry(kLabelColumn, {"  verdict"}, {GateText(row), StyleOf(row.verdict)});
+  page.Entry(kLabelColumn, {"  against"}, {Printable(row.against, 300)});
+  page.Entry(kLabelColumn, {"  time"}, {GateTimeText(row)});
+  page.Entry(kLabelColumn, {"  counters"}, {GateCountersText(row)});
   WriteCounters(row, page);
   for (const std::string& note : row.notes) page.Entry(4, {"  !", Style::kYellow}, {Printable(note, 400)});
 }
@@ -59,11 +59,11 @@ void WriteGate(const Report& report, Page& page) {
   const GateRow& deciding = DecidingRow(gate);
   const std::string subject = gate.workloads.size() == 1 ? Printable(deciding.command, 240)
                                                          : fmt::format("gate of {} workloads", gate.workloads.size());
-  page.Entry(kLabel, {"Loopscope", Style::kBold}, {subject});
+  page.Entry(kLabelColumn, {"Loopscope", Style::kBold}, {subject});
   const std::string facts = Printable(RunText(report.run), 300);
-  if (!facts.empty()) page.Entry(kLabel, {""}, {facts, Style::kDim});
+  if (!facts.empty()) page.Entry(kLabelColumn, {""}, {facts, Style::kDim});
   page.Blank();
-  page.Entry(kLabel, {"Gate", Style::kBold}, {GateHeadline(gate), StyleOf(deciding.verdict)});
+  page.Entry(kLabelColumn, {"Gate", Style::kBold}, {GateHeadline(gate), StyleOf(deciding.verdict)});
   for (const GateRow& row : gate.workloads) WriteWorkload(row, gate.workloads.size() == 1, page);
   for (const Warning& warning : report.quality.warnings) {
     page.Entry(4, {"  !", Style::kYellow}, {Printable(warning.text, 400), Style::kYellow});

@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kLabel = 11, kMostRuns = 40;
+constexpr std::size_t kMostRuns = 40;
 
 void WriteCell(const SweepFacts& sweep, const SweepCell& cell, std::size_t column, Page& page) {
   const bool best = cell.verdict == CellVerdict::kBest;
@@ -35,11 +35,12 @@ void WriteGrid(const SweepFacts& sweep, Page& page) {
 
 void WriteSweep(const Report& report, Page& page) {
   const SweepFacts& sweep = *report.sweep;
-  page.Entry(kLabel, {"Loopscope", Style::kBold}, {ShellQuoted(report.run.command, 240)});
+  page.Entry(kLabelColumn, {"Loopscope", Style::kBold}, {ShellQuoted(report.run.command, 240)});
   const std::string facts = Printable(RunText(report.run), 300);
-  if (!facts.empty()) page.Entry(kLabel, {""}, {facts, Style::kDim});
+  if (!facts.empty()) page.Entry(kLabelColumn, {""}, {facts, Style::kDim});
   page.Blank();
-  page.Entry(kLabel, {"Sweep", Style::kBold}, {SweepHeadline(sweep), sweep.stands_out ? Style::kGreen : Style::kPlain});
+  page.Entry(kLabelColumn, {"Sweep", Style::kBold},
+             {SweepHeadline(sweep), sweep.stands_out ? Style::kGreen : Style::kPlain});
   WriteGrid(sweep, page);
   if (!sweep.comparisons.empty()) page.Heading("The quickest cell on fresh launches");
   for (const SweepComparison& one : sweep.comparisons) {

@@ -14,8 +14,6 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kTextColumn = 27;
-
 Style StyleOf(const TrialRow& trial) {
   switch (trial.verdict) {
     case TrialVerdict::kFaster:

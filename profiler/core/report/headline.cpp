@@ -16,10 +16,6 @@ constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
 constexpr double kMinBusyPct = 90;  // a GPU that has work for so much of the step is what limits it
 
-double Positive(double value) {
-  return std::isfinite(value) && value > 0 ? value : 0;
-}
-
 bool Usable(const std::optional<double>& mean_ms) {
   return mean_ms && std::isfinite(*mean_ms) && *mean_ms > 0;
 }

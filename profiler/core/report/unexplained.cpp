@@ -26,10 +26,6 @@ constexpr std::pair<std::string_view, std::string_view> kExplains[] = {
 constexpr std::string_view kIdleRules[] = {"gpu-starvation", "launch-bound",  "host-sync",
                                            "blocking-copy",  "pageable-copy", "input-starvation"};
 
-double Positive(double value) {
-  return std::isfinite(value) && value > 0 ? value : 0;
-}
-
 bool IsOperator(const LineRow& row) {
   // Python's functions have no "::" in their names; in C++ only the namespaces of PyTorch's operators tell them.
   const std::size_t colons = row.what.find("::");
@@ -163,6 +159,10 @@ double SumOf(const std::vector<LineRow>& rows, std::string_view phase) {
 }
 
 }  // namespace
+
+double Positive(double value) {
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
 
 std::vector<UnexplainedPlace> UnexplainedPlaces(const Report& report) {
   const std::vector<LineRow> rows = LostRows(report);

@@ -9,6 +9,8 @@
 
 namespace loopscope {
 
+double Positive(double value);  // 0 for what is not finite, or less
+
 // All lost time at one place, whatever the phase; without a place, of one phase.
 struct UnexplainedPlace {
   LineRow row;         // of the largest of its rows, with the ms of all

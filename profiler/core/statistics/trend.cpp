@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLeast = 10, kMost = 400;
 constexpr double kSignificant = 0.001;
 
-double Median(std::vector<double>& values) {
+double MedianInPlace(std::vector<double>& values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -51,12 +51,12 @@ std::optional<Trend> FindTrend(std::span<const double> all) {
   Trend trend;
   trend.p = PValue(s, Variance(values));
   if (trend.p > kSignificant) return std::nullopt;
-  trend.slope = Median(slopes);
+  trend.slope = MedianInPlace(slopes);
   std::vector<double> starts;
   for (std::size_t i = 0; i < values.size(); ++i) {
     starts.push_back(values[i] - trend.slope * static_cast<double>(i * every));
   }
-  const double first = Median(starts);
+  const double first = MedianInPlace(starts);
   if (first <= 0) return std::nullopt;
   trend.change_pct = 100 * trend.slope * static_cast<double>(all.size() - 1) / first;
   return trend;

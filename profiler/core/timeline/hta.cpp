@@ -35,10 +35,10 @@ std::int64_t BaseNs(const Trace& trace) {
 }
 
 std::optional<std::int64_t> StepNumber(std::string_view name) {
-  constexpr std::string_view kPrefix = "ProfilerStep#";
+  constexpr std::string_view kStepPrefix = "ProfilerStep#";
   std::int64_t number = 0;
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
+  if (!name.starts_with(kStepPrefix)) return std::nullopt;
+  name.remove_prefix(kStepPrefix.size());
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   return error == std::errc() ? std::optional(number) : std::nullopt;
 }

@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::size_t kMinSteps = 3;  // fewer are not enough to judge a loop
 
-std::int64_t Middle(const Interval& time) {
-  return time.start_ns + time.length() / 2;
-}
-
 bool AnyIn(const std::vector<std::int64_t>& sorted, const Interval& time) {
   const auto found = std::lower_bound(sorted.begin(), sorted.end(), time.start_ns);
   return found != sorted.end() && *found < time.end_ns;
@@ -85,7 +81,7 @@ void TimelineBuilder::MarkWarmup() {
   const std::vector<std::int64_t> begins = TimesOf(MarkKind::kMeasureBegin);
   const std::size_t count = std::min<std::size_t>(10, (steps.size() + 4) / 5);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i].warmup = begins.empty() ? i < count : Middle(steps[i].time) < begins.front();
+    steps[i].warmup = begins.empty() ? i < count : steps[i].time.middle_ns() < begins.front();
   }
 }
 

@@ -15,10 +15,6 @@ constexpr double kProbeNsPerEvent = 700;
 constexpr double kCollectorNsPerCall = 15'000;
 constexpr std::size_t kMinUndisturbed = 5;  // fewer do not stand for the loop: slowed steps count too
 
-std::int64_t Middle(const Interval& time) {
-  return time.start_ns + time.length() / 2;
-}
-
 double MedianLength(std::span<const Step> steps, std::span<const std::uint32_t> of) {
   std::vector<double> lengths;
   for (const std::uint32_t i : of) lengths.push_back(static_cast<double>(steps[i].time.length()));
@@ -33,13 +29,13 @@ double MedianLength(std::span<const Step> steps, std::span<const std::uint32_t> 
 // window's second half do: caches fill, a compiler or an allocator warms up.
 void TimelineBuilder::MarkTransient(std::int64_t closed_ns) {
   constexpr double kMuchLonger = 1.5;
-  constexpr std::size_t kMinSteps = 12;
+  constexpr std::size_t kFewestSteps = 12;
   std::vector<Step>& steps = timeline_.steps_;
   std::vector<std::uint32_t> plain;
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].plain() && Middle(steps[i].time) <= closed_ns) plain.push_back(i);
+    if (steps[i].plain() && steps[i].time.middle_ns() <= closed_ns) plain.push_back(i);
   }
-  if (plain.size() < kMinSteps) return;
+  if (plain.size() < kFewestSteps) return;
   const std::span<const std::uint32_t> late = std::span(plain).subspan(plain.size() / 2);
   const double settled = kMuchLonger * MedianLength(steps, late);
   // Where details slow a step down, it proves nothing, unless all are recorded in detail.
@@ -60,10 +56,10 @@ void TimelineBuilder::ChooseSteady() {
   const std::vector<std::int64_t> ends = TimesOf(MarkKind::kMeasureEnd);
   const std::int64_t closed_ns = ends.empty() ? INT64_MAX : ends.back();
   MarkTransient(closed_ns);
-  std::erase_if(steps,
-                [&](const Step& step) { return Middle(step.time) > closed_ns && !step.boundary && !step.evaluates; });
+  std::erase_if(
+      steps, [&](const Step& step) { return step.time.middle_ns() > closed_ns && !step.boundary && !step.evaluates; });
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
-    if (!steps[i].plain() || Middle(steps[i].time) > closed_ns) continue;
+    if (!steps[i].plain() || steps[i].time.middle_ns() > closed_ns) continue;
     if (!steps[i].disturbed()) timeline_.undisturbed_.push_back(i);
     if (steps[i].followed && !steps[i].detail) continue;
     timeline_.timed_.push_back(i);

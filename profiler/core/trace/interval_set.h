@@ -10,6 +10,7 @@ namespace loopscope {
 struct Interval {
   std::int64_t start_ns = 0, end_ns = 0;
   std::int64_t length() const { return end_ns - start_ns; }
+  std::int64_t middle_ns() const { return start_ns + length() / 2; }
 };
 
 // Disjoint, sorted intervals.

@@ -144,6 +144,14 @@ bool IsMatmul(std::string_view name) {
 bool IsBatchNorm(std::string_view name) {
   return IsAten(name, kBatchNorms);
 }
+bool IsView(std::string_view name) {
+  static constexpr auto kViews = std::to_array<std::string_view>(
+      {"alias",          "as_strided",   "chunk",     "detach", "expand",    "flatten",   "narrow",
+       "permute",        "reshape",      "select",    "slice",  "split",     "squeeze",   "t",
+       "_reshape_alias", "_unsafe_view", "transpose", "unbind", "unflatten", "unsqueeze", "view"});
+  return IsAten(name, kViews);
+}
+
 bool IsDropout(std::string_view name) {
   return IsAten(name, kDropouts);
 }

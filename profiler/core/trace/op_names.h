@@ -8,6 +8,7 @@ namespace loopscope::ops {
 bool IsConvolution(std::string_view name);  // aten::conv2d, aten::convolution, aten::_convolution, mkldnn, cudnn …
 bool IsMatmul(std::string_view name);       // aten::mm, addmm, bmm, baddbmm, linear, matmul, scaled dot product …
 bool IsBatchNorm(std::string_view name);    // the outermost aten::batch_norm and its variants
+bool IsView(std::string_view name);         // aten::view, t, transpose, slice …: another view of the same memory
 bool IsDropout(std::string_view name);      // aten::dropout and its variants: (input, p, train)
 bool IsHostRead(std::string_view name);  // aten::item, aten::_local_scalar_dense, is_nonzero: a value goes to the host
 bool IsZeroFill(std::string_view name);  // aten::zero_, aten::_foreach_zero_

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;          // of a start: the year 2043
 constexpr std::int64_t kMaxDurationNs = std::int64_t{1} << 57;  // four and a half years
 constexpr std::int64_t kMaxThreads = 4096, kMaxDevices = 1024;
-constexpr std::size_t kCategories = 10;
+constexpr std::size_t kCategoryCount = 10;
 
 bool IsWanted(KinetoCategory category) {
   return category != KinetoCategory::kOther;
@@ -177,8 +177,8 @@ void KinetoEvents::AddMemory(const Args& args) {
 
 const KinetoEvents::Meaning& KinetoEvents::MeaningOf(std::uint32_t name, std::string_view raw,
                                                      KinetoCategory category) {
-  const std::size_t at = std::size_t{name} * kCategories + static_cast<std::size_t>(category);
-  if (at >= meanings_.size()) meanings_.resize((std::size_t{name} + 1) * kCategories * 2);
+  const std::size_t at = std::size_t{name} * kCategoryCount + static_cast<std::size_t>(category);
+  if (at >= meanings_.size()) meanings_.resize((std::size_t{name} + 1) * kCategoryCount * 2);
   if (meanings_[at].known) return meanings_[at];
   const std::string text = UnescapedJson(raw);
   Meaning meaning;

@@ -1,0 +1,23 @@
+#include "analyzers/shared/rank_steps.h"
+
+#include <fmt/format.h>
+
+#include "analyzers/shared/evidence.h"
+
+namespace loopscope {
+namespace {
+
+constexpr int kStepsNeeded = 3;
+
+}  // namespace
+
+std::optional<Finding> TooFewSteps(std::span<const RankSummary> ranks) {
+  for (const RankSummary& rank : ranks) {
+    if (rank.steps >= kStepsNeeded) continue;
+    return Finding::CannotTell(fmt::format("rank {} has {}: {}", rank.run.rank, Counted(rank.steps, "timed step"),
+                                           rank.why_no_steps.empty() ? "too few" : rank.why_no_steps));
+  }
+  return std::nullopt;
+}
+
+}  // namespace loopscope
