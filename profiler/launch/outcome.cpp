@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "profiler/core/counted.h"
+#include "profiler/core/report/run_end.h"
 #include "profiler/launch/unreachable.h"
 
 namespace loopscope {
@@ -27,10 +29,8 @@ std::string How(const ProcessEnd& end) {
       return "was ended because it took too long";
     case ProcessEnd::How::kInterrupted:
       return "was interrupted";
-    case ProcessEnd::How::kSignaled:
-      return fmt::format("was killed by signal {} ({})", end.status - 128, strsignal(end.status - 128));
     default:
-      return fmt::format("ended with status {}", end.status);
+      return HowItEnded(end.status);
   }
 }
 
@@ -42,7 +42,7 @@ Error Died(const ProcessEnd& end, const std::vector<std::string>& command, const
   const bool interrupted = end.how == ProcessEnd::How::kInterrupted;
   Error error{"", Shown(command), "", interrupted ? kNothingSeen : kProgramFailed};
   if (seen.steps > 0) {
-    error.what = fmt::format("the program {} after {} steps", How(end), seen.steps);
+    error.what = fmt::format("the program {} after {}", How(end), Counted(static_cast<double>(seen.steps), "step"));
     error.next = "What was recorded until then is kept." + LastWords(end);
   } else {
     error.what = fmt::format("the program {} before its first step", How(end));

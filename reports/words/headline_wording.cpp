@@ -7,6 +7,7 @@
 
 #include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
+#include "profiler/core/report/run_end.h"
 #include "reports/words/cost_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
@@ -129,10 +130,16 @@ std::string LargestPart(const Report& report) {
                      HumanPct(100 * *report.breakdown_ms[largest] / total));
 }
 
+std::string NoStepSentence(const Report& report) {
+  const std::string how = HowItEnded(report.run.exit_status);
+  if (how.empty()) return "No step could be measured: see the warnings below";
+  return fmt::format("The program {} before a step could be measured", how);
+}
+
 std::string Sentence(const Headline& headline, const Report& report) {
   switch (headline.kind) {
     case HeadlineKind::kNoStep:
-      return "No step could be measured: see the warnings below";
+      return NoStepSentence(report);
     case HeadlineKind::kUnknown:
       return UnknownSentence(report);
     case HeadlineKind::kFinding:

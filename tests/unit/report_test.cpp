@@ -79,6 +79,20 @@ TEST(Report, WithoutStepsEverythingIsUnknownAndSaid) {
   EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("no step could be measured")));
 }
 
+TEST(Report, SaysHowAProgramFailed) {
+  const auto warnings = [](int exit_status, int steps) {
+    Trace trace = TraceOf(std::vector<int>(static_cast<std::size_t>(steps), 10), 0);
+    trace.run.exit_status = exit_status;
+    return ReportOf(std::make_shared<const Timeline>(Timeline::Build(std::move(trace)))).quality.warnings;
+  };
+  EXPECT_THAT(warnings(1, 0), Contains(HasSubstr("the program ended with status 1 before its first step")));
+  EXPECT_THAT(warnings(1, 20), Contains(HasSubstr("the program ended with status 1 after 20 steps")));
+  EXPECT_THAT(warnings(137, 0), Contains(HasSubstr("was killed by signal 9 (Killed)")));
+  EXPECT_THAT(warnings(130, 0), Contains(HasSubstr("was interrupted")));
+  EXPECT_THAT(warnings(0, 0), Not(Contains(HasSubstr("the program"))));
+  EXPECT_THAT(warnings(-1, 0), Not(Contains(HasSubstr("the program"))));
+}
+
 TEST(Report, OfATraceWithoutStepsSaysHowToRecordThem) {
   Trace trace = TraceOf({}, 0);
   trace.run.source = "kineto";

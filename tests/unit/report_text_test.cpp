@@ -100,6 +100,8 @@ TEST(TextReport, WithoutStepsSaysSo) {
   EXPECT_THAT(text, HasSubstr("No step could be measured"));
   EXPECT_THAT(text, HasSubstr("! no step could be measured: fewer than 3 steps"));
   EXPECT_THAT(text, HasSubstr("loopscope doctor"));
+  report.run.exit_status = 1;
+  EXPECT_THAT(Text(report), HasSubstr("The program ended with status 1 before a step could be measured"));
 }
 
 TEST(TextReport, AnotherToolsRecordingWithoutStepsIsNotRerun) {

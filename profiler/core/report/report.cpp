@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/core/counted.h"
+#include "profiler/core/report/run_end.h"
+
 namespace loopscope {
 namespace {
 
@@ -18,6 +21,15 @@ void WarnOfDevices(const Timeline& timeline, Report& report) {
   }
 }
 
+void WarnOfEnd(const Timeline& timeline, Report& report) {
+  const std::string how = HowItEnded(report.run.exit_status);
+  if (how.empty()) return;
+  const std::size_t steps = timeline.steps().size();
+  report.quality.warnings.push_back(
+      steps == 0 ? fmt::format("the program {} before its first step", how)
+                 : fmt::format("the program {} after {}", how, Counted(static_cast<double>(steps), "step")));
+}
+
 }  // namespace
 
 Report ReportOf(std::shared_ptr<const Timeline> timeline) {
@@ -26,6 +38,7 @@ Report ReportOf(std::shared_ptr<const Timeline> timeline) {
   report.quality = timeline->trace().quality;
   report.steps = StepFactsOf(*timeline);
   report.whole = WholeFactsOf(*timeline);
+  WarnOfEnd(*timeline, report);
   if (timeline->steady().empty()) {
     const std::string& why = timeline->why_no_steps();
     const std::string_view advice =
