@@ -30,7 +30,7 @@ void WriteRulesWith(Verdict verdict, std::string_view label, const Report& repor
 
 // A reason that several rules share is given once.
 void WriteUndecided(const Report& report, Page& page) {
-  constexpr std::size_t kFewRules = 2;
+  constexpr std::size_t kFewRules = 2, kMostNamed = 16;
   std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
   for (const RuleRow& rule : report.rules) {
     if (rule.verdict != Verdict::kCannotTell) continue;
@@ -40,6 +40,10 @@ void WriteUndecided(const Report& report, Page& page) {
     known->second.push_back(Printable(rule.id, 40));
   }
   for (const auto& [reason, ids] : by_reason) {
+    if (ids.size() > kMostNamed) {
+      page.Entry(2, {""}, {fmt::format("Cannot tell ({}): {} of {} rules", reason, ids.size(), report.rules.size())});
+      continue;
+    }
     if (ids.size() > kFewRules) {
       page.Entry(2, {""}, {fmt::format("Cannot tell ({}): {}", reason, fmt::join(ids, ", "))});
       continue;

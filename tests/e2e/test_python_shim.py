@@ -196,37 +196,41 @@ class Grows(BatchSampler):
 class Short(RandomSampler):  # says that it gives fewer than it does
     def __len__(self):
         return 16
-def train(loader):
-    model = build()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+data = Noise(50)
+model = build().eval()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def train(batches):
+    for images, labels in batches:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+for how in {loaders}:
+    loader = DataLoader(data, **how)
     for epoch in range(2):
-        for images, labels in loader:
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(model(images), labels).backward()
-            optimizer.step()
+        alone = how.get("batch_size", 1) is None
+        train(((one[0][None], torch.tensor([one[1]])) for one in loader) if alone else loader)
 """
+# What a loader is made of, and how many samples its batches have.
+SAMPLES = {
+    "dict(batch_size=8)": [8] * 6 + [2],
+    "dict(batch_size=8, num_workers=2)": [8] * 6 + [2],
+    "dict(batch_size=8, drop_last=True)": [8] * 6,
+    "dict(batch_size=None)": [1] * 50,
+    "dict(batch_sampler=Grows(range(50), 8, False))": [1 + at % 3 for at in range(7)],
+    "dict(batch_size=8, sampler=Short(range(50)))": [8] * 6 + [2],
+}
 
 
-@pytest.mark.parametrize(
-    "loader, samples",
-    [
-        ("batch_size=8", [8] * 6 + [2]),
-        ("batch_size=8, num_workers=2", [8] * 6 + [2]),
-        ("batch_size=8, drop_last=True", [8] * 6),
-        ("batch_size=None", [1] * 50),
-        ("batch_sampler=Grows(range(50), 8, False)", [1 + at % 3 for at in range(7)]),
-        ("batch_size=8, sampler=Short(range(50))", [8] * 6 + [2]),
-    ],
-)
 @pytest.mark.parametrize("mode", ["clock", "trace"])
-def test_a_steps_samples_are_its_batchs(launch, mode, loader, samples):
-    body = LOADERS + f"data = Noise(50)\ntrain(DataLoader(data, {loader}))\n"
-    if "=None" in loader:
-        body = body.replace("in loader:", "in ((one[0][None], torch.tensor([one[1]])) for one in loader):")
-        body = body.replace("build()", "build().eval()")
+def test_a_steps_samples_are_its_batchs(launch, mode):
+    body = LOADERS.replace("{loaders}", f"[{', '.join(SAMPLES)}]")
     done, [capture, *_] = launch(body, mode=mode, warmup=1, steps=0)
     assert done.returncode == 0, done.stderr
-    assert [mark[2] for mark in capture.of("step")] == 2 * samples
+    steps = [mark[2] for mark in capture.of("step")]
+    for loader, samples in SAMPLES.items():
+        seen, steps = steps[: 2 * len(samples)], steps[2 * len(samples) :]
+        assert seen == 2 * samples, loader
+    assert not steps
 
 
 def test_same_seed_same_losses_and_samples(launch):
@@ -260,28 +264,34 @@ def test_workers_that_stay_leave_the_shuffles_as_they_were(launch):
     assert hashes[0] == hashes[1] and len(set(hashes[0])) > 32  # of each of four epochs another order
 
 
-@pytest.mark.parametrize(
-    "treatment, old, now, places",
-    [
-        ("loader.workers=2", "0", "2", 2),
-        ("amp=bf16", "float32", "bf16", 1),
-        ("bias.before_norm=off", "bias", "none", 1),
-        ("grad.set_to_none=on", "zeros", "none", 1),
-        ("optimizer.impl=fused", "default", "fused", 1),
-        ("optimizer.impl=foreach", "default", "foreach", 1),
-        ("loss.detach=on", "holds its graph", "detached", 1),
-        ("clip.foreach=on", "default", "True", 1),
-        ("relu.inplace=on", "False", "True", 1),
-        ("channels_last=on", "contiguous", "channels_last", 1),
-        ("batch.size=16", "8", "16", 1),
-        ("accumulate=2", "1", "2", 1),
-    ],
-)
-def test_treatments_say_what_they_changed(launch, treatment, old, now, places):
-    done, [capture] = launch("main()", treatment=treatment)
+# What each treatment says that it changed; those in one set do not meet.
+CHANGES = [
+    {
+        "loader.workers=2": ("0", "2", 2),
+        "amp=bf16": ("float32", "bf16", 1),
+        "bias.before_norm=off": ("bias", "none", 1),
+        "grad.set_to_none=on": ("zeros", "none", 1),
+        "optimizer.impl=fused": ("default", "fused", 1),
+        "loss.detach=on": ("holds its graph", "detached", 1),
+        "clip.foreach=on": ("default", "True", 1),
+        "relu.inplace=on": ("False", "True", 1),
+        "batch.size=16": ("8", "16", 1),
+    },
+    {
+        "optimizer.impl=foreach": ("default", "foreach", 1),
+        "channels_last=on": ("contiguous", "channels_last", 1),
+        "accumulate=2": ("1", "2", 1),
+    },
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=["first", "second"])
+def test_treatments_say_what_they_changed(launch, changes):
+    done, [capture] = launch("main(epochs=8)", treatment=";".join(changes))
     assert done.returncode == 0, done.stderr
-    applied = [one for one in capture.applied if one[0] == treatment.split("=")[0] and not one[2].startswith("lr ")]
-    assert [(one[2], one[3], one[4]) for one in applied] == [(old, now, 0)] * places
+    for treatment, (old, now, places) in changes.items():
+        applied = [one for one in capture.applied if one[0] == treatment.split("=")[0] and not one[2].startswith("lr ")]
+        assert [(one[2], one[3], one[4]) for one in applied] == [(old, now, 0)] * places, treatment
     assert len(capture.of("step")) == 8
 
 
