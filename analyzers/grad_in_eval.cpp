@@ -96,12 +96,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const std::uint64_t with_graph = seen.with_graph.count();
   if (with_graph == 0 || static_cast<double>(with_graph) < kMinGraphShare * static_cast<double>(seen.layers)) return {};
   const double ms = Ms(seen.graph_ns) / static_cast<double>(seen.steps.size());
-  Finding finding = Costing(
+  Finding finding = CostingOutside(
       timeline, ms / StepsPerEvaluation(timeline, seen),
       fmt::format("evaluation records a graph that nothing uses: its forward passes take {} each time", MsText(ms)));
   // The forward pass stays; only its recording goes. So the whole of it is an upper bound, not a measure of severity.
   finding.severity = finding.cost_pct >= kMediumPct ? Severity::kMedium : Severity::kLow;
-  finding.per_epoch = true;
   finding.evidence = seen.with_graph.Describe([&](const CallSites::Site& site) {
     return fmt::format("{} recorded a graph node although no backward pass followed",
                        Counted(site.count, "layer call"));

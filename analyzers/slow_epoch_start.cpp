@@ -77,12 +77,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const PlaceTime& place : places) shown_ms += place.ms;
   const std::string what = places.empty() || places.front().what.empty() ? "" : ": " + places.front().what;
   Finding finding =
-      Costing(timeline, each_ms / steps,
-              fmt::format("{} {}, {:.0f} % of the epoch{}",
-                          before.each_ms > start_ms ? "between two epochs pass" : "each epoch's start takes",
-                          MsText(each_ms), share_pct, what));
-  finding.severity = SeverityOfShare(share_pct);
-  finding.per_epoch = true;
+      CostingOutside(timeline, each_ms / steps,
+                     fmt::format("{} {}, {:.0f} % of the epoch{}",
+                                 before.each_ms > start_ms ? "between two epochs pass" : "each epoch's start takes",
+                                 MsText(each_ms), share_pct, what));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < shown_ms / 20) break;
     if (!place.where) continue;

@@ -32,11 +32,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double each_ms = total_ms / static_cast<double>(evaluations.size());
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
   if (share_pct < kMinSharePct) return {};
-  Finding finding = Costing(timeline, each_ms / steps,
-                            fmt::format("evaluation takes {:.0f} % of the run: {} after every {:.3g} steps of {}",
-                                        share_pct, MsText(each_ms), steps, MsText(timeline.mean_step_ms())));
+  Finding finding =
+      CostingOutside(timeline, each_ms / steps,
+                     fmt::format("evaluation takes {:.0f} % of the run: {} after every {:.3g} steps of {}", share_pct,
+                                 MsText(each_ms), steps, MsText(timeline.mean_step_ms())));
   finding.severity = share_pct >= 50 ? Severity::kHigh : Severity::kMedium;
-  finding.per_epoch = true;
   const std::vector<Interval> shown = WithOperators(timeline, evaluations);
   double shown_ms = 0;
   for (const Interval& one : shown) shown_ms += Ms(one.length());

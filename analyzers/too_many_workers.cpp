@@ -84,12 +84,10 @@ std::optional<Finding> Restarted(const Timeline& timeline) {
   const double each_ms = starts.extra_ms / static_cast<double>(starts.epochs);
   const double ms = each_ms / static_cast<double>(steps);
   if (SharePct(timeline, ms) < kMinStartPct) return std::nullopt;
-  Finding finding =
-      Costing(timeline, ms,
-              fmt::format("the loader's workers start anew with each epoch: {} each time, {} per step ({})",
-                          MsText(each_ms), MsText(ms), ShareText(timeline, ms)));
+  Finding finding = CostingOutside(timeline, ms, "");
+  finding.title = fmt::format("the loader's workers start anew with each epoch: {} each time, {:.0f} % of the epoch",
+                              MsText(each_ms), finding.cost_pct);
   finding.treatment_id = "loader.persistent";
-  finding.per_epoch = true;
   finding.evidence.push_back(
       {fmt::format("{} started, {} long", Counted(starts.epochs, "epoch"), Counted(steps, "step")), starts.epochs,
        LoaderPlace(timeline)});

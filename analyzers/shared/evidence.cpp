@@ -113,6 +113,15 @@ Finding Costing(const Timeline& timeline, double ms_per_step, std::string title)
   return finding;
 }
 
+Finding CostingOutside(const Timeline& timeline, double ms_per_step, std::string title) {
+  Finding finding = Costing(timeline, ms_per_step, std::move(title));
+  const double all_ms = timeline.mean_step_ms() + ms_per_step;
+  finding.cost_pct = all_ms > 0 ? 100 * ms_per_step / all_ms : 0;
+  finding.severity = SeverityOfShare(finding.cost_pct);
+  finding.per_epoch = true;
+  return finding;
+}
+
 Finding CostingAtMost(const Timeline& timeline, double ms_per_step, std::string title, Severity most) {
   Finding finding = Costing(timeline, ms_per_step, std::move(title));
   finding.cost_is = CostKind::kBound;

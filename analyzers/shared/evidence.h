@@ -55,6 +55,10 @@ Finding Costing(const Timeline& timeline, double ms_per_step, std::string title)
 // The same where a fix may gain all of it or nothing; its severity is at most `most`.
 Finding CostingAtMost(const Timeline& timeline, double ms_per_step, std::string title, Severity most = Severity::kHigh);
 
+// The same of work that lies outside of steps, once per epoch or evaluation: the share is that of a step together with
+// what of such work comes on it.
+Finding CostingOutside(const Timeline& timeline, double ms_per_step, std::string title);
+
 // `ms_per_step` in percent of WorkMs(): what thresholds apply to.
 double SharePct(const Timeline& timeline, double ms_per_step);
 

@@ -35,8 +35,9 @@ std::string_view WorthWord(const Finding& finding) {
 }
 
 std::string WorthShareText(const Report& report, const Finding& finding) {
-  const double mean_ms = report.steps.mean_ms.value_or(0);
-  const double pct = mean_ms > 0 ? 100 * finding.worth_ms() / mean_ms : finding.cost_pct;
+  const double worth_ms = finding.worth_ms();
+  const double all_ms = report.steps.mean_ms.value_or(0) + (finding.per_epoch ? worth_ms : 0);
+  const double pct = all_ms > 0 ? 100 * worth_ms / all_ms : finding.cost_pct;
   return fmt::format("{}{}", WorthWord(finding), HumanPct(pct));
 }
 
