@@ -1,5 +1,4 @@
 // loopscope COMMAND …: errors come together here, and nowhere else is anything said about them.
-#include <fmt/format.h>
 #include <malloc.h>
 
 #include <cstdio>
@@ -22,7 +21,7 @@ void KeepHeapSmall() {
 int Main(const std::vector<std::string>& arguments) {
   const Result<Options> options = ParseOptions(AllCommands(), arguments);
   if (options && !options->text.empty()) {
-    fmt::print("{}", options->text);
+    Write(stdout, options->text);
     return 0;
   }
   const Result<int> code = options ? FindCommand(AllCommands(), options->command)->run(*options) : options.error();

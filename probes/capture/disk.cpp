@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace loopscope::capture {
 namespace {
 
 constexpr std::uint64_t kMinMappingBytes = 64ull << 20;
-constexpr int kHighDescriptor = 700;  // well above those that programs use and close
+constexpr std::uint64_t kLeastLeftBytes = 256ull << 20;  // on the disk, for the program's own files
+constexpr int kHighDescriptor = 700;                     // well above those that programs use and close
 
 int MoveUp(int fd) noexcept {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
@@ -27,6 +29,20 @@ void PreFault(unsigned char* from, std::uint64_t bytes) noexcept {
   if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) return;
 #endif
   for (std::uint64_t at = 0; at < bytes; at += 4096) static_cast<volatile unsigned char*>(from)[at] = 0;
+}
+
+// A limit of address space (`ulimit -v`, batch systems) is the program's: it may need all that is left.
+bool IsAddressSpaceLimited() noexcept {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// The program's checkpoints go before the capture: half of a small disk stays free.
+bool LeavesRoom(int fd, std::uint64_t bytes) noexcept {
+  struct statvfs disk {};
+  if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) return true;
+  const std::uint64_t free_bytes = disk.f_bavail * disk.f_frsize, all_bytes = disk.f_blocks * disk.f_frsize;
+  return free_bytes >= bytes + std::min(kLeastLeftBytes, all_bytes / 2);
 }
 
 // For file systems without fallocate.
@@ -80,6 +96,7 @@ int DiskFile::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
     return EFBIG;
   }
   if (!DescriptorIsOurs()) return EBADF;
+  if (!LeavesRoom(fd_, bytes)) return ENOSPC;
   while (fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
     if (errno == EINTR) continue;
     return errno == EOPNOTSUPP || errno == ENOSYS ? WriteZeros(fd_, offset, bytes) : errno;
@@ -88,7 +105,8 @@ int DiskFile::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
 }
 
 int DiskFile::Map(std::uint64_t limit_bytes) noexcept {
-  for (std::uint64_t bytes = std::max(limit_bytes, kMinMappingBytes); bytes >= kMinMappingBytes; bytes /= 2) {
+  const std::uint64_t most = IsAddressSpaceLimited() ? kMinMappingBytes : std::max(limit_bytes, kMinMappingBytes);
+  for (std::uint64_t bytes = most; bytes >= kMinMappingBytes; bytes /= 2) {
     void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
     if (at == MAP_FAILED) continue;
     madvise(at, bytes, MADV_DONTDUMP);

@@ -11,11 +11,12 @@ namespace loopscope::capture {
 class DiskFile {
  public:
   // Makes `path` (which must not exist; mode 0600) of `first_bytes`, and maps address space for up to limit_bytes,
-  // or for what the address-space limit leaves. Returns 0 or an errno; then nothing is left behind.
+  // or for little where address space is limited. Returns 0 or an errno; then nothing is left behind.
   int Make(const char* path, std::uint64_t first_bytes, std::uint64_t limit_bytes) noexcept;
 
   // Reserves and pre-faults `bytes` bytes at `offset` (both multiples of the page size). Returns 0 or an errno: EFBIG
-  // beyond the limit, EBADF where the program closed or removed the file. Never raises SIGXFSZ. Any thread may call it.
+  // beyond the limit, ENOSPC where too little would be left on the disk, EBADF where the program closed or removed the
+  // file. Never raises SIGXFSZ. Any thread may call it.
   int Reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   bool Shorten(std::uint64_t bytes) noexcept;  // cuts off the rest

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -20,7 +21,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::uint64_t kChildGraceNs = 500'000'000;
-constexpr unsigned kFlushSeconds = 10;
+constexpr unsigned kEndSeconds = 25;  // writers of files (probes/python/writers.py), streams and devices get so long
 
 void Pause() noexcept {
   usleep(2000);
@@ -51,9 +52,24 @@ bool AnyLeft(const std::array<pid_t, 256>& children, std::size_t count) noexcept
   return left;
 }
 
+// What has to outlive the program ignores the signal: Python's resource tracker and torch's manager of shared memory
+// give that back once this process has closed its end of their pipe.
+bool IgnoresTermination(pid_t child) noexcept {
+  char path[64], line[256];
+  std::snprintf(path, sizeof path, "/proc/%d/status", child);
+  std::FILE* const file = std::fopen(path, "re");
+  if (file == nullptr) return false;
+  unsigned long long ignored = 0;
+  while (std::fgets(line, sizeof line, file) != nullptr && std::sscanf(line, "SigIgn: %llx", &ignored) != 1) {
+  }
+  std::fclose(file);
+  return (ignored >> (SIGTERM - 1) & 1) != 0;
+}
+
 void EndChildren() noexcept {
   std::array<pid_t, 256> children;
-  const std::size_t count = Children(children);
+  const auto* const end = std::remove_if(children.begin(), children.begin() + Children(children), IgnoresTermination);
+  const auto count = static_cast<std::size_t>(end - children.begin());
   for (std::size_t n = 0; n < count; ++n) kill(children[n], SIGTERM);
   const std::uint64_t until = capture::NowNs() + kChildGraceNs;
   while (AnyLeft(children, count) && capture::NowNs() < until) Pause();
@@ -81,10 +97,11 @@ void FlushStreams() noexcept {
   std::fflush(nullptr);
 }
 
-// Flushing waits for a stream that another thread holds, perhaps forever.
+}  // namespace
+
 void StartWatchdog(const Settings& settings) noexcept {
   static unsigned seconds;
-  seconds = kFlushSeconds + static_cast<unsigned>(settings.rank_timeout_ns / 1'000'000'000u);
+  seconds = kEndSeconds + static_cast<unsigned>(settings.rank_timeout_ns / 1'000'000'000u);
   pthread_t watchdog;
   const int error = pthread_create(
       &watchdog, nullptr,
@@ -97,10 +114,7 @@ void StartWatchdog(const Settings& settings) noexcept {
   if (error == 0) pthread_detach(watchdog);
 }
 
-}  // namespace
-
 void EndProgram(const Settings& settings) noexcept {
-  StartWatchdog(settings);
   MeetRanks(settings);
   SynchroniseDevices();
   FinishDevices();

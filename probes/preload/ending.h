@@ -5,6 +5,10 @@
 
 namespace loopscope {
 
+// From here on the process ends in half a minute at the latest: flushing waits for a stream that another thread holds,
+// or for a reader, perhaps forever.
+void StartWatchdog(const Settings& settings) noexcept;
+
 // Waits for the other ranks and the device, flushes the program's streams, ends its child processes, closes the capture
 // as complete and exits with status 0.
 [[noreturn]] void EndProgram(const Settings& settings) noexcept;

@@ -218,6 +218,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   Notify(Moment::kStepEnd);
   turns::StepEnded(actions.measure_begin, actions.measure_end);
   if (actions.finish && TakeEnd()) {
+    StartWatchdog(settings);
     if (!settings.several_ranks) Notify(Moment::kLoopEnd);  // ranks would wait for each other there
     WriteTotals(0);
     EndProgram(settings);

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from . import check, frames, hooks, output, torch_probe
+from . import check, frames, hooks, output, torch_probe, writers
 from .appliers import Treatments
 from .backward import Backward
 from .facts import Facts
@@ -128,6 +128,7 @@ class _Session:
                 self._probe.program_ends(128 + signal.SIGINT)  # Python is going to send itself the signal
 
     def _bounded_run_ends(self):
+        writers.wait()
         self._finish()
         # For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a
         # failure of the program.

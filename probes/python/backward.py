@@ -19,12 +19,14 @@ class Backward:
         if self._probe.around_backward:
             torch.autograd.backward = self._probe.around_backward(torch.autograd.backward, self._on_begin)
         else:
-            wrapping.replace(torch.autograd, "backward", self._wrap)
-        if self._keep_losses or hooks.backward_begins or hooks.backward_ends:
-            self._tensor = torch.Tensor
-            # A gradient edge can be a root too; it is itself a tuple.
-            self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
+            wrapping.watch(self._probe, torch.autograd, "backward", self._pass_begins, self._pass_ends)
+        self._tensor = torch.Tensor
+        # A gradient edge can be a root too; it is itself a tuple.
+        self._root = (torch.Tensor, getattr(torch.autograd.graph, "GradientEdge", torch.Tensor))
+        if hooks.backward_begins or hooks.backward_ends:
             wrapping.replace(torch.autograd, "backward", self._show_roots)
+        elif self._keep_losses:
+            wrapping.watch(self._probe, torch.autograd, "backward", lambda *given, **named: self._show(given, named))
 
     def _on_begin(self):
         self.forget_gradients()
@@ -35,7 +37,7 @@ class Backward:
         name = "_engine_run_backward"
         if hasattr(autograd, name):
             self._unwatched = autograd, name, getattr(autograd, name)
-            wrapping.replace(autograd, name, self._see_gradients)
+            wrapping.watch(self._probe, autograd, name, _takes_gradients, self._see_gradients)
 
     def forget_gradients(self):
         """A backward pass or an optimizer has been seen: gradients taken besides (penalties, attacks, forces) do not
@@ -44,36 +46,34 @@ class Backward:
             setattr(*self._unwatched)
             self._unwatched = None
 
-    def _see_gradients(self, original):
-        def run(*positional, **named):
-            result = original(*positional, **named)
-            if not named.get("accumulate_grad", True) and self._unwatched:
-                self._on_gradient()
-            return result
+    def _see_gradients(self, takes, _tensors, _result, raised):
+        if takes and not raised and self._unwatched:
+            self._on_gradient()
 
-        return run
+    def _pass_begins(self, *_, **__):
+        self._on_begin()
+        self._probe.backward_begins()
+        return now_ns()
 
-    def _wrap(self, original):
-        on_begin, probe = self._on_begin, self._probe
+    def _pass_ends(self, begin_ns, _tensors, _result, raised):
+        self._probe.backward_ends(begin_ns, raised)
 
-        def backward(*positional, **named):
-            on_begin()
-            begin_ns = now_ns()
-            probe.backward_begins()
-            raised = 1
-            try:
-                result = original(*positional, **named)
-                raised = 0
-                return result
-            finally:
-                probe.backward_ends(begin_ns, raised)
+    def _show(self, given, named):
+        """To who keeps losses."""
+        tensors = given[0] if given else named.get("tensors", ())
+        if isinstance(tensors, (*self._root, list, tuple)):  # not an iterator, which torch is going to use up
+            self._keep_losses(self._losses(self._roots(tensors)))
 
-        return backward
+    def _roots(self, tensors):
+        return (tensors,) if isinstance(tensors, self._root) else tuple(tensors)
+
+    def _losses(self, roots):
+        return tuple(root for root in roots if isinstance(root, self._tensor))
 
     def _show_roots(self, original):
         def backward(tensors, *positional, **named):
-            roots = (tensors,) if isinstance(tensors, self._root) else tuple(tensors)
-            losses = tuple(root for root in roots if isinstance(root, self._tensor))
+            roots = self._roots(tensors)
+            losses = self._losses(roots)
             if self._keep_losses:
                 self._keep_losses(losses)
             if len(losses) == len(roots):
@@ -86,3 +86,7 @@ class Backward:
             return result
 
         return backward
+
+
+def _takes_gradients(*_, **named):
+    return not named.get("accumulate_grad", True)

@@ -32,10 +32,13 @@ class Facts:
             "static_graph",
             "broadcast_buffers",
         )
-        wrapping.with_arguments(parallel.DistributedDataParallel, "__init__", [self._spread("ddp", ddp)])
-        wrapping.with_arguments(parallel.DataParallel, "__init__", [self._spread("data_parallel", ("device_ids",))])
+        probe = self._probe
+        wrapping.watch_arguments(probe, parallel.DistributedDataParallel, "__init__", self._spread("ddp", ddp))
+        wrapping.watch_arguments(
+            probe, parallel.DataParallel, "__init__", self._spread("data_parallel", ("device_ids",))
+        )
         for name in ("gradcheck", "gradgradcheck"):
-            wrapping.replace(torch.autograd, name, self._recorded)
+            wrapping.watch(probe, torch.autograd, name, self._recorded(name))
         if traces:
             self._watch_switches(torch)
             self._make_room_for_profiler(torch)
@@ -49,12 +52,8 @@ class Facts:
 
         return record
 
-    def _recorded(self, original):
-        def check(*positional, **named):
-            self.record(original.__name__, frames.place())
-            return original(*positional, **named)
-
-        return check
+    def _recorded(self, name):
+        return lambda *_, **__: self.record(name, frames.place())
 
     def _watch_switches(self, torch):
         """Where each was turned on first."""
@@ -65,45 +64,26 @@ class Facts:
                 places.add(key)
                 self.record(f"debug.{key}.where", frames.place())
 
-        def anomaly(original):
-            def set_anomaly_enabled(enabled, *positional, **named):
-                if enabled:
-                    note("anomaly")
-                return original(enabled, *positional, **named)
-
-            return set_anomaly_enabled
+        def turned_on(key, parameter):
+            return lambda arguments: note(key) if arguments.get(parameter, True) else None
 
         def made(key):
-            def make(original):
-                def __init__(owner, *positional, **named):
-                    note(key)
-                    return original(owner, *positional, **named)
+            return lambda *_, **__: note(key)
 
-                return __init__
-
-            return make
-
-        wrapping.replace(torch, "set_anomaly_enabled", anomaly)
-
-        def profile(arguments):
-            if arguments.get("enabled", True):
-                note("profiler")
-
-        wrapping.replace(torch.profiler.profile, "__init__", made("profiler"))
-        wrapping.with_arguments(torch.autograd.profiler.profile, "__init__", [profile])
-        wrapping.replace(torch.autograd.profiler.emit_nvtx, "__init__", made("emit_nvtx"))
+        anomaly, profiler = torch.autograd.anomaly_mode, torch.autograd.profiler
+        wrapping.watch(self._probe, anomaly.detect_anomaly, "__enter__", made("anomaly"))
+        wrapping.watch_arguments(self._probe, anomaly.set_detect_anomaly, "__init__", turned_on("anomaly", "mode"))
+        wrapping.watch(self._probe, torch.profiler.profile, "__init__", made("profiler"))
+        wrapping.watch_arguments(self._probe, profiler.profile, "__init__", turned_on("profiler", "enabled"))
+        wrapping.watch(self._probe, profiler.emit_nvtx, "__init__", made("emit_nvtx"))
 
     def _make_room_for_profiler(self, torch):
         """CUPTI hands records to one client, and which kinds are on changes what that one gets: torch's own profiler is
         the program's, so the probe of the GPU goes before that prepares."""
 
-        def make(original):
-            def _prepare_trace(profiler, *positional, **named):
-                if torch.profiler.ProfilerActivity.CUDA in getattr(profiler, "kineto_activities", ()):
-                    self._probe.leave_cupti_to(b"torch.profiler")
-                return original(profiler, *positional, **named)
-
-            return _prepare_trace
+        def prepares(profiler, *_, **__):
+            if torch.profiler.ProfilerActivity.CUDA in getattr(profiler, "kineto_activities", ()):
+                self._probe.leave_cupti_to(b"torch.profiler")
 
         if hasattr(torch.autograd.profiler.profile, "_prepare_trace"):
-            wrapping.replace(torch.autograd.profiler.profile, "_prepare_trace", make)
+            wrapping.watch(self._probe, torch.autograd.profiler.profile, "_prepare_trace", prepares)

@@ -1,48 +1,51 @@
 """DataLoaders: what they are built with, when the training thread asks them for a batch, which samples it gets."""
 
 import collections
-import contextlib
 import ctypes
 import os
 import weakref
 
 from . import frames, hooks, loader_facts, wrapping
-from .notes import note, noted, take
+from .notes import Notes
 from .probe import now_ns, text
 
 
 class Loaders:
-    """Wraps torch.utils.data.DataLoader and its iterators."""
+    """Watches torch.utils.data.DataLoader and its iterators. Keeps none of them alive: a data set may fill the memory."""
 
     def __init__(self, probe, settings):
         self._probe = probe
         self._hashes = settings.mode == "check"
+        self._known = Notes()  # loader -> _Known
+        self._slotted = {}  # the same by class, of loaders that refuse weak references
+        self._passes = Notes()  # iterator -> _Pass
+        self._drawn = Notes()  # iterator -> indices that it asked for before its pass was known
         self._pass = None  # the one that gave the last batch
         self.last_samples = 0  # in it
         self._trained = None  # the pass whose batch was trained on last
-        self._described = []  # weak references where the loader takes them
+        self._described = 0
         self.on_pass = None  # called when a pass begins
         self._starting = 0  # calls of DataLoader.__iter__ that have not returned
         self._first_indices = settings.mode == "trace"  # recorded for each loader's first batch
+        self._alone = settings.treatment.get("loader.only") == "on"
         # Whether training batches only need recording, which builtins do.
-        self._only_records = (
-            bool(probe.around_next) and not self._hashes and settings.treatment.get("loader.only") != "on"
-        )
+        self._only_records = bool(probe.around_next) and not self._hashes and not self._alone
 
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
         loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
         self._own = iterator
+        # A treatment that acts on the loader needs it for as long as its pass.
+        self._keeps_loaders = self._alone or bool(hooks.batch_given or hooks.pass_ended)
         if hooks.loader_arguments:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
-        wrapping.replace(loader, "__init__", self._init)
-        wrapping.replace(loader, "__iter__", self._iter)
+        wrapping.watch(self._probe, loader, "__init__", after=self._loader_made)
+        wrapping.watch(self._probe, loader, "__iter__", self._iter_begins, self._iter_ends)
         for made in (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessingDataLoaderIter):
-            wrapping.replace(made, "__init__", self._iterator_init)
+            wrapping.watch(self._probe, made, "__init__", self._iterator_begins, self._iterator_ends)
         self._only_records = self._only_records and not hooks.batch_given
-        if self._only_records:
-            give = iterator.__next__
-            iterator.__next__ = self._probe.around_next(give, self._next(give), self._gave, self._iterator_ran_out)
+        if self._probe.around_next:
+            iterator.__next__ = self._probe.around_next(iterator.__next__, self._gave, self._iterator_ran_out)
         else:
             wrapping.replace(iterator, "__next__", self._next)
         self._keeps_indices = False
@@ -56,65 +59,68 @@ class Loaders:
         if self._keeps_indices:
             return
         self._keeps_indices = True
-        if self._only_records:
-            own = self._own._next_index
-            self._own._next_index = self._probe.around_next_index(own, self._next_index(own))
+        if self._probe.around_next:
+            self._own._next_index = self._probe.around_next_index(self._own._next_index, self._keep_index)
         else:
-            wrapping.replace(self._own, "_next_index", self._next_index)
+            wrapping.watch(self._probe, self._own, "_next_index", after=self._index_asked)
 
-    def _init(self, original):
-        def __init__(loader, *positional, **named):
-            original(loader, *positional, **named)
-            note(loader, "_loopscope_place", frames.place())
+    def _of(self, loader):
+        """What is known of it."""
+        known = self._known.of(loader) or self._slotted.get(type(loader))
+        if known is None:
+            known = _Known()
+            if not self._known.set(loader, known):
+                self._slotted[type(loader)] = known
+        return known
 
-        return __init__
+    def place(self, loader):
+        return self._of(loader).place
 
-    def _iter(self, original):
-        def __iter__(loader):
-            begin_ns = now_ns()
-            self._pass_begins(begin_ns)
-            kept = getattr(loader, "_iterator", None)  # with persistent workers: it asks for its first indices again
-            if isinstance(kept, self._own):
-                take(kept, "_loopscope_pass")
-                for function in hooks.pass_resumes:
-                    function(loader)
-            sizes = loader_facts.sizes_of(loader)
-            if sizes is None:  # workers are asked for batches before there is an iterator
-                self._keep_indices()
-            self._starting += 1
-            try:
-                iterator = original(loader)
-            finally:
-                self._starting -= 1
-            if not isinstance(iterator, self._own):  # a subclass's own: the iterators inside it are seen
-                return iterator
-            self._note_pass(loader, iterator, sizes, begin_ns)
-            return iterator
+    def _loader_made(self, _token, loader, _result, raised):
+        if not raised:
+            self._of(loader).place = frames.place()
 
-        return __iter__
+    def _iter_begins(self, loader, *_, **__):
+        begin_ns = now_ns()
+        self._pass_begins(begin_ns)
+        kept = getattr(loader, "_iterator", None)  # with persistent workers: it asks for its first indices again
+        if isinstance(kept, self._own):
+            self._passes.take(kept)
+            for function in hooks.pass_resumes:
+                function(loader)
+        sizes = loader_facts.sizes_of(loader)
+        if sizes is None:  # workers are asked for batches before there is an iterator
+            self._keep_indices()
+        self._starting += 1
+        return sizes, begin_ns
 
-    def _iterator_init(self, original):
+    def _iter_ends(self, token, loader, iterator, raised):
+        self._starting -= 1
+        if not raised and isinstance(iterator, self._own):  # a subclass's own: the iterators inside it are seen
+            self._note_pass(loader, iterator, *token)
+
+    def _iterator_begins(self, _iterator, loader=None, *_, **__):
         """Torch's iterators, made by others: by a subclass that keeps one for many passes, by a library's own loader."""
+        if self._starting or loader is None:
+            return None
+        begin_ns = now_ns()
+        self._pass_begins(begin_ns)
+        sizes = loader_facts.sizes_of(loader)
+        if sizes is None:
+            self._keep_indices()
+        known = self._of(loader)
+        if known.place is None:
+            known.place = frames.place()
+        self._starting += 1
+        return loader, sizes, begin_ns
 
-        def __init__(iterator, loader, *positional, **named):
-            if self._starting:
-                return original(iterator, loader, *positional, **named)
-            begin_ns = now_ns()
-            self._pass_begins(begin_ns)
-            sizes = loader_facts.sizes_of(loader)
-            if sizes is None:
-                self._keep_indices()
-            if noted(loader, "_loopscope_place") is None:
-                with contextlib.suppress(AttributeError):  # an object with slots: its place stays unknown
-                    note(loader, "_loopscope_place", frames.place())
-            self._starting += 1
-            try:
-                original(iterator, loader, *positional, **named)
-            finally:
-                self._starting -= 1
+    def _iterator_ends(self, token, iterator, _result, raised):
+        if token is None:
+            return
+        self._starting -= 1
+        if not raised:
+            loader, sizes, begin_ns = token
             self._note_pass(loader, iterator, sizes, begin_ns)
-
-        return __init__
 
     def _pass_begins(self, begin_ns):
         if self.on_pass:
@@ -123,24 +129,27 @@ class Loaders:
         self._stop()
 
     def _note_pass(self, loader, iterator, sizes, begin_ns):
-        one_pass = _Pass(loader, iterator, sizes, self._forget)
+        known = self._of(loader)
+        if known.facts is None:  # now, since a loader made in its loop's header is gone once it has given its iterator
+            known.facts = loader_facts.facts_of(loader)
+        keeps = self._keeps_loaders or not type(loader).__weakrefoffset__
+        reference = (lambda: loader) if keeps else weakref.ref(loader)
+        one_pass = _Pass(known, reference, loader, weakref.ref(iterator, self._forget), sizes)
+        one_pass.drawn.extend(self._drawn.take(iterator, ()))
+        self._passes.set(iterator, one_pass)
         self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
 
-    def _next_index(self, original):
-        def _next_index(iterator):
-            index = original(iterator)
-            one_pass = noted(iterator, "_loopscope_pass")
-            if one_pass is not None:
-                one_pass.drawn.append(index)
-            else:  # workers are asked for batches before __iter__ returns
-                drawn = noted(iterator, "_loopscope_drawn")
-                if drawn is None:
-                    note(iterator, "_loopscope_drawn", [index])
-                else:
-                    drawn.append(index)
-            return index
+    def _keep_index(self, iterator, index):
+        one_pass = self._passes.of(iterator)
+        drawn = one_pass.drawn if one_pass is not None else self._drawn.of(iterator)
+        if drawn is not None:
+            drawn.append(index)
+        else:  # workers are asked for batches before __iter__ returns
+            self._drawn.set(iterator, [index])
 
-        return _next_index
+    def _index_asked(self, _token, iterator, index, raised):
+        if not raised:
+            self._keep_index(iterator, index)
 
     def _next(self, original):
         gave = self._gave
@@ -158,7 +167,7 @@ class Loaders:
         return __next__
 
     def _gave(self, iterator, begin_ns):
-        one_pass = noted(iterator, "_loopscope_pass")
+        one_pass = self._passes.of(iterator)
         if one_pass is None:
             return
         if one_pass.ran_out:  # whoever has the iterator began again with it
@@ -177,9 +186,8 @@ class Loaders:
             self._probe.backward_is_due()
         elif self._only_records:
             self._probe.pass_goes_on(iterator, *one_pass.handed_over())
-        loader = one_pass.loader() if one_pass.given.value == 0 else None
-        if loader is not None:
-            note(loader, "_loopscope_first", noted(loader, "_loopscope_first", index))
+        if one_pass.given.value == 0 and one_pass.known.first is None:
+            one_pass.known.first = loader_facts.shown(index)
         for function in hooks.batch_given:
             function(one_pass.loader())
         one_pass.given.value += 1
@@ -192,6 +200,7 @@ class Loaders:
     def _forget(self, iterator):
         if self._pass is not None and self._pass.iterator is iterator:
             self._stop()
+            self._pass.drawn.clear()  # the program's objects
 
     def _end_whole(self, now_ns):
         """A loop that counts its batches (Lightning's) never asks for one too many: its pass is over when another begins."""
@@ -200,7 +209,7 @@ class Loaders:
             self._ran_out(last, now_ns)
 
     def _iterator_ran_out(self, iterator, begin_ns):
-        one_pass = noted(iterator, "_loopscope_pass")
+        one_pass = self._passes.of(iterator)
         if one_pass is not None:
             self._ran_out(one_pass, begin_ns)
 
@@ -224,38 +233,46 @@ class Loaders:
     def describe_training(self):
         """Writes facts about the loader whose batch is trained on, once each; called where `backward_is_due` was."""
         self._trained = self._pass
-        loader = self.last()
-        if loader is None or any(known() is loader for known in self._described):
+        known = self._pass.known if self._pass else None
+        if known is None or known.described:
             return
-        self._described.append(weakref.ref(loader) if type(loader).__weakrefoffset__ else lambda: loader)
-        number = len(self._described)
-        prefix = "loader." if number == 1 else f"loader#{number}."
-        for key, value in loader_facts.facts_of(loader).items():
+        known.described = True
+        self._described += 1
+        prefix = "loader." if self._described == 1 else f"loader#{self._described}."
+        for key, value in {**known.facts, "first": known.first or "", "where": known.place or ""}.items():
             self._probe.fact(text(prefix + key), text(value))
 
 
+class _Known:
+    """What is known of a loader."""
+
+    __slots__ = ("place", "facts", "first", "described")
+
+    def __init__(self):
+        self.place = None  # where it was built
+        self.facts = None  # of loader_facts.facts_of()
+        self.first = None  # the indices of its first batch
+        self.described = False
+
+
 class _Pass:
-    """One pass over a loader, kept on its iterator."""
+    """One pass over a loader, kept as long as its iterator."""
 
-    __slots__ = ("loader", "iterator", "loader_id", "name", "drawn", "sizes", "given", "batches", "ran_out")
+    __slots__ = ("known", "loader", "iterator", "loader_id", "name", "drawn", "sizes", "given", "batches", "ran_out")
 
-    def __init__(self, loader, iterator, sizes, forget):
-        """`sizes`: of loader_facts.sizes_of(); `forget(reference)` is called when the iterator goes."""
-        # A loader made in its loop's header is freed once it has given its iterator: this keeps it alive as long as
-        # that. One with persistent workers keeps its iterator itself.
-        keeps = getattr(loader, "persistent_workers", False) and type(loader).__weakrefoffset__
-        self.loader = weakref.ref(loader) if keeps else lambda: loader
-        self.iterator = weakref.ref(iterator, forget)
+    def __init__(self, known, reference, loader, iterator, sizes):
+        """`sizes`: of loader_facts.sizes_of(); `reference` and `iterator` may come to give None."""
+        self.known = known
+        self.loader = reference
+        self.iterator = iterator
         self.loader_id = id(loader)
         # The name that torch's own profiler gives it; the importer knows from it that the range is the whole wait.
-        self.name = text(f"enumerate(DataLoader)#{type(iterator).__name__}.__next__")
-        # Indices of batches asked for and not given yet.
-        self.drawn = collections.deque(take(iterator, "_loopscope_drawn", ()))
+        self.name = text(f"enumerate(DataLoader)#{type(iterator()).__name__}.__next__")
+        self.drawn = collections.deque()  # indices of batches asked for and not given yet
         self.sizes = sizes
         self.given = ctypes.c_uint64(0)
         self.batches = loader_facts.batches_of(loader)
         self.ran_out = False
-        note(iterator, "_loopscope_pass", self)
 
     def begin_again(self):
         self.ran_out = False

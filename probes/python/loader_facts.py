@@ -3,8 +3,6 @@
 import ctypes
 import zlib
 
-from .notes import noted
-
 
 def batches_of(loader):
     """Batches in one pass; None where unknown. Asks the sampler: len(loader) of an iterable data set warns."""
@@ -64,9 +62,12 @@ def facts_of(loader):
         "sampler": type(_sampler(loader)).__qualname__,
         "samples": _length(dataset),
         "pass": _length(_sampler(loader)),
-        "first": ",".join(str(_as_number(one)) for one in _indices(noted(loader, "_loopscope_first")))[:500],
-        "where": noted(loader, "_loopscope_place", ""),
     }
+
+
+def shown(index):
+    """The samples of a batch."""
+    return ",".join(str(_as_number(one)) for one in _indices(index))[:500]
 
 
 def _sampler(loader):

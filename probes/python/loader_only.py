@@ -1,7 +1,6 @@
 """The loader alone (LOOPSCOPE_TREATMENT loader.only=on): batches are loaded and not trained on. The first backward pass
 shows which loader is used for training; from then on it is iterated again and again in place of the loop."""
 
-from .notes import noted
 from .probe import EPOCH_END, EPOCH_START, NOT_APPLICABLE, text
 
 KEY = "loader.only"
@@ -20,7 +19,7 @@ class LoaderOnly:
         if loader is None:
             self._reason = "the first backward pass came before any batch of a DataLoader"
             return
-        self._where = noted(loader, "_loopscope_place") or KEY
+        self._where = self._loaders.place(loader) or KEY
         self._reason = ""
         self._loaders.end_last_pass()  # its workers would compete with those that are measured
         while self._one_pass(loader):

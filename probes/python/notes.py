@@ -1,23 +1,34 @@
-"""What the shim notes on the program's objects. Neither read nor written through an object's __dict__: CPython 3.11 and 3.12
-make that dict only when asked for it, and every attribute of the object is slower from then on."""
+"""What the shim knows about the program's objects, beside them: an attribute would show in their vars() and their pickles."""
 
-_read, _write, _remove = object.__getattribute__, object.__setattr__, object.__delattr__
-
-
-def note(owner, name, value):
-    _write(owner, name, value)
+import weakref
 
 
-def noted(owner, name, default=None):
-    try:
-        return _read(owner, name)
-    except AttributeError:
-        return default
+class Notes:
+    """One note on each object, for as long as it lives. By identity: a class may have its own idea of what is equal."""
 
+    def __init__(self):
+        self._kept = {}  # id -> (weak reference, note)
 
-def take(owner, name, default=None):
-    """Reads it and removes it."""
-    value = noted(owner, name, default)
-    if value is not default:
-        _remove(owner, name)
-    return value
+    def set(self, owner, note):
+        """Returns whether it could: an object with slots may refuse weak references."""
+        key = id(owner)
+
+        def forget(reference):
+            if self._kept.get(key, (None,))[0] is reference:
+                del self._kept[key]
+
+        try:
+            self._kept[key] = weakref.ref(owner, forget), note
+        except TypeError:
+            return False
+        return True
+
+    def of(self, owner, default=None):
+        reference, note = self._kept.get(id(owner), (None, None))
+        return note if reference is not None and reference() is owner else default
+
+    def take(self, owner, default=None):
+        """Reads it and removes it."""
+        note = self.of(owner, default)
+        self._kept.pop(id(owner), None)
+        return note

@@ -6,18 +6,19 @@ import threading
 import weakref
 
 from . import frames, hooks, wrapping
-from .notes import note, noted
+from .notes import Notes
 from .probe import OPTIMIZER, now_ns, text
 
 
 class Optimizers:
-    """Wraps torch.optim, and every class derived from Optimizer, whoever wrote it."""
+    """Watches torch.optim, and every class derived from Optimizer, whoever wrote it."""
 
     def __init__(self, probe, settings, on_made):
         self._probe = probe
         self._traces = settings.mode == "trace"
         self._on_made = on_made  # called before the first parameters are taken
         self._described = 0
+        self._places, self._known = Notes(), Notes()
         self._numbers = _Numbers()
         self._open = _Open()
 
@@ -25,26 +26,26 @@ class Optimizers:
         from torch.optim import optimizer as module
 
         base = module.Optimizer
-        wrapping.replace(base, "__init__", self._init)
+        wrapping.watch(self._probe, base, "__init__", self._making, self._made)
         if self._traces or hooks.zero_grad_arguments:
             self._wrap_zero_grad(base)
             self._wrap_zero_grad(torch.nn.Module)
         begins, ends = self._step_begins, self._step_ends
         if self._probe.step_hooks and not hooks.step_begins and not hooks.step_ends:
-            begins, ends = self._probe.step_hooks(begins, ends, self._describe)
+            begins, ends = self._probe.step_hooks(_no_hook, begins, ends, self._describe)
         module.register_optimizer_step_pre_hook(begins)
         module.register_optimizer_step_post_hook(ends)
 
-    def _init(self, original):
-        def __init__(optimizer, *positional, **named):
-            self._on_made()
-            self._probe.optimizer_made()
-            original(optimizer, *positional, **named)
-            note(optimizer, "_loopscope_place", frames.place())
-            for function in hooks.optimizer_made:
-                function(optimizer)
+    def _making(self, *_, **__):
+        self._on_made()
+        self._probe.optimizer_made()
 
-        return __init__
+    def _made(self, _token, optimizer, _result, raised):
+        if raised:
+            return
+        self._places.set(optimizer, frames.place())
+        for function in hooks.optimizer_made:
+            function(optimizer)
 
     def _step_begins(self, optimizer, positional, named):
         steps = self._open.steps
@@ -66,14 +67,14 @@ class Optimizers:
     def _without_closure(self, closure, step):
         """A closure's forward and backward passes are not the optimizer's work."""
 
-        @functools.wraps(closure)
-        def observed(*positional, **named):
+        def before(*_, **__):
             step.pauses(self._describe(step.optimizer))
-            result = closure(*positional, **named)
-            step.goes_on()
-            return result
 
-        return observed
+        def after(_token, _owner, _result, raised):
+            if not raised:
+                step.goes_on()
+
+        return wrapping.watched(self._probe, closure, before, after)
 
     def _step_ends(self, optimizer, positional, named):
         steps = self._open.steps
@@ -94,20 +95,22 @@ class Optimizers:
                 self._report_end(step, 1)
 
     def _report_end(self, step, raised):
-        number, name, parameters = self._describe(step.optimizer)
+        optimizer = step.optimizer
+        number, name, parameters = self._describe(optimizer) if optimizer is not None else (0, b"", 0)
         self._probe.optimizer_ends(number, name, parameters, step.begin_ns, raised)
 
     def _describe(self, optimizer):
         """Its number, its name and how many numbers it trains."""
-        known = noted(optimizer, "_loopscope_known")
+        known = self._known.of(optimizer)
         if known is None:
+            place = self._places.of(optimizer, "")
             tensors = [one for group in optimizer.param_groups for one in group["params"]]
             kind = text(type(optimizer).__name__), sum(_numel(one) for one in tensors)
-            known = self._numbers.of(optimizer, kind), *kind
-            note(optimizer, "_loopscope_known", known)
+            known = self._numbers.of(optimizer, (kind, place)), *kind
+            self._known.set(optimizer, known)
             self._described += 1
             prefix = "optimizer." if self._described == 1 else f"optimizer#{self._described}."
-            for key, value in _facts(optimizer, len(tensors)).items():
+            for key, value in _facts(optimizer, len(tensors), place).items():
                 self._probe.fact(text(prefix + key), text(value))
         return known
 
@@ -133,6 +136,11 @@ class Optimizers:
         return zero_grad
 
 
+def _no_hook(optimizer, positional, named):
+    """What torch.compile finds in place of the hooks: they leave no trace in a step that it compiles."""
+    return None
+
+
 class _Open(threading.local):
     """A thread's steps that have not ended."""
 
@@ -143,13 +151,17 @@ class _Open(threading.local):
 class _Step:
     """One call of an optimizer's step that has not ended."""
 
-    __slots__ = ("optimizer", "began", "begin_ns", "_probe")
+    __slots__ = ("_optimizer", "began", "begin_ns", "_probe")
 
     def __init__(self, probe, optimizer):
-        self.optimizer = optimizer
+        self._optimizer = weakref.ref(optimizer)  # one that raised stays open, and must not keep it alive
         self.began = False
         self.begin_ns = 0  # of its own work; 0 while a closure runs
         self._probe = probe
+
+    @property
+    def optimizer(self):
+        return self._optimizer()
 
     def goes_on(self):
         if not self.began:
@@ -174,8 +186,8 @@ class _Numbers:
         self._holders = {}  # kind and line -> {number: weak reference to the optimizer that has it}
         self._count = 0
 
-    def of(self, optimizer, kind):
-        holders = self._holders.setdefault((kind, noted(optimizer, "_loopscope_place")), {})
+    def of(self, optimizer, kind_and_place):
+        holders = self._holders.setdefault(kind_and_place, {})
         number = next((number for number, holder in holders.items() if holder() is None), None)
         if number is None:
             number = self._count = self._count + 1
@@ -190,11 +202,11 @@ def _numel(parameter):
         return 0
 
 
-def _facts(optimizer, parameters):
+def _facts(optimizer, parameters, place):
     group = optimizer.param_groups[0] if optimizer.param_groups else {}
     facts = {"class": type(optimizer).__qualname__, "parameters": parameters}
     for key in ("foreach", "fused", "capturable"):
         if key in group:
             facts[key] = {None: "default", True: "on", False: "off"}.get(group[key], group[key])
-    facts["where"] = noted(optimizer, "_loopscope_place", "")
+    facts["where"] = place
     return facts

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 import sys
 
 from .probe import PROBE_OFF, TORCH_PROBE, text
@@ -18,6 +19,11 @@ def load(torch, probe):
     folder = _cached(torch)
     path = folder and os.path.join(folder, _NAME)
     if path and os.path.exists(path):
+        if not all(map(_is_safe, (path, folder, os.path.dirname(folder)))):
+            reason = f"LibTorch probe off: others can write to {path}: it is not loaded"
+            probe.mark(PROBE_OFF, text(reason), TORCH_PROBE)
+            sys.stderr.write(f"loopscope: {reason}\n")
+            return
         probe.load_torch(text(path))
         return
     _report_to_launcher(torch)
@@ -30,6 +36,13 @@ def load(torch, probe):
     probe.fact(b"torch.version", text(torch.__version__))
     probe.mark(PROBE_OFF, text(reason), TORCH_PROBE)
     sys.stderr.write(f"loopscope: {reason}{f': {failed}' if has_failed else ''}\n")
+
+
+def _is_safe(path):
+    """Written by this user or by root, and by nobody else: it is going to run in this process."""
+    status = os.lstat(path)
+    writers = stat.S_IWOTH | (stat.S_IWGRP if status.st_gid != os.getegid() else 0)
+    return status.st_uid in (0, os.geteuid()) and not stat.S_ISLNK(status.st_mode) and not status.st_mode & writers
 
 
 def _report_to_launcher(torch):

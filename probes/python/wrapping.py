@@ -1,8 +1,49 @@
-"""Replacing functions of torch by wrappers that look like them."""
+"""Functions of torch and others, watched from beside, or replaced by wrappers that look like them (treatments)."""
 
 import functools
 import inspect
 import types
+
+
+def watch(probe, owner, name, before=None, after=None):
+    """Calls before(...) with the arguments of each call of the function `owner.name`, and after(token, owner, result,
+    raised) at its end: what `before` returned, the call's first argument, its result, and whether it raised. What is
+    called is as it was: its attributes, its pickle, and the frames that warnings and tracebacks see."""
+    setattr(owner, name, watched(probe, getattr(owner, name), before, after))
+
+
+def watched(probe, original, before=None, after=None):
+    """What watch() puts in the place of a callable."""
+    if probe.around:
+        return probe.around(original, before, after)
+
+    @functools.wraps(original)
+    def call(*positional, **named):
+        token, result, raised = before(*positional, **named) if before else None, None, True
+        try:
+            result = original(*positional, **named)
+            raised = False
+            return result
+        finally:
+            if after:
+                after(token, positional[0] if positional else None, result, raised)
+
+    return call
+
+
+def watch_arguments(probe, owner, name, see):
+    """Before each call of `owner.name`, `see` gets its arguments: a dict by name in which those left to their defaults
+    are missing. Calls whose arguments do not fit are passed over."""
+    signature = inspect.signature(getattr(owner, name))
+
+    def before(*positional, **named):
+        try:
+            bound = signature.bind(*positional, **named)
+        except TypeError:
+            return
+        see(bound.arguments)
+
+    watch(probe, owner, name, before)
 
 
 def replace(owner, name, make_wrapper):

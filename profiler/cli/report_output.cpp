@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <system_error>
 
+#include "profiler/core/private_file.h"
 #include "profiler/system/terminal.h"
 #include "reports/formats.h"
 
@@ -18,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<void> WriteFolder(const Output& output, const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return Error{error.message(), folder, "name a folder that can be written to"};
+  if (const int error = MakePrivateFolder(folder); error != 0) {
+    return Error{std::strerror(error), folder, "name a folder that can be written to"};
+  }
   for (const OutputFile& file : output.files) {
     if (const auto written = WriteWhole(folder / file.name, file.bytes); !written) return written;
   }
@@ -42,24 +41,15 @@ Result<void> WriteNamedFolder(const Report& report, const Options& options) {
   if (asked == options.files.end()) {
     if (const auto written = WriteAs(options.format, report, place); !written) return written;
   }
-  fmt::print("{}\n", place.native());
+  Write(stdout, place.native() + "\n");
   return {};
 }
 
 }  // namespace
 
 Result<void> WriteWhole(const fs::path& file, const std::string& bytes) {
-  const auto failed = [&] { return Error{std::strerror(errno), file, "name a place that can be written to"}; };
-  const std::string part = file.native() + ".part";
-  std::FILE* const out = std::fopen(part.c_str(), "wb");
-  if (!out) return failed();
-  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
-  const bool closed = std::fclose(out) == 0;
-  if (!whole || !closed || std::rename(part.c_str(), file.c_str()) != 0) {
-    const Error error = failed();
-    std::remove(part.c_str());
-    return error;
-  }
+  const int error = WritePrivateFile(file, bytes);
+  if (error != 0) return Error{std::strerror(error), file, "name a place that can be written to"};
   return {};
 }
 

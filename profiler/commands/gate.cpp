@@ -169,9 +169,10 @@ Result<int> Accept(Session& session, const Options& options) {
   session.bar().Clear();
   const auto written = WriteWhole(options.gate.baseline, CounterFileText(file));
   if (!written) return written.error();
-  fmt::print("recorded {} counters of {} in {}\n", counts,
-             file.workloads.size() == 1 ? "one workload" : fmt::format("{} workloads", file.workloads.size()),
-             options.gate.baseline.native());
+  Write(stdout,
+        fmt::format("recorded {} counters of {} in {}\n", counts,
+                    file.workloads.size() == 1 ? "one workload" : fmt::format("{} workloads", file.workloads.size()),
+                    options.gate.baseline.native()));
   return 0;
 }
 

@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
+#include <cstring>
 
 #include "profiler/commands/program_files.h"
 #include "profiler/containment/containment.h"
 #include "profiler/core/file_text.h"
+#include "profiler/core/private_file.h"
 #include "profiler/core/text.h"
 #include "profiler/experiments/gate/counter_file.h"
 #include "profiler/experiments/journal.h"
@@ -106,11 +107,12 @@ Result<void> KeptExperiment::Keep(const fs::path& output) const {
   if (!fs::exists(output / kJournalName, error)) return {};
   // Written beside it and moved at once: two that end together leave one complete copy.
   const fs::path fresh = folder_.native() + fmt::format(".{}", getpid());
-  fs::create_directories(fresh, error);
-  if (error) return Error{error.message(), fresh.native(), "make the cache writable, or set XDG_CACHE_HOME"};
+  if (const int failed = MakePrivateFolder(fresh); failed != 0) {
+    return Error{std::strerror(failed), fresh.native(), "make the cache writable, or set XDG_CACHE_HOME"};
+  }
   const auto copied = CopyExperiment(output, fresh);
   if (copied) {
-    std::ofstream(fresh / kQuestionName, std::ios::binary) << question_;
+    WritePrivateFile(fresh / kQuestionName, question_);
     RemoveTree(folder_);
     fs::rename(fresh, folder_, error);
   }

@@ -41,7 +41,7 @@ ProgressBar::ProgressBar(bool quiet, bool no_color)
     : quiet_(quiet), terminal_(isatty(STDERR_FILENO)), color_(WantsColor(STDERR_FILENO, no_color)) {}
 
 void ProgressBar::Clear() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) Write(stderr, "\r\033[K");
   std::fflush(stderr);
   drawn_ = false;
 }
@@ -56,7 +56,7 @@ void ProgressBar::Show(const Progress& progress) {
   if (quiet_) return;
   if (terminal_) {
     const std::string line = ProgressLine(progress, ColumnsOf(STDERR_FILENO) - 1);
-    fmt::print(stderr, "\r\033[K{}{}{}", color_ ? "\033[36m" : "", line, color_ ? "\033[0m" : "");
+    Write(stderr, fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "", line, color_ ? "\033[0m" : ""));
     std::fflush(stderr);
     drawn_ = true;
     return;
@@ -65,7 +65,7 @@ void ProgressBar::Show(const Progress& progress) {
   const int tenth = progress.total > 0 ? progress.done * 10 / progress.total : 0;
   if (tenth == last_tenth_ && progress.done != progress.total) return;
   last_tenth_ = tenth;
-  fmt::print(stderr, "{}\n", ProgressLine(progress, 200));
+  Write(stderr, ProgressLine(progress, 200) + "\n");
 }
 
 }  // namespace loopscope

@@ -5,6 +5,7 @@
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
+#include "profiler/core/printable.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/system/terminal.h"
 
@@ -26,7 +27,7 @@ Result<int> ReportCommand(const Options& options) {
   }
   Result<int> code = 0;
   for (const std::string& input : options.inputs) {
-    if (options.inputs.size() > 1 && options.format == "text") fmt::print("{}\n\n", input);
+    if (options.inputs.size() > 1 && options.format == "text") Write(stdout, Printable(input) + "\n\n");
     auto report = ReportFrom(input);
     if (report && (options.format == "html" || options.files.contains("html"))) AddTimeline(input, *report);
     Result<void> written = report ? CheckCarries(options, KindOf(*report)) : report.error();

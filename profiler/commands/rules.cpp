@@ -46,7 +46,7 @@ Result<int> RulesCommand(const Options& options) {
     return Error{"unknown rule `" + id + "`", "rules",
                  nearest.empty() ? "`loopscope rules` lists them" : "did you mean `" + nearest + "`?"};
   }
-  fmt::print("{}", Reflowed(RuleText(id), static_cast<std::size_t>(StandardOutput().columns)));
+  Write(stdout, Reflowed(RuleText(id), static_cast<std::size_t>(StandardOutput().columns)));
   return 0;
 }
 

@@ -29,7 +29,10 @@ Error Exposed(const Containment& containment) {
   std::string list;
   for (const std::string& one : containment.exposed) list += "\n    " + one;
   return {"launches cannot be kept from changing real files (" + containment.why_no_overlay + "); exposed are:" + list,
-          fs::current_path(), "run it in a smaller working folder or as root, or pass --allow-writes to go on"};
+          fs::current_path(),
+          "run it as root, or where user namespaces are allowed (`loopscope doctor` says what works here); if the "
+          "launches may "
+          "change these files, pass --allow-writes"};
 }
 
 // A run goes on unobserved, since it takes the program's place; trials of an unobserved program would measure nothing.
@@ -126,8 +129,8 @@ Result<std::optional<Containment>> Session::Contain(const std::vector<Side>& sid
     Containment other = DetectContainment(scratch_.path(), side.folder);
     if (other.kind > containment.kind) containment = std::move(other);
   }
-  const bool leaks = containment.kind == ContainmentKind::kUncontained || !containment.links_out.empty();
-  if (leaks && !options_.allow_writes) return Exposed(containment);
+  // A copy holds what the program names by a relative path alone.
+  if (containment.kind != ContainmentKind::kOverlay && !options_.allow_writes) return Exposed(containment);
   return std::optional(containment);
 }
 
@@ -156,6 +159,10 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   auto scratch = Scratch::Make();
   if (!scratch) return scratch.error();
   std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
+  for (const fs::path& left : session->scratch_.left()) {
+    session->bar_.Say("loopscope: a run that was killed left its recording in " + left.native() +
+                      "\n  `loopscope report` reads the folder inside; delete it when it is of no use");
+  }
   if (options.reuse) session->LookForEqual(*sides);
   for (const Side& side : *sides) {
     const ProbeOffer offer = OfferProbe(*probes, side.Resolved(), options.yes, session->signals_);
@@ -210,7 +217,8 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   diagnosed.report.output_directory = folder;
   if (const auto kept = KeepCaptures(launched->directory, folder); !kept) {
     scratch_.Keep();
-    return kept.error();
+    diagnosed.report.quality.warnings.push_back(kept.error().what + ": " + kept.error().next);
+    bar_.Say("loopscope: " + kept.error().Message());
   }
   return diagnosed;
 }

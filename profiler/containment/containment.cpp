@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "profiler/containment/likely_folders.h"
 #include "profiler/core/file_text.h"
 #include "profiler/system/folder_copy.h"
 #include "profiler/system/folders.h"
@@ -67,19 +69,6 @@ Trial Try(const ContainedWorld& world) {
   return trial;
 }
 
-std::vector<fs::path> LikelyFolders(const fs::path& working_directory) {
-  std::vector<fs::path> folders = {working_directory};
-  for (const char* variable : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) {
-    if (const char* value = std::getenv(variable); value && *value == '/') folders.emplace_back(value);
-  }
-  std::vector<fs::path> real;
-  std::error_code error;
-  for (const fs::path& folder : folders) {
-    if (fs::is_directory(folder, error)) real.push_back(fs::canonical(folder, error));
-  }
-  return real;
-}
-
 // Empty when this kind of overlay works here, else the reason why not.
 std::string TryOverlay(Containment& candidate, const fs::path& scratch, const fs::path& working_directory) {
   const fs::path writable = scratch / "try-launch";
@@ -106,8 +95,9 @@ Containment CopyOrNone(const fs::path& scratch, const fs::path& working_director
   const FolderSize size = MeasureFolder(working_directory, scratch, kMaxCopyBytes, kMaxCopyFiles);
   if (size.within_limits) {
     containment.kind = ContainmentKind::kCopy;
-    containment.notes = {"a file that the program names by an absolute path outside of the copy is the real one"};
-    containment.exposed = {"every file outside of " + working_directory.native()};
+    containment.notes = {"a file that the program names by an absolute path is the real one"};
+    containment.exposed = {"every file that the program names by an absolute path, also one in " +
+                           working_directory.native()};
     containment.links_out = size.links_out;
     containment.exposed.insert(containment.exposed.end(), size.links_out.begin(), size.links_out.end());
     return containment;
@@ -170,7 +160,7 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
                              folder / "layers",
                              folder.parent_path(),
                              writable,
-                             LikelyFolders(working_directory),
+                             LikelyFolders(working_directory, containment.user_namespace),
                              containment.user_namespace,
                              std::move(caches)};
   world.plan_ = PlanMounts(request, ParseMountInfo(FileText("/proc/self/mountinfo")));
@@ -185,10 +175,24 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
   return world;
 }
 
+namespace {
+
+// A renamed folder's files are found by a path from the layer's own root, which is another one where the layer is used.
+bool HoldsRenamed(const fs::path& layer) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(layer, error), end; !error && at != end; at.increment(error)) {
+    if (lgetxattr(at->path().c_str(), "trusted.overlay.redirect", nullptr, 0) > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool ContainedWorld::Take(const fs::path& path, const fs::path& to) const {
   const fs::path written = kind_ == ContainmentKind::kOverlay && !in_memory_ ? WrittenTo(plan_, path) : fs::path();
   std::error_code error;
   if (written.empty() || !fs::is_directory(written, error) || fs::is_empty(written, error) || error) return false;
+  if (HoldsRenamed(written)) return false;
   fs::rename(written, to, error);
   return !error;
 }

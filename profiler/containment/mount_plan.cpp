@@ -153,9 +153,12 @@ class Planner {
     const std::string layer = fmt::format("{}/{}", plan_.layers, plan_.overlays++);
     std::string options = fmt::format("lowerdir={},upperdir={},workdir={}", lower, EscapeOverlayPath(layer + "/upper"),
                                       EscapeOverlayPath(layer + "/work"));
-    if (request_.user_namespace) options += ",userxattr";
+    options += kind == MountStep::Kind::kOverlay ? ForRenames() : request_.user_namespace ? ",userxattr" : "";
     return {kind, source, plan_.root + target.native(), std::move(options), {{layer + "/upper", source}}};
   }
+
+  // Folders that were there can be renamed, which the kernel allows only to root.
+  const char* ForRenames() const { return request_.user_namespace ? ",userxattr" : ",redirect_dir=on"; }
 
   void AddOverlay(const fs::path& folder) {
     MountStep step = Overlay(MountStep::Kind::kOverlay, folder, folder, EscapeOverlayPath(folder.native()));

@@ -2,14 +2,19 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <utility>
+#include <vector>
 
 #include "profiler/containment/containment.h"
+#include "profiler/core/private_file.h"
 
 namespace loopscope {
 namespace {
@@ -47,15 +52,57 @@ bool HoldsRun(const fs::path& folder) {
   return false;
 }
 
+constexpr char kOwnerName[] = "owner";  // locked by the process that made the folder, for as long as it lives
+constexpr char kPrefix[] = "loopscope-";
+
+// The descriptor that holds the lock; -1 where another process has it, or there is none.
+int Lock(const fs::path& file, int flags) {
+  const int fd = open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, S_IRUSR | S_IWUSR);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+bool HoldsCapture(const fs::path& folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".cap") return true;
+  }
+  return false;
+}
+
+bool IsOurFolder(const fs::path& path) {
+  struct stat one {};
+  return lstat(path.c_str(), &one) == 0 && S_ISDIR(one.st_mode) && one.st_uid == geteuid();
+}
+
+// What processes that were killed left behind is removed, but for recordings: their folders are returned.
+std::vector<fs::path> ClearLeftovers(const fs::path& base) {
+  std::vector<fs::path> recordings;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(base, error)) {
+    const fs::path& path = entry.path();
+    if (!path.filename().native().starts_with(kPrefix) || !IsOurFolder(path)) continue;
+    const int lock = Lock(path / kOwnerName, 0);
+    if (lock < 0) continue;
+    if (HoldsCapture(path)) {
+      recordings.push_back(path);
+    } else {
+      RemoveTree(path);
+    }
+    close(lock);
+  }
+  return recordings;
+}
+
 }  // namespace
 
 Result<fs::path> MakeOutputFolder(const fs::path& asked, bool again) {
   std::error_code error;
   const fs::path folder = fs::absolute(asked.empty() ? DefaultFolder() : asked, error);
-  fs::create_directories(folder, error);
-  if (error) return NotWritable(folder, error.message());
-  const fs::path trial = folder / ".write-trial";
-  const int fd = open(trial.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (const int failed = MakePrivateFolder(folder); failed != 0) return NotWritable(folder, std::strerror(failed));
+  std::string trial = folder / ".write-trial-XXXXXX";
+  const int fd = mkostemp(trial.data(), O_CLOEXEC);
   if (fd < 0) return NotWritable(folder, std::strerror(errno));
   close(fd);
   unlink(trial.c_str());
@@ -69,16 +116,21 @@ Result<Scratch> Scratch::Make() {
   const char* const set = std::getenv("TMPDIR");
   std::error_code error;
   const fs::path base = fs::canonical(set && *set ? set : "/tmp", error);
-  std::string pattern = base / "loopscope-XXXXXX";
+  std::vector<fs::path> left = error ? std::vector<fs::path>() : ClearLeftovers(base);
+  std::string pattern = base / (std::string(kPrefix) + "XXXXXX");
   if (error || !mkdtemp(pattern.data())) {
     return Error{std::string("no temporary folder can be made: ") + (error ? error.message() : std::strerror(errno)),
                  set && *set ? set : "/tmp", "set TMPDIR to a folder that can be written to"};
   }
-  return Scratch(pattern);
+  // Given back when this process ends; locked before others can find it.
+  const int lock = Lock(pattern + "/.owner", O_CREAT);
+  fs::rename(pattern + "/.owner", fs::path(pattern) / kOwnerName, error);
+  return Scratch(pattern, lock, std::move(left));
 }
 
 Scratch::~Scratch() {
   if (!path_.empty()) RemoveTree(path_);
+  if (lock_ >= 0) close(lock_);
 }
 
 }  // namespace loopscope

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "profiler/core/result.h"
 
@@ -15,16 +17,25 @@ Result<std::filesystem::path> MakeOutputFolder(const std::filesystem::path& aske
 class Scratch {
  public:
   static Result<Scratch> Make();  // error (exit 2): no folder can be made there
-  Scratch(Scratch&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  Scratch(Scratch&& other) noexcept
+      : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)), left_(std::move(other.left_)) {
+    other.path_.clear();
+  }
   Scratch& operator=(Scratch&&) = delete;
   ~Scratch();
 
   const std::filesystem::path& path() const { return path_; }
   void Keep() { path_.clear(); }
 
+  // Folders in which runs that were killed left recordings.
+  const std::vector<std::filesystem::path>& left() const { return left_; }
+
  private:
-  explicit Scratch(std::filesystem::path path) : path_(std::move(path)) {}
+  Scratch(std::filesystem::path path, int lock, std::vector<std::filesystem::path> left)
+      : path_(std::move(path)), lock_(lock), left_(std::move(left)) {}
   std::filesystem::path path_;
+  int lock_ = -1;
+  std::vector<std::filesystem::path> left_;
 };
 
 }  // namespace loopscope

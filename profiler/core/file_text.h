@@ -10,8 +10,10 @@
 
 namespace loopscope {
 
-// The first bytes, up to `most`; nullopt when the file cannot be read.
+// The first bytes, up to `most`; nullopt when it cannot be read or is no file: a pipe would be waited for.
 inline std::optional<std::string> FileHead(const std::filesystem::path& path, std::size_t most) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::string head(most, '\0');

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "profiler/core/redact.h"
+
 namespace loopscope {
 namespace {
 
@@ -140,7 +142,7 @@ std::vector<std::string> Wrap(std::string_view printable, std::size_t columns) {
 std::string ShellQuoted(const std::vector<std::string>& command, std::size_t max_columns) {
   const std::size_t enough = 4 * max_columns + 8;  // bytes; Printable cuts the rest anyway
   std::string line;
-  for (const std::string& whole : command) {
+  for (const std::string& whole : Redacted(command)) {
     if (line.size() > enough) break;
     const std::string_view argument = std::string_view(whole).substr(0, enough);
     if (!line.empty()) line += ' ';

@@ -19,7 +19,7 @@ std::size_t DisplayWidth(std::string_view printable);
 // line. Lines have no trailing space; the result is never empty.
 std::vector<std::string> Wrap(std::string_view printable, std::size_t columns);
 
-// The command as a shell would read it back: quoted where needed, printable.
+// The command as a shell would read it back: quoted where needed, printable, without secrets.
 std::string ShellQuoted(const std::vector<std::string>& command, std::size_t max_columns = 500);
 
 }  // namespace loopscope

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profiler/core/launch_text.h"
+#include "profiler/core/private_file.h"
 #include "profiler/core/text.h"
 
 namespace loopscope {
@@ -85,7 +86,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::filesystem::path& path
     if (error) return CannotWrite(path);
   }
   auto file = std::make_unique<File>();
-  file->stream = std::fopen(path.c_str(), resume ? "ab" : "wb");
+  file->stream = OpenPrivateFile(path, resume);
   if (!file->stream) return CannotWrite(path);
   if (!resume && !file->WriteLine({{"plan", plan}})) return CannotWrite(path);
   std::unique_ptr<Journal> journal(new Journal(std::move(file)));

@@ -46,8 +46,10 @@ Result<const Importer*> ImporterOfFolder(const fs::path& folder) {
 Result<const Importer*> ImporterOfFile(const fs::path& file) {
   errno = 0;
   const std::optional<std::string> head = FileHead(file, kHeadBytes);
+  std::error_code error;
+  if (!head && fs::is_other(file, error)) return Unreadable(file, "it is a pipe or a device, not a file");
   if (!head) return Unreadable(file, errno ? std::strerror(errno) : "no such file");
-  if (const auto error = NsysReportFile(file)) return *error;
+  if (const auto refused = NsysReportFile(file)) return *refused;
   for (const Importer* one : AllImporters()) {
     if (one->sniff(*head)) return one;
   }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "probes/environment.h"
 #include "profiler/core/launch_text.h"
+#include "profiler/core/redact.h"
 #include "profiler/launch/probe_build.h"
 #include "profiler/treatments/treatments.h"
 
@@ -23,9 +23,6 @@ constexpr std::array<std::string_view, 18> kRecordedPrefixes = {
 constexpr std::array<std::string_view, 8> kRecordedNames = {
     "RANK",        "WORLD_SIZE", "LOCAL_RANK",   "LOCAL_WORLD_SIZE",
     "MASTER_ADDR", "LD_PRELOAD", "DNNL_VERBOSE", "ONEDNN_MAX_CPU_ISA"};
-constexpr std::array<std::string_view, 8> kSecretWords = {"KEY",    "TOKEN",      "SECRET", "PASSWORD",
-                                                          "PASSWD", "CREDENTIAL", "AUTH",   "COOKIE"};
-
 std::string_view ModeText(LaunchMode mode) {
   switch (mode) {
     case LaunchMode::kTrace:
@@ -154,20 +151,13 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   return environment;
 }
 
-bool SoundsSecret(std::string_view name) {
-  std::string upper(name);
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
-  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
-                     [&](std::string_view word) { return upper.find(word) != upper.npos; });
-}
-
 Environment RecordedEnvironment(const Environment& environment) {
   Environment recorded;
   for (const auto& [name, value] : environment) {
     const auto begins = [&name = name](std::string_view prefix) { return name.starts_with(prefix); };
     const bool matters = std::any_of(kRecordedPrefixes.begin(), kRecordedPrefixes.end(), begins) ||
                          std::find(kRecordedNames.begin(), kRecordedNames.end(), name) != kRecordedNames.end();
-    if (matters && !SoundsSecret(name)) recorded[name] = value;
+    if (matters && !SoundsSecret(name)) recorded[name] = Redacted(value);
   }
   return recorded;
 }

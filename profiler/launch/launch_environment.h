@@ -22,8 +22,7 @@ struct LaunchPlace {
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes);
 
-// Variables that matter to a training run; those whose name sounds like a secret are left out.
+// Variables that matter to a training run, without secrets.
 Environment RecordedEnvironment(const Environment& environment);
-bool SoundsSecret(std::string_view name);
 
 }  // namespace loopscope

@@ -8,6 +8,7 @@
 
 #include "profiler/core/counted.h"
 #include "profiler/core/report/run_end.h"
+#include "profiler/core/redact.h"
 #include "profiler/launch/unreachable.h"
 
 namespace loopscope {
@@ -122,7 +123,7 @@ std::optional<Error> DescribeOutcome(const ProcessEnd& end, const std::vector<st
 
 std::string Shown(const std::vector<std::string>& command) {
   std::string text;
-  for (const std::string& word : command) {
+  for (const std::string& word : Redacted(command)) {
     const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$&|;<>()*?`#~!{}[]") == word.npos;
     if (!text.empty()) text += ' ';
     if (plain) {

@@ -145,7 +145,7 @@ bool Build(const ProbePaths& probes, const TorchInstall& torch, Signals& signals
 
 bool SaysYes(const std::string& question) {
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
-  fmt::print(stderr, "{} [y/N] ", question);
+  Write(stderr, question + " [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";

@@ -158,10 +158,13 @@ class Running {
         continue;
       }
       // In the terminal's process group, the program has already received what the keyboard sent.
-      const bool had = !own_group_ && info.ssi_code == SI_KERNEL;
+      const bool had = !own_group_ && info.ssi_code == SI_KERNEL && !IsForLeaderAlone(info.ssi_signo);
       if (!had) kill(own_group_ ? -main_ : main_, static_cast<int>(info.ssi_signo));
     }
   }
+
+  // A terminal that goes away signals the leader of its session and nobody else.
+  static bool IsForLeaderAlone(std::uint32_t signal) { return signal == SIGHUP && getsid(0) == getpid(); }
 
   void Reap() {
     int status = 0;

@@ -22,6 +22,12 @@ bool SameFile(int a, int b) {
   return fstat(a, &left) == 0 && fstat(b, &right) == 0 && left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
+// Handed on as it is: to go on when this process is killed, the program must not write to a pipe of ours.
+bool IsFile(int fd) {
+  struct stat one;
+  return fstat(fd, &one) == 0 && S_ISREG(one.st_mode);
+}
+
 // A reader that went away (`| head`) must not stop the program: what cannot be passed on is dropped.
 void WriteAll(int fd, const char* data, std::size_t size) {
   while (size > 0) {
@@ -64,7 +70,7 @@ ProcessStreams::ProcessStreams(const std::filesystem::path& file, bool merge) : 
 void ProcessStreams::Through(int stream, int to) {
   Pipe pipe;
   int ends[2];
-  if (isatty(to) || pipe2(ends, O_CLOEXEC) != 0) return;
+  if (isatty(to) || IsFile(to) || pipe2(ends, O_CLOEXEC) != 0) return;
   pipe = {ends[0], ends[1], to};
   fcntl(pipe.read_end, F_SETFL, O_NONBLOCK);
   sources_[stream - STDOUT_FILENO] = pipe.write_end;
@@ -126,7 +132,9 @@ void ProcessStreams::Pass() {
 
 std::string ProcessStreams::Tail() {
   Pass();
-  return LastLines(file_.empty() ? tail_ : EndOfFile(file_), kTailLines);
+  const bool in_file = file_.empty() && tail_.empty() && IsFile(STDERR_FILENO);
+  const std::filesystem::path file = in_file ? "/proc/self/fd/2" : file_;
+  return LastLines(file.empty() ? tail_ : EndOfFile(file), kTailLines);
 }
 
 }  // namespace loopscope

@@ -11,8 +11,8 @@ namespace loopscope {
 
 class ProcessStreams {
  public:
-  // `file`: where both streams go; empty: passed through. A stream that is a terminal is handed on as it is, so that
-  // programs go on showing progress; another goes through a pipe. `merge`: stdout goes where stderr goes.
+  // `file`: where both streams go; empty: passed through. A terminal is handed on as it is, so that programs go
+  // on showing progress, and so is a file; another stream goes through a pipe. `merge`: stdout goes where stderr goes.
   ProcessStreams(const std::filesystem::path& file, bool merge);
   ~ProcessStreams();
   ProcessStreams(const ProcessStreams&) = delete;

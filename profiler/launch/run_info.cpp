@@ -9,6 +9,7 @@
 
 #include "probes/environment.h"
 #include "profiler/core/host.h"
+#include "profiler/core/redact.h"
 
 namespace loopscope {
 namespace {
@@ -25,7 +26,7 @@ env::Rank RankIn(const Environment& environment) {
 RunInfo RunInfoOf(const std::vector<std::string>& command, const Environment& environment) {
   const Host host = ThisHost();
   RunInfo info;
-  info.command = command;
+  info.command = Redacted(command);
   info.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   info.working_directory = std::filesystem::current_path();
   info.cpu = host.cpu;

@@ -5,10 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kNearlyFullBytes = 1 << 20;
 
 Error CannotCopy(const fs::path& path, const std::error_code& error) {
   return {"cannot be copied: " + error.message(), path, "make it readable, free space, or pass --allow-writes"};
@@ -120,7 +125,11 @@ Result<void> MovePath(const fs::path& from, const fs::path& to) {
   error.clear();
   fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
   if (error) {
-    return Error{"cannot be moved there: " + error.message(), to, "what was recorded stays in " + from.native()};
+    std::error_code ignored;
+    const bool is_full = fs::space(to.parent_path(), ignored).available < kNearlyFullBytes;
+    fs::remove_all(to, ignored);  // half a capture is not what was recorded
+    return Error{"cannot be moved there: " + (is_full ? std::strerror(ENOSPC) : error.message()), to,
+                 "what was recorded stays in " + from.native()};
   }
   fs::remove_all(from, error);
   return {};

@@ -1,6 +1,5 @@
 #include "profiler/system/terminal.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -38,6 +37,19 @@ void AppendFolded(std::string_view line, std::size_t columns, std::string& folde
   }
 }
 
+// Each line for itself.
+std::string PrintableLines(std::string_view text) {
+  constexpr std::size_t kLongestLine = 100'000;
+  std::string printable;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (at > 0) printable += '\n';
+    printable += Printable(text.substr(at, end - at), kLongestLine);
+    at = end + 1;
+  }
+  return printable;
+}
+
 }  // namespace
 
 bool WantsColor(int descriptor, bool no_color) {
@@ -59,7 +71,11 @@ Output StandardOutput(bool no_color) {
 }
 
 void Print(const Output& output) {
-  std::fwrite(output.bytes.data(), 1, output.bytes.size(), stdout);
+  Write(stdout, output.bytes);
+}
+
+void Write(std::FILE* stream, std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stream);
 }
 
 std::string Folded(std::string_view text, int columns) {
@@ -74,7 +90,9 @@ std::string Folded(std::string_view text, int columns) {
 }
 
 void Say(const std::string& text) {
-  fmt::print(stderr, "{}\n", isatty(STDERR_FILENO) ? Folded(text, ColumnsOf(STDERR_FILENO)) : text);
+  const std::string printable = PrintableLines(text);
+  const std::string shown = isatty(STDERR_FILENO) ? Folded(printable, ColumnsOf(STDERR_FILENO)) : printable;
+  Write(stderr, shown + "\n");
 }
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 // Output for people: colours on a terminal only, lines of its width there and of 80 columns elsewhere.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,12 @@ int ColumnsOf(int descriptor);
 Output StandardOutput(bool no_color = false);
 void Print(const Output& output);
 
+// Writes text as it is. Where the stream is closed or full nothing happens: what is told is not worth the run.
+void Write(std::FILE* stream, std::string_view text) noexcept;
+
 // `text` as printed on standard error: folded at spaces on a terminal, where a line's continuations keep its
 // indentation. In a log every line stays whole, so that a search finds it; so does a line with a word wider than the
-// terminal, so that a path can be copied.
+// terminal, so that a path can be copied. Say() makes it printable: names of files and the like come from outside.
 std::string Folded(std::string_view text, int columns);
 void Say(const std::string& text);
 

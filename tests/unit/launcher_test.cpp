@@ -325,6 +325,31 @@ TEST(OutputFolder, ScratchIsPrivateAndGoesAway) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+TEST(OutputFolder, ScratchOfADeadProcessIsClearedButForRecordings) {
+  std::string base = fs::temp_directory_path() / "leftovers-XXXXXX";
+  ASSERT_NE(mkdtemp(base.data()), nullptr);
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("TMPDIR", base.c_str(), 1);
+  const fs::path dead = fs::path(base) / "loopscope-dead00", recorded = fs::path(base) / "loopscope-dead01";
+  for (const fs::path& one : {dead, recorded}) {
+    fs::create_directories(one / "launches");
+    std::ofstream(one / "owner") << "";
+  }
+  std::ofstream(recorded / "launches/1.cap") << "x";
+  fs::create_directories(fs::path(base) / "loopscope-others");  // by hand, or of another version
+  {
+    const auto first = Scratch::Make();
+    const auto second = Scratch::Make();
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_THAT(first->left(), testing::ElementsAre(recorded));
+    EXPECT_TRUE(fs::exists(first->path()) && fs::exists(fs::path(base) / "loopscope-others"));
+    EXPECT_FALSE(fs::exists(dead));
+  }
+  kept.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
+  fs::remove_all(base);
+}
+
 TEST(Launcher, NamesFoldersAfterLabels) {
   EXPECT_EQ(FileLabel("block 3, ALL-amp"), "block-3-ALL-amp");
   EXPECT_EQ(FileLabel("../../x y/"), "..-..-x-y");

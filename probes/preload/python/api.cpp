@@ -44,7 +44,7 @@ bool FindAll() noexcept {
       Find(python.new_type, "PyType_FromSpec") && Find(python.new_bound, "PyMethod_New") &&
       Find(python.new_reference, "PyWeakref_NewRef") && Find(python.referent, "PyWeakref_GetObject") &&
       Find(python.vectorcall, "PyVectorcall_Call") && Find(python.own_attribute, "PyObject_GenericGetAttr") &&
-      Find(python.object_type, "PyBaseObject_Type") && FindCall() &&
+      Find(python.set_attribute, "PyObject_SetAttr") && Find(python.object_type, "PyBaseObject_Type") && FindCall() &&
       Find(python.new_name, "PyUnicode_InternFromString") && Find(python.attribute, "PyObject_GetAttr") &&
       Find(python.number, "PyLong_AsUnsignedLongLongMask") && Find(python.new_number, "PyLong_FromUnsignedLongLong") &&
       Find(python.is_true, "PyObject_IsTrue") && Find(python.size, "PyObject_Size") &&

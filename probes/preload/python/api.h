@@ -24,6 +24,7 @@ struct PythonApi {
   void* (*new_name)(const char*);                          // PyUnicode_InternFromString
   void* (*attribute)(void*, void*);                        // PyObject_GetAttr
   void* (*own_attribute)(void*, void*);                    // PyObject_GenericGetAttr
+  int (*set_attribute)(void*, void*, void*);               // PyObject_SetAttr; null deletes it
   void* (*new_reference)(void*, void*);                    // PyWeakref_NewRef
   void* (*referent)(void*);                                // PyWeakref_GetObject, borrowed
   unsigned long long (*number)(void*);                     // PyLong_AsUnsignedLongLongMask
@@ -63,6 +64,8 @@ struct PythonMethod {
   const char* documentation;
 };
 constexpr int kPythonFastCall = 0x0080;  // METH_FASTCALL: (self, arguments, count)
+constexpr int kPythonKeywords = 0x0002;  // METH_KEYWORDS, with the former: (self, arguments, count, names)
+constexpr int kPythonOneArgument = 0x0008, kPythonNoArguments = 0x0004;  // METH_O, METH_NOARGS: (self, argument)
 
 // A new reference to None.
 inline void* NewNone() noexcept {

@@ -12,8 +12,8 @@
 namespace loopscope {
 namespace {
 
-enum NextItem : ssize_t { kNextOriginal, kNext, kGave, kRanOut, kNextItems };
-enum IndexItem : ssize_t { kIndexOriginal, kIndex, kIndexItems };
+enum NextItem : ssize_t { kNextOriginal, kGave, kRanOut, kNextItems };
+enum IndexItem : ssize_t { kIndexOriginal, kKeep, kIndexItems };
 enum Argument : ssize_t { kIterator, kGiven, kLoader, kName, kAppend, kPopLeft, kOfBatch, kOfPass, kArguments };
 
 // The pass that was handed over; under the interpreter's lock.
@@ -59,7 +59,7 @@ std::size_t NextSamples() noexcept {
   return samples;
 }
 
-// Returns false with an exception set where that failed.
+// gave(iterator, begin_ns) and the like. Returns false with an exception set where that failed.
 bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns) noexcept {
   void* const arguments[] = {iterator, python.new_number(begin_ns)};
   void* const answer = CallItem(self, item, arguments, 2);
@@ -68,18 +68,18 @@ bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns) no
   return answer != nullptr;
 }
 
-void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept {
-  if (count != 1 || arguments[0] != pass.iterator) return CallItem(self, kNext, arguments, count);
+void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  if (count != 1) return CallItem(self, kNextOriginal, arguments, count, names);
   void* const iterator = arguments[0];
   const std::uint64_t begin_ns = capture::NowNs();
   void* const batch = CallItem(self, kNextOriginal, arguments, count);
   if (batch == nullptr) {
-    if (python.error_is(*python.stop_iteration) == 0) return nullptr;
+    if (python.error() == nullptr || python.error_is(*python.stop_iteration) == 0) return nullptr;
     const ErrorAside error;
     if (!Report(self, kRanOut, iterator, begin_ns)) python.clear_error();
     return nullptr;
   }
-  if (iterator != pass.iterator) {  // another loader was asked meanwhile
+  if (iterator != pass.iterator) {  // not handed over, or another loader was asked meanwhile
     if (Report(self, kGave, iterator, begin_ns)) return batch;
     python.give(batch);
     return nullptr;
@@ -89,11 +89,16 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void*) noexcept
   return batch;
 }
 
-void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void*) noexcept {
-  if (count != 1 || arguments[0] != pass.iterator) return CallItem(self, kIndex, arguments, count);
-  void* const index = CallItem(self, kIndexOriginal, arguments, count);
-  if (index == nullptr || arguments[0] != pass.iterator || pass.of_batch != 0) return index;
-  if (void* const kept = python.call(pass.append, &index, 1, nullptr)) python.give(kept);
+void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  void* const index = CallItem(self, kIndexOriginal, arguments, count, names);
+  if (index == nullptr || count != 1) return index;
+  void* const iterator = arguments[0];
+  const bool handed_over = iterator == pass.iterator;
+  if (handed_over && pass.of_batch != 0) return index;
+  void* const both[] = {iterator, index};
+  if (void* const kept = handed_over ? python.call(pass.append, &index, 1, nullptr) : CallItem(self, kKeep, both, 2)) {
+    python.give(kept);
+  }
   python.clear_error();
   return index;
 }
@@ -102,12 +107,12 @@ void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void*) noe
 
 void* AroundNext(void*, PythonArguments arguments, ssize_t count) noexcept {
   if (count != kNextItems) return WrongArguments();
-  return NewMethod<Next>(arguments[kNextOriginal], arguments[kNext], arguments[kGave], arguments[kRanOut]);
+  return NewMethod<Next>(arguments[kNextOriginal], arguments[kGave], arguments[kRanOut]);
 }
 
 void* AroundNextIndex(void*, PythonArguments arguments, ssize_t count) noexcept {
   if (count != kIndexItems) return WrongArguments();
-  return NewMethod<NextIndex>(arguments[kIndexOriginal], arguments[kIndex]);
+  return NewMethod<NextIndex>(arguments[kIndexOriginal], arguments[kKeep]);
 }
 
 void* PassGoesOn(void*, PythonArguments a, ssize_t count) noexcept {

@@ -1,5 +1,5 @@
-// A DataLoader's iterator: the calls of every batch, as builtins. The shim's own wrappers (probes/python/loader.py)
-// serve a pass's first batches, and hand over the one that is trained from.
+// A DataLoader's iterator: the calls of every batch, as builtins. The shim (probes/python/loader.py) hears of a pass's
+// first batches, and hands over the one that is trained from.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,9 @@ namespace loopscope {
 
 // The entry points (PyMethodDef) of builtins without a self.
 
-// around_next(original, next, gave, ran_out) and around_next_index(original, next_index): methods that replace an
-// iterator's __next__ and _next_index. Where its pass was not handed over they call next(iterator) and
-// next_index(iterator). `gave` and `ran_out`(iterator, begin_ns) are called when a hand-over ends.
+// around_next(original, gave, ran_out) and around_next_index(original, keep): methods that replace an iterator's
+// __next__ and _next_index. Where its pass was not handed over, gave(iterator, begin_ns) is called after each batch,
+// and keep(iterator, index) after each index. ran_out(iterator, begin_ns) is called at the end of every pass.
 void* AroundNext(void*, void* const* arguments, ssize_t count) noexcept;
 void* AroundNextIndex(void*, void* const* arguments, ssize_t count) noexcept;
 

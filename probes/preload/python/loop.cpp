@@ -14,15 +14,18 @@ namespace {
 
 std::atomic<bool> backward_is_due{true};
 
-// A step of an optimizer that has begun and not ended on this thread; it keeps the optimizer alive.
+// A step of an optimizer that has begun and not ended on this thread. One that raised stays open, and must not keep its
+// optimizer alive.
 struct OpenStep {
-  void* optimizer = nullptr;
+  void* optimizer = nullptr;  // a weak reference, kept
   std::uint64_t begin_ns = 0;
+
+  bool IsOf(void* one) const noexcept { return optimizer != nullptr && python.referent(optimizer) == one; }
 };
 constinit thread_local OpenStep open_step;
 
-// The places of step_hooks' arguments in the hooks' self.
-enum : ssize_t { kBegins, kEnds, kDescribe };
+// The places of step_hooks' arguments in the hooks' objects.
+enum : ssize_t { kFace, kBegins, kEnds, kDescribe, kHooksItems };
 
 void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   void* const original = python.tuple_item(self, 0);
@@ -88,7 +91,8 @@ const Known* Find(void* self, void* optimizer) noexcept {
 void EndStep(void* self, bool raised) noexcept {
   const OpenStep step = open_step;
   open_step = {};
-  if (const Known* known = Find(self, step.optimizer)) {
+  void* const optimizer = python.referent(step.optimizer);
+  if (const Known* known = optimizer != python.none ? Find(self, optimizer) : nullptr) {
     loopscope_script_optimizer_ends(known->number, known->name, known->parameters, step.begin_ns, raised ? 1 : 0);
   } else {
     loopscope_script_optimizer_ends(0, "", 0, step.begin_ns, 1);
@@ -100,20 +104,25 @@ bool HasArguments(void* positional, void* named) noexcept {
   return python.tuple_size(positional) > 1 || python.dict_size(named) > 0;
 }
 
-void* StepBegins(void* self, PythonArguments arguments, ssize_t count) noexcept {
-  // It raised last time: its end was never reported.
-  if (count > 0 && open_step.optimizer == arguments[0]) EndStep(self, true);
+// Its optimizer is gone, or begins another step: it raised, and its end was never reported.
+bool HasRaised(void* optimizer) noexcept {
+  return open_step.IsOf(optimizer) || open_step.IsOf(python.none);
+}
+
+void* StepBegins(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  if (count > 0 && HasRaised(arguments[0])) EndStep(self, true);
   if (open_step.optimizer != nullptr || count != 3 || HasArguments(arguments[1], arguments[2])) {
-    return CallItem(self, kBegins, arguments, count);
+    return CallItem(self, kBegins, arguments, count, names);
   }
+  void* const reference = python.new_reference(arguments[0], nullptr);
+  if (reference == nullptr) return nullptr;
   loopscope_script_optimizer_begins();
-  python.take(arguments[0]);
-  open_step = {arguments[0], capture::NowNs()};
+  open_step = {reference, capture::NowNs()};
   return NewNone();
 }
 
-void* StepEnds(void* self, PythonArguments arguments, ssize_t count) noexcept {
-  if (count == 0 || open_step.optimizer != arguments[0]) return CallItem(self, kEnds, arguments, count);
+void* StepEnds(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  if (count == 0 || !open_step.IsOf(arguments[0])) return CallItem(self, kEnds, arguments, count, names);
   EndStep(self, false);
   return NewNone();
 }
@@ -149,16 +158,12 @@ void* AroundZeroGrad(void*, PythonArguments arguments, ssize_t count) noexcept {
   return NewMethod<ZeroGrad>(arguments[kZeroGrad], arguments[kDefault]);
 }
 
-void* StepHooks(void*, PythonArguments arguments, ssize_t count) noexcept {
-  static PythonMethod begins_method{"optimizer_step_begins", nullptr, kPythonFastCall, nullptr};
-  static PythonMethod ends_method{"optimizer_step_ends", nullptr, kPythonFastCall, nullptr};
-  if (count != 3) return WrongArguments();
-  void* const self = python.new_tuple(3, arguments[0], arguments[1], arguments[2]);
-  if (self == nullptr) return nullptr;
-  void* const begins = NewFunction(begins_method, StepBegins, self);
-  void* const ends = begins != nullptr ? NewFunction(ends_method, StepEnds, self) : nullptr;
+void* StepHooks(void*, PythonArguments a, ssize_t count) noexcept {
+  if (count != kHooksItems) return WrongArguments();
+  void* const begins = NewMethod<StepBegins>(a[kFace], a[kBegins], a[kEnds], a[kDescribe]);
+  void* const ends = begins != nullptr ? NewMethod<StepEnds>(a[kFace], a[kBegins], a[kEnds], a[kDescribe]) : nullptr;
   void* const hooks = ends != nullptr ? python.new_tuple(2, begins, ends) : nullptr;
-  for (void* const one : {self, begins, ends}) {
+  for (void* const one : {begins, ends}) {
     if (one != nullptr) python.give(one);
   }
   return hooks;

@@ -17,9 +17,10 @@ void* BackwardIsDue(void*, void* const* arguments, ssize_t count) noexcept;
 // original's default.
 void* AroundZeroGrad(void*, void* const* arguments, ssize_t count) noexcept;
 
-// step_hooks(begins, ends, describe): a tuple of hooks for what an optimizer does before and after its step. They do
-// what `begins` and `ends` do (probes/python/optimizer.py), and leave to these every call with a closure and every step
-// inside another's. `describe(optimizer)` returns (number, name, parameters).
+// step_hooks(face, begins, ends, describe): a tuple of hooks for what an optimizer does before and after its step. They
+// do what `begins` and `ends` do (probes/python/optimizer.py), and leave to these every call with a closure and every
+// step inside another's. `describe(optimizer)` returns (number, name, parameters). `face` is a hook that does nothing:
+// what torch.compile reads in place of both.
 void* StepHooks(void*, void* const* arguments, ssize_t count) noexcept;
 
 }  // namespace loopscope

@@ -14,8 +14,8 @@ using Vectorcall = void*(void* method, PythonArguments arguments, std::size_t co
 // The objects of a method (the first is the function that it replaces).
 void* ObjectsOf(void* method) noexcept;
 
-// A callable that binds like a function and has the attributes of the first object: torch.compile, for one, asks a
-// module's call for its code. Null, with an exception set, where it cannot be made.
+// A callable that binds, is pickled and weakly referenced like a function and has the attributes of the first object:
+// torch.compile, for one, reads that one's code in its place. Null, with an exception set, where it cannot be made.
 void* MakeMethod(Vectorcall* call, void* objects) noexcept;
 
 template <MethodBody body, class... Objects>

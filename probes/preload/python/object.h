@@ -29,13 +29,6 @@ class ErrorAside {
   void *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
 };
 
-// A function whose self is `self`; the method must live as long as the process.
-template <class Function>
-void* NewFunction(PythonMethod& method, Function* function, void* self) noexcept {
-  method.function = reinterpret_cast<void*>(function);
-  return python.new_function(&method, self, nullptr);
-}
-
 inline void* WrongArguments() noexcept {
   python.set_error(*python.type_error, "wrong number of arguments");
   return nullptr;

@@ -88,7 +88,7 @@ void ReadChunk(std::span<const char> bytes, std::size_t chunk_bytes, CaptureChun
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is not waited for
   if (file < 0) return CannotRead(path, errno);
   struct stat status;
   const bool known = fstat(file, &status) == 0;

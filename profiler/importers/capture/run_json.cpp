@@ -1,11 +1,13 @@
 #include "profiler/importers/capture/run_json.h"
 
-#include <cerrno>
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "profiler/core/file_text.h"
+#include "profiler/core/private_file.h"
 
 namespace loopscope {
 namespace {
@@ -65,24 +67,21 @@ RunInfo FromJson(const Json& json) {
 }  // namespace
 
 Result<void> WriteRunJson(const std::filesystem::path& path, const RunInfo& run) {
-  const std::filesystem::path part = path.string() + ".part";
-  errno = 0;
-  std::ofstream out(part, std::ios::binary);
-  out << ToJson(run).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  out.close();
-  std::error_code moved;
-  if (out) std::filesystem::rename(part, path, moved);
-  if (out && !moved) return {};
-  const std::string reason = moved ? moved.message() : errno ? std::strerror(errno) : "write error";
-  std::filesystem::remove(part, moved);
-  return Error{"cannot be written: " + reason, path.string(), "choose another folder with -o"};
+  const std::string text = ToJson(run).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const int error = WritePrivateFile(path, text);
+  if (error == 0) return {};
+  return Error{std::string("cannot be written: ") + std::strerror(error), path.string(),
+               "choose another folder with -o"};
 }
 
 Result<RunInfo> ReadRunJson(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open()) return Error{"cannot be read", path.string(), "pass a run folder that loopscope wrote"};
-  const Json json = Json::parse(text, nullptr, false);
+  constexpr std::uintmax_t kMost = 64 << 20;
+  std::error_code error;
+  const auto text = std::filesystem::is_regular_file(path, error)
+                        ? FileHead(path, std::min(kMost, std::filesystem::file_size(path, error)))
+                        : std::nullopt;
+  if (!text) return Error{"cannot be read", path.string(), "pass a run folder that loopscope wrote"};
+  const Json json = Json::parse(*text, nullptr, false);
   if (!json.is_object()) return Error{"is not a JSON object", path.string(), "pass a run folder that loopscope wrote"};
   std::string schema = kSchema;
   Take(json, "schema", schema);
