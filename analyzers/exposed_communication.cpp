@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/timeline/collectives.h"
 
 namespace loopscope {
 namespace {
@@ -78,6 +80,18 @@ Evidence Longest(const Timeline& timeline) {
           {}};
 }
 
+// The group, kind and phase whose collectives nothing covers for longest; nullopt where groups are not recorded.
+std::optional<Evidence> MostExposed(const Timeline& timeline) {
+  const std::vector<CollectiveTimes> all = CollectivesOf(timeline);
+  if (all.empty() || all.front().exposed_ns <= 0) return std::nullopt;
+  const CollectiveTimes& most = all.front();
+  std::string text = fmt::format("{} of group {}", most.operation, most.group);
+  if (most.phase) text += fmt::format(" in {}", PartName(*most.phase));
+  text += fmt::format(": {} per step exposed, {} in all", MsText(PerStep(timeline, Ms(most.exposed_ns))),
+                      MsText(PerStep(timeline, Ms(most.total_ns))));
+  return Evidence{text, most.count, {}};
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   const bool device = OnDevice(timeline);
   if (device && !DevicesKnown(timeline)) return {*WhyNotDevices(timeline)};
@@ -96,6 +110,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                           100 * std::min(found.exposed_ms / found.total_ms, 1.0)),
                               found.count,
                               {}});
+  if (auto most = MostExposed(timeline)) finding.evidence.push_back(*std::move(most));
   if (on_device.count > 0) {
     finding.evidence.push_back(Longest(timeline));
     return {finding};

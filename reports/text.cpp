@@ -102,6 +102,7 @@ Result<void> WriteText(const Report& report, Output& output) {
   WriteFindings(report, page);
   WriteSteps(report, page);
   WriteGpu(report, page);
+  WriteCollectives(report, page);
   WriteRanks(report, page);
   WriteTrust(report, page);
   WriteNext(report, page);

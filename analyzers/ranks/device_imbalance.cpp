@@ -41,6 +41,9 @@ std::vector<Finding> RunDeviceImbalance(std::span<const RankSummary> ranks) {
   for (const RankSummary& rank : ranks) {
     mean_step_ms = std::max(mean_step_ms, rank.mean_step_ms);
     if (rank.steps == 0) return {Finding::CannotTell("no timed step was seen on every rank: " + rank.why_no_steps)};
+    if (!rank.why_no_devices.empty()) {
+      return {Finding::CannotTell(fmt::format("rank {}: {}", rank.run.rank, rank.why_no_devices))};
+    }
   }
   for (const Work& one : work) sum_ms += one.ms;
   const Work busiest = *std::ranges::max_element(work, {}, &Work::ms);

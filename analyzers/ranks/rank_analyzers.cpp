@@ -21,7 +21,7 @@ void Complete(Finding& finding, const RankAnalyzer& analyzer, double mean_step_m
   finding.id = FindingId(analyzer.id, std::nullopt);
   finding.cost_ms_per_step = std::min(finding.cost_ms_per_step, mean_step_ms);
   finding.cost_pct = mean_step_ms > 0 ? 100 * finding.cost_ms_per_step / mean_step_ms : 0;
-  finding.severity = SeverityOfShare(finding.cost_pct);
+  if (finding.cost_ms_per_step > 0) finding.severity = SeverityOfShare(finding.cost_pct);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Blame {
   std::vector<std::uint64_t> last;             // by rank: how often it came last
   std::uint64_t meetings = 0;
   bool by_collectives = false;
+  std::map<std::pair<std::string, std::optional<Part>>, double> by_kind = {};  // group, operation and phase: ms
 
   // Records that `rank` came last in meeting `index` of `count` and made the others wait.
   void Add(std::size_t index, std::size_t count, std::size_t rank, double ms) {
@@ -85,13 +86,15 @@ using Meeting = std::vector<std::pair<std::size_t, const RankCollective*>>;
 
 // The rank that comes last has the shortest kernel: the others' run until it is there. Time in which an earlier
 // collective waits too was charged to that one.
-void Charge(const Meeting& meeting, std::size_t index, std::size_t count, Blame& blame) {
+void Charge(const Meeting& meeting, const std::string& name, std::size_t index, std::size_t count, Blame& blame) {
   const auto last = std::ranges::min_element(meeting, {}, [](const auto& one) { return one.second->length_ns; });
   double waited_ns = 0;
   for (const auto& [rank, one] : meeting) {
     waited_ns += static_cast<double>(std::min(one->length_ns - last->second->length_ns, one->added_ns));
   }
-  blame.Add(index, count, last->first, waited_ns / static_cast<double>(meeting.size() - 1) / 1e6);
+  const double waited_ms = waited_ns / static_cast<double>(meeting.size() - 1) / 1e6;
+  blame.Add(index, count, last->first, waited_ms);
+  blame.by_kind[{name, last->second->phase}] += waited_ms;
 }
 
 // The collectives of one group and operation, rank by rank, matched by their number in the group where it is known and
@@ -124,7 +127,7 @@ class Matching {
       }
       std::size_t index = 0;
       for (const auto& [key, meeting] : meetings) {
-        if (meeting.size() == by_rank.size()) Charge(meeting, index, meetings.size(), blame);
+        if (meeting.size() == by_rank.size()) Charge(meeting, name, index, meetings.size(), blame);
         ++index;
       }
     }
@@ -205,6 +208,14 @@ std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame
   evidence.push_back({fmt::format("rank {} is last in {} of {}", rank.run.rank, blame.last[late],
                                   Counted(blame.meetings, blame.by_collectives ? "collective" : "step")),
                       blame.last[late], std::nullopt});
+  if (const auto most = std::ranges::max_element(blame.by_kind, {}, [](const auto& one) { return one.second; });
+      most != blame.by_kind.end() && most->second > 0) {
+    const std::size_t space = most->first.first.rfind(' ');
+    const std::string phase = most->first.second ? fmt::format(" in {}", PartName(*most->first.second)) : "";
+    evidence.push_back({fmt::format("ranks wait most in {} of group {}{}", most->first.first.substr(space + 1),
+                                    most->first.first.substr(0, space), phase),
+                        1, std::nullopt});
+  }
   const auto own = OthersMean(ranks, late, [](const RankSummary& one) { return std::optional(one.own_ms()); });
   evidence.push_back(
       {fmt::format("its own work takes {} per step, the others' {} on average", MsText(rank.own_ms()), MsText(*own)), 1,

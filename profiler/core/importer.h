@@ -15,9 +15,14 @@
 namespace loopscope {
 
 struct Input {
-  std::filesystem::path path;  // a file, or a run folder
-  std::uint32_t process = 0;   // pid to read when the file holds several; 0: the one that trains
+  std::filesystem::path path;     // a file, or a run folder
+  std::uint32_t process = 0;      // pid to read when the file holds several; 0: the one that trains
+  std::string process_name = {};  // of one that the file names rather than numbers: "rank0:4242"
 };
+
+// Facts of a trace whose file holds several processes that trained: their pids, for Input::process ("111,112"), and
+// where the file names them, their names, a line each.
+inline constexpr std::string_view kProcessesFact = "trace.processes", kProcessNamesFact = "trace.process_names";
 
 inline constexpr std::size_t kHeadBytes = 4096;
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <tuple>
 
@@ -228,15 +229,20 @@ std::vector<Input> RankInputsOf(const Trace& trace, const fs::path& file) {
   const auto found = trace.facts.find(std::string(kProcessesFact));
   if (found == trace.facts.end()) return inputs;
   const std::string& pids = found->second;
+  const auto named = trace.facts.find(std::string(kProcessNamesFact));
+  std::istringstream names(named == trace.facts.end() ? "" : named->second);
   for (const char* at = pids.data(); at < pids.data() + pids.size(); ++at) {
     std::uint32_t pid = 0;
+    std::string name;
+    std::getline(names, name);
     at = std::from_chars(at, pids.data() + pids.size(), pid).ptr;
-    if (pid != 0) inputs.push_back({file, pid});
+    if (pid != 0) inputs.push_back({file, pid, std::move(name)});
   }
   return inputs;
 }
 
 std::string InputText(const Input& input) {
+  if (!input.process_name.empty()) return input.path.string() + ", " + input.process_name;
   return input.process ? fmt::format("{}, pid {}", input.path.string(), input.process) : input.path.string();
 }
 

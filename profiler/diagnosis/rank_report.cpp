@@ -94,7 +94,7 @@ RankRow RowOf(const RankSummary& rank, const std::string& shown) {
     busy_ms += device.busy_ms;
     span_ms += device.span_ms;
   }
-  if (span_ms > 0) row.busy_pct = 100 * busy_ms / span_ms;
+  if (span_ms > 0 && rank.why_no_devices.empty()) row.busy_pct = 100 * busy_ms / span_ms;
   return row;
 }
 
@@ -129,6 +129,7 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
   DiagnoseRanks(
       selection.ranks,
       [&](const Finding& finding) { return TreatmentOf(finding, report.run, selection.ranks[0].facts); }, report);
+  CompareCollectives(selection.ranks, report.collectives);
   for (const RankSummary& rank : selection.ranks) {
     report.per_rank.push_back(RowOf(rank, shown));
     if (rank.input == shown) report.run.rank = rank.run.rank;

@@ -13,11 +13,14 @@
 #include "profiler/core/importer.h"
 #include "profiler/core/parallel.h"
 #include "profiler/importers/json/windows.h"
+#include "profiler/importers/kineto/edges.h"
 #include "profiler/importers/kineto/events.h"
 #include "profiler/importers/kineto/merge.h"
 #include "profiler/importers/kineto/metadata.h"
+#include "profiler/importers/kineto/processes.h"
 #include "profiler/importers/kineto/sniff.h"
 #include "profiler/importers/kineto/steps.h"
+#include "profiler/importers/kineto/times.h"
 
 namespace loopscope {
 namespace {
@@ -65,13 +68,15 @@ std::string Times(std::uint64_t count, std::string_view one, std::string_view ma
 
 void JudgeQuality(const std::vector<std::unique_ptr<KinetoShard>>& shards, const JsonWindows& windows,
                   Quality& quality) {
-  std::uint64_t damaged = 0, impossible = 0, unpaired = 0, crowded = 0;
+  std::uint64_t damaged = 0, impossible = 0, unpaired = 0, crowded = 0, timeless = 0, far_off = 0;
   for (const auto& shard : shards) {
     quality.events += shard->events;
     damaged += shard->damaged;
     impossible += shard->impossible;
     unpaired += shard->unpaired;
     crowded += shard->crowded;
+    timeless += shard->timeless;
+    far_off += shard->far_off;
   }
   const auto warn = [&](std::string text) { quality.warnings.push_back(std::move(text)); };
   quality.torn_bytes = windows.torn_bytes();
@@ -90,7 +95,17 @@ void JudgeQuality(const std::vector<std::unique_ptr<KinetoShard>>& shards, const
   if (impossible > 0) warn(Times(impossible, "event has", "events have") + " impossible times: left out");
   if (crowded > 0)
     warn(Times(crowded, "event is", "events are") + " left out: the trace names too many threads or devices");
-  if (unpaired > 0) warn(Times(unpaired, "begin or end event is", "begin and end events are") + " not read");
+  if (unpaired > 0)
+    warn(Times(unpaired, "begin or end event lacks its other half", "begin and end events lack their other halves") +
+         ": left out");
+  if (timeless > 0) {
+    warn(Times(timeless, "event has", "events have") + " no time (0): left out, so that what it did is missing");
+  }
+  if (far_off > 0) {
+    warn(Times(far_off, "event begins days away from all others or lasts",
+               "events begin days away from all others or last") +
+         " longer than the trace: left out");
+  }
 }
 
 // Work on one stream runs in order, so an overlap of more than the clocks' grain means that a clock is off.
@@ -116,6 +131,29 @@ void WarnOfOverlaps(Trace& trace) {
                   100 * static_cast<double>(overlap_ns) / static_cast<double>(work_ns)));
 }
 
+// What a reader has to know of a file that holds several processes; the metadata is that of one of them.
+void AddProcesses(const KinetoProcesses& processes, std::uint32_t wanted, Trace& trace) {
+  if (processes.training.size() < 2) return;
+  trace.run.ranks = std::max(trace.run.ranks, static_cast<int>(processes.training.size()));
+  trace.run.rank = static_cast<int>(processes.shown);
+  if (processes.unowned > 0) {
+    trace.quality.warnings.push_back(
+        Times(processes.unowned, "piece of device work belongs", "pieces of device work belong") +
+        " to one of several processes, and the trace does not tell which: left out");
+  }
+  if (wanted != 0) return;
+  std::string pids, names;
+  for (const KinetoProcess& one : processes.training) {
+    pids += (pids.empty() ? "" : ",") + std::to_string(one.pid);
+    names += (one.pid < kNamedId ? "" : one.name) + "\n";
+  }
+  trace.facts[std::string(kProcessesFact)] = pids;
+  trace.facts[std::string(kProcessNamesFact)] = names;
+  trace.quality.warnings.emplace_back(WarningKind::kOtherProcesses,
+                                      fmt::format("{} processes of this file trained; {} is shown",
+                                                  processes.training.size(), processes.training[processes.shown].name));
+}
+
 Error NotATrace(const Input& input, std::string_view what) {
   return {std::string(what), input.path.string(),
           "pass what torch.profiler's export_chrome_trace() or tensorboard_trace_handler() wrote"};
@@ -136,14 +174,22 @@ Result<Trace> ReadKineto(const Input& input) {
   if (!shards) return shards.error();
   if (!windows.array_seen())
     return NotATrace(input, "holds no \"traceEvents\": it is not a trace of PyTorch's profiler");
+  PairKinetoEdges(*shards);
+  DropUntrueTimes(*shards);
   Quality quality;
   JudgeQuality(*shards, windows, quality);
   if (!windows.any_element()) return NotATrace(input, "holds no events: nothing was recorded");
   if (quality.events == 0) return NotATrace(input, "holds no event that PyTorch's profiler writes");
-  Trace trace = KinetoMerge(std::move(*shards), KinetoBaseNs(windows.members())).Run();
+  const KinetoProcesses processes = SeparateProcesses(*shards, input.process);
+  KinetoMerge merge(std::move(*shards), KinetoBaseNs(windows.members()));
+  Trace trace = merge.Run();
   trace.quality = std::move(quality);
+  if (const std::uint64_t twice = merge.duplicates(); twice > 0) {
+    trace.quality.warnings.push_back(Times(twice, "event is", "events are") + " in the file twice: counted once");
+  }
   if (trace.threads.empty() && trace.devices.empty()) return NotATrace(input, "holds no event with a usable time");
   AddKinetoMetadata(windows.members(), trace);
+  AddProcesses(processes, input.process, trace);
   trace.facts["time.base_ns"] = std::to_string(KinetoBaseNs(windows.members()));
   AddKinetoSteps(trace);
   WarnOfOverlaps(trace);

@@ -57,7 +57,7 @@ function stepSection() {
   const order = data.timeline ? [element("h3", {}, "Steps in order"), stepsChart(data.timeline.steps)] : [];
   notes.unshift(...[words.clock, words.trend].filter((text) => text));
   return [element("p", {}, words.step ? `A step takes ${words.step}.` : "No step could be measured."),
-    element("div", { class: "columns" }, element("div", {}, parted, notes.map((note) => element("p", {}, note))), ...[order, gpuParts()].filter((one) => one.length).map((one) => element("div", {}, one)))];
+    element("div", { class: "columns" }, element("div", {}, parted, notes.map((note) => element("p", {}, note))), ...[order, gpuParts(), collectiveParts()].filter((one) => one.length).map((one) => element("div", {}, one)))];
 }
 
 // What changed since the run before, in a report of two runs.
@@ -88,7 +88,7 @@ function gpuParts() {
   const { gpu } = report;
   if (!gpu) return [];
   const perStep = (us) => `${duration(us / 1000 / Math.max(gpu.steps, 1))}${gpu.steps ? " per step" : ""}`;
-  const rows = [["busy", percent(gpu.busy_pct), ""], ["idle", percent(gpu.idle_pct), perStep(gpu.idle_us)]];
+  const rows = known(gpu.busy_pct) ? [["busy", percent(gpu.busy_pct), ""], ["idle", percent(gpu.idle_pct), perStep(gpu.idle_us)]] : [];
   for (const [cause, us] of Object.entries(gpu.idle_causes)) {
     if (known(us) && us > 0) rows.push([`idle because of ${spaced(cause)}`, percent((100 * us) / gpu.span_us), perStep(us)]);
   }
@@ -97,7 +97,18 @@ function gpuParts() {
     if (known(us) && us > 0) rows.push([name, percent((100 * us) / gpu.span_us), perStep(us)]);
   }
   if (known(gpu.comm_overlap_pct)) rows.push(["communication covered by compute", percent(gpu.comm_overlap_pct), ""]);
-  return [element("h3", {}, "The GPU"), table("What the GPU did in the steady steps", ["what", "share#", "time#"], rows)];
+  const missing = gpu.incomplete ? [element("p", {}, `How busy it was is not known: ${gpu.incomplete}. What is in the trace:`)] : [];
+  return [element("h3", {}, "The GPU"), ...missing, table("What the GPU did in the steady steps", ["what", "share#", "time#"], rows)];
+}
+
+// What the rank exchanged with others, by group, kind and phase.
+function collectiveParts() {
+  if (!report.collectives.length) return [];
+  const rows = report.collectives.map((row) => [`${row.operation} of group ${row.group}${known(row.ranks) ? `, ${row.ranks} ranks` : ""}`,
+    row.phase ? spaced(row.phase) : "–", duration(row.ms), duration(row.exposed_ms), known(row.mbytes) ? `${row.mbytes.toFixed(1)} MB` : "–",
+    known(row.bus_gbytes_per_s) ? `${row.bus_gbytes_per_s.toFixed(1)} GB/s` : "–", known(row.skew_ms) ? duration(row.skew_ms) : "–"]);
+  return [element("h3", {}, "What it exchanges with other ranks"),
+    table("Per step", ["collective", "phase", "time#", "exposed#", "message#", "bus#", "waits for the last rank#"], rows)];
 }
 
 function fixRow(trial, index) {

@@ -47,6 +47,7 @@ Quality ReadQuality(const json& object) {
 GpuFacts ReadGpu(const json& object) {
   GpuFacts gpu;
   if (const std::string definitions = Text(object, "definitions"); !definitions.empty()) gpu.definitions = definitions;
+  gpu.incomplete = Text(object, "incomplete");
   gpu.devices = Whole<int>(object, "devices");
   gpu.steps = Whole<int>(object, "steps");
   gpu.busy_pct = Number(object, "busy_pct");
@@ -65,6 +66,21 @@ GpuFacts ReadGpu(const json& object) {
     gpu.idle_causes_us[cause] = Number(Member(object, "idle_causes"), name.c_str());
   }
   return gpu;
+}
+
+CollectiveRow ReadCollective(const json& object) {
+  CollectiveRow row;
+  row.group = Text(object, "group");
+  row.operation = Text(object, "operation");
+  row.phase = Text(object, "phase");
+  row.ranks = Whole<int>(object, "ranks");
+  row.count = Number(object, "per_step").value_or(0);
+  row.ms = Number(object, "ms").value_or(0);
+  row.exposed_ms = Number(object, "exposed_ms").value_or(0);
+  row.mbytes = Number(object, "mbytes");
+  row.bus_gbytes_per_s = Number(object, "bus_gbytes_per_s");
+  row.skew_ms = Number(object, "skew_ms");
+  return row;
 }
 
 Evidence ReadEvidence(const json& object) {
@@ -174,6 +190,7 @@ Report ReadReport(const json& object) {
     report.breakdown_ms[part] = Number(Member(object, "breakdown"), name.c_str());
   }
   if (!Member(object, "gpu").is_null()) report.gpu = ReadGpu(Member(object, "gpu"));
+  for (const json& row : Items(object, "collectives")) report.collectives.push_back(ReadCollective(row));
   report.quality = ReadQuality(Member(object, "quality"));
   for (const json& item : Items(object, "rules")) {
     report.rules.push_back(

@@ -75,6 +75,23 @@ Json WhereJson(const std::optional<Where>& where, const std::string& directory) 
   return {{"path", RelativePath(where->path, directory)}, {"line", where->line}, {"function", where->function}};
 }
 
+Json CollectivesJson(const std::vector<CollectiveRow>& rows) {
+  Json all = Json::array();
+  for (const CollectiveRow& row : rows) {
+    all.push_back({{"group", row.group},
+                   {"operation", row.operation},
+                   {"phase", row.phase.empty() ? Json(nullptr) : Json(row.phase)},
+                   {"ranks", row.ranks > 0 ? Json(row.ranks) : Json(nullptr)},
+                   {"per_step", NumberOrNull(row.count)},
+                   {"ms", NumberOrNull(row.ms)},
+                   {"exposed_ms", NumberOrNull(row.exposed_ms)},
+                   {"mbytes", NumberOrNull(row.mbytes)},
+                   {"bus_gbytes_per_s", NumberOrNull(row.bus_gbytes_per_s)},
+                   {"skew_ms", NumberOrNull(row.skew_ms)}});
+  }
+  return all;
+}
+
 Json GpuJson(const std::optional<GpuFacts>& gpu) {
   if (!gpu) return nullptr;
   Json causes = Json::object();
@@ -82,13 +99,15 @@ Json GpuJson(const std::optional<GpuFacts>& gpu) {
     if (!gpu->idle_causes_us[cause]) continue;
     causes[std::string(IdleCauseName(static_cast<IdleCause>(cause)))] = NumberOrNull(gpu->idle_causes_us[cause]);
   }
+  const bool known = gpu->incomplete.empty();
   return {{"definitions", gpu->definitions},
+          {"incomplete", known ? Json(nullptr) : Json(gpu->incomplete)},
           {"devices", gpu->devices},
           {"steps", gpu->steps},
           {"busy_pct", NumberOrNull(gpu->busy_pct)},
           {"idle_pct", NumberOrNull(gpu->idle_pct)},
           {"span_us", NumberOrNull(gpu->span_us)},
-          {"idle_us", NumberOrNull(gpu->idle_us)},
+          {"idle_us", known ? NumberOrNull(gpu->idle_us) : Json(nullptr)},
           {"compute_us", NumberOrNull(gpu->compute_us)},
           {"communication_us", NumberOrNull(gpu->communication_us)},
           {"memory_us", NumberOrNull(gpu->memory_us)},
@@ -241,6 +260,7 @@ Json ReportTree(const Report& report) {
                {"whole_lines", LinesJson(report.whole_lines, report.run.working_directory)},
                {"worker_lines", LinesJson(report.worker_lines, report.run.working_directory)},
                {"gpu", GpuJson(report.gpu)},
+               {"collectives", CollectivesJson(report.collectives)},
                {"quality", QualityJson(report.quality)},
                {"rules", Json::array()},
                {"findings", Json::array()},

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/core/counted.h"
+#include "profiler/core/printable.h"
 #include "reports/text/sections.h"
 #include "reports/words/units.h"
 
@@ -64,16 +66,44 @@ void WriteCauses(const GpuFacts& gpu, Page& page) {
   }
 }
 
+std::string CollectiveText(const CollectiveRow& row) {
+  std::string text = fmt::format("{} of group {}", Printable(row.operation, 40), Printable(row.group, 60));
+  if (row.ranks > 0) text += fmt::format(", {} ranks", row.ranks);
+  if (!row.phase.empty()) text += fmt::format(", in {}", Printable(row.phase, 40));
+  text += fmt::format(": {} per step, {} of it exposed", HumanMs(row.ms), HumanMs(row.exposed_ms));
+  if (row.mbytes) text += fmt::format("; {} MB in {}", HumanCount(*row.mbytes), Counted(row.count, "message"));
+  if (row.bus_gbytes_per_s) text += fmt::format(", {} GB/s on the bus", HumanCount(*row.bus_gbytes_per_s));
+  if (row.skew_ms) text += fmt::format("; {} of it is waiting for the last rank", HumanMs(*row.skew_ms));
+  return text;
+}
+
 }  // namespace
+
+void WriteCollectives(const Report& report, Page& page) {
+  constexpr std::size_t kMostRows = 6;
+  if (report.collectives.empty()) return;
+  page.Heading("What it exchanges with other ranks");
+  for (std::size_t i = 0; i < std::min(report.collectives.size(), kMostRows); ++i) {
+    page.Entry(2, {""}, {CollectiveText(report.collectives[i])});
+  }
+  if (report.collectives.size() > kMostRows) {
+    page.Entry(2, {""}, {fmt::format("{} more in --json", report.collectives.size() - kMostRows), Style::kDim});
+  }
+}
 
 void WriteGpu(const Report& report, Page& page) {
   if (!report.gpu || !(report.gpu->span_us > 0)) return;
   const GpuFacts& gpu = *report.gpu;
   page.Heading("The GPU");
-  page.Entry(2, {""},
-             {fmt::format("{}: busy {}, idle {}", WindowText(gpu), HumanPct(gpu.busy_pct.value_or(0)),
-                          HumanPct(gpu.idle_pct.value_or(0)))});
-  page.Entry(2, {""}, {WorkText(gpu)});
+  if (gpu.busy_pct && gpu.idle_pct) {
+    page.Entry(
+        2, {""},
+        {fmt::format("{}: busy {}, idle {}", WindowText(gpu), HumanPct(*gpu.busy_pct), HumanPct(*gpu.idle_pct))});
+  } else {
+    const std::string why = gpu.incomplete.empty() ? "" : ": " + Printable(gpu.incomplete);
+    page.Entry(2, {""}, {fmt::format("{}: how busy is not known{}", WindowText(gpu), why)});
+  }
+  page.Entry(2, {""}, {(gpu.incomplete.empty() ? "" : "in the trace: ") + WorkText(gpu)});
   if (const std::string queue = QueueText(gpu); !queue.empty()) page.Entry(2, {""}, {queue, Style::kDim});
   WriteCauses(gpu, page);
 }

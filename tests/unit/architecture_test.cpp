@@ -86,6 +86,7 @@ const std::vector<Direction>& Directions() {
        {"profiler/core/", "profiler/importers/shared/", "probes/wire.h", "probes/capture/crc32c.h"}},
       {"profiler/importers/kineto/", {"profiler/core/", "profiler/importers/shared/", "profiler/importers/json/"}},
       {"profiler/importers/nsys/", {"profiler/core/", "profiler/importers/shared/"}},
+      {"profiler/importers/flight/", {"profiler/core/", "profiler/importers/shared/"}},
       {"profiler/importers/", {"profiler/core/"}},
       {"profiler/treatments/", {"profiler/core/"}},
 

@@ -40,13 +40,65 @@ std::vector<Finding> RunRule(std::string_view rule, const std::vector<RankSummar
 }
 
 TEST(RankAnalyzers, EachHasItsText) {
-  EXPECT_EQ(AllRankAnalyzers().size(), 6u);
+  EXPECT_EQ(AllRankAnalyzers().size(), 7u);
   for (const RankAnalyzer* one : AllRankAnalyzers()) {
     EXPECT_NE(RuleTitle(one->id), "") << one->id;
     EXPECT_NE(RuleAdvice(one->id), "") << one->id;
     EXPECT_TRUE(one->question.ends_with("?"));
   }
   EXPECT_EQ(FindById(AllRankAnalyzers(), "host-sync"), nullptr);
+}
+
+RankSummary Recorded(int rank, std::initializer_list<std::pair<const char*, bool>> entered) {
+  RankSummary summary;
+  summary.run.rank = rank;
+  for (const auto& [operation, ended] : entered) {
+    RankEntered& one = summary.entered.emplace_back();
+    one.group = "0 (default_pg)";
+    one.operation = operation;
+    one.sequence = summary.entered.size();
+    one.entered_ns = 1'795'737'817'000'000'000 + rank * 1'000'000'000LL;
+    one.ended = ended;
+    one.where = Where{"train.py", 10 + static_cast<int>(one.sequence), "step"};
+  }
+  return summary;
+}
+
+TEST(HangingCollective, TheRankThatNeverEnteredIsNamed) {
+  const std::vector<Finding> found =
+      RunRule("hanging-collective",
+              {Recorded(0, {{"all_reduce", true}, {"all_gather", false}}), Recorded(1, {{"all_reduce", true}}),
+               Recorded(2, {{"all_reduce", true}, {"all_gather", false}})});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(
+      found[0].title,
+      "rank 1 never entered all_gather #2 of group 0 (default_pg): ranks 0, 2 wait there since 2026-11-27 00:03:37 "
+      "UTC");
+  EXPECT_EQ(found[0].severity, Severity::kHigh);
+  EXPECT_THAT(found[0].evidence.at(0).text, HasSubstr("rank 1: its last in this group was all_reduce #1"));
+  EXPECT_EQ(found[0].evidence.at(0).where->line, 11);
+  EXPECT_EQ(found[0].evidence.at(1).where->line, 12);
+}
+
+TEST(HangingCollective, RanksThatCallDifferentThingsAreNamed) {
+  const std::vector<Finding> found =
+      RunRule("hanging-collective", {Recorded(0, {{"all_reduce", false}}), Recorded(1, {{"broadcast", false}})});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].title, HasSubstr("rank 0 calls all_reduce where rank 1 calls broadcast"));
+}
+
+TEST(HangingCollective, ATransferThatHangsIsNotARanksFault) {
+  const std::vector<Finding> found =
+      RunRule("hanging-collective", {Recorded(0, {{"all_reduce", false}}), Recorded(1, {{"all_reduce", false}})});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].title, HasSubstr("its transfer hangs"));
+}
+
+TEST(HangingCollective, AbstainsWithoutWhatItNeeds) {
+  EXPECT_TRUE(RunRule("hanging-collective", {Recorded(0, {{"all_reduce", true}}), Recorded(1, {{"all_reduce", true}})})
+                  .empty());
+  EXPECT_EQ(RunRule("hanging-collective", {Recorded(0, {{"all_reduce", false}})}).at(0).verdict, Verdict::kCannotTell);
+  EXPECT_EQ(RunRule("hanging-collective", {Rank(0, 1), Rank(1, 1)}).at(0).verdict, Verdict::kNotApplicable);
 }
 
 TEST(Straggler, TheRankWithTheShortestCollectivesIsLate) {

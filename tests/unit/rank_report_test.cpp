@@ -1,5 +1,6 @@
 #include "profiler/diagnosis/rank_report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -336,6 +337,102 @@ TEST_F(RankFolder, ProcessesOfOneExportAreRanks) {
   ASSERT_EQ(report->per_rank.size(), 2u);
   EXPECT_THAT(report->per_rank[1].input, HasSubstr("both.sqlite, pid 6"));
   EXPECT_THAT(report->quality.warnings, testing::Not(Contains(HasSubstr("is shown"))));
+}
+
+class RanksOfTraces : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  fs::path folder_ = fs::path(testing::TempDir()) / ("traces_" + std::to_string(getpid()));
+};
+
+// Steps of 10 ms with an allreduce of 80 MB between two ranks that begins `late_ms` into the backward pass and ends at
+// 8 ms: on the rank that comes last it takes as long as the transfer.
+std::string RankTrace(int rank, double late_ms) {
+  std::string events;
+  for (int step = 0; step < 8; ++step) {
+    const double at = 1000 + 10'000.0 * step;
+    const auto add = [&](const char* category, const char* name, double start_ms, double length_ms,
+                         const std::string& args, const char* ids = R"("pid": 7, "tid": 7)") {
+      events += fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", {}, "ts": {}, "dur": {}, "args": {{{}}}}},)",
+                            category, name, ids, at + 1000 * start_ms, 1000 * length_ms, args);
+    };
+    const char* const device = R"("pid": 0, "tid": 7)";
+    const std::string call = fmt::format(R"("correlation": {})", 10 * step + 1);
+    const std::string other = fmt::format(R"("correlation": {})", 10 * step + 2);
+    add("user_annotation", fmt::format("ProfilerStep#{}", step + 3).c_str(), 0, 10, "");
+    add("user_annotation", "backward", 1, 7.5, "");
+    add("cuda_runtime", "cudaLaunchKernel", 0.1, 0.01, other);
+    add("kernel", "gemm", 0.2, late_ms - 0.2, R"("device": 0, "stream": 7, )" + other, device);
+    add("cuda_runtime", "cudaLaunchKernelExC", 1.1, 0.01, call);
+    add("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", late_ms, 8 - late_ms,
+        R"("device": 0, "stream": 20, "Collective name": "allreduce", "In msg nelems": 20000000,
+           "Out msg nelems": 20000000, "Group size": 2, "dtype": "Float", "Process Group Name": "0",
+           "Process Group Description": "default_pg", )" +
+            call,
+        device);
+  }
+  return fmt::format(R"({{"distributedInfo": {{"rank": {}, "world_size": 2}}, "traceEvents": [{} {{"ph": "M"}}]}})",
+                     rank, events);
+}
+
+TEST_F(RanksOfTraces, CollectivesHaveTheirBandwidthAndTheirWaiting) {
+  Write("rank0.json", RankTrace(0, 3));
+  Write("rank1.json", RankTrace(1, 6));
+  const auto report = ReportFrom(folder_);
+  ASSERT_TRUE(report.ok()) << report.error().Message();
+  ASSERT_EQ(report->collectives.size(), 1u);
+  const CollectiveRow& row = report->collectives[0];
+  EXPECT_EQ(row.group, "0 (default_pg)");
+  EXPECT_EQ(row.operation, "allreduce");
+  EXPECT_EQ(row.phase, "backward");
+  EXPECT_EQ(row.ranks, 2);
+  EXPECT_DOUBLE_EQ(row.count, 1);
+  EXPECT_NEAR(*row.mbytes, 80, 1e-6);
+  EXPECT_NEAR(*row.bus_gbytes_per_s, 40, 1e-6);  // 80 MB in the 2 ms of rank 1, times 2 (n - 1) / n
+  EXPECT_NEAR(*row.skew_ms, 1.5, 1e-6);          // 3 ms on one of two ranks
+  const auto straggler = std::ranges::find(report->findings, "straggler", &Finding::rule);
+  ASSERT_NE(straggler, report->findings.end());
+  EXPECT_THAT(straggler->title, HasSubstr("for rank 1"));
+  EXPECT_TRUE(std::ranges::any_of(straggler->evidence, [](const Evidence& one) {
+    return one.text == "ranks wait most in allreduce of group 0 (default_pg) in backward";
+  }));
+}
+
+TEST_F(RanksOfTraces, OneRanksBandwidthIncludesItsWaiting) {
+  Write("rank0.json", RankTrace(0, 3));
+  const auto report = ReportFrom(folder_ / "rank0.json");
+  ASSERT_TRUE(report.ok()) << report.error().Message();
+  ASSERT_EQ(report->collectives.size(), 1u);
+  EXPECT_NEAR(*report->collectives[0].bus_gbytes_per_s, 16, 1e-6);  // 80 MB in 5 ms
+  EXPECT_NEAR(report->collectives[0].exposed_ms, 5, 1e-6);
+  EXPECT_FALSE(report->collectives[0].skew_ms);
+  const auto exposed = std::ranges::find(report->findings, "exposed-communication", &Finding::rule);
+  ASSERT_NE(exposed, report->findings.end());
+  EXPECT_THAT(exposed->evidence.at(1).text, HasSubstr("allreduce of group 0 (default_pg) in backward: 5.0"));
+}
+
+TEST_F(RanksOfTraces, ADumpOfEachRankTellsWhoNeverCame) {
+  const auto dump = [](int collectives, bool last_ended) {
+    std::string entries;
+    for (int i = 1; i <= collectives; ++i) {
+      entries += fmt::format(
+          R"({}{{"profiling_name": "nccl:all_reduce", "process_group": ["0", "default_pg"], "collective_seq_id": {},
+              "time_created_ns": 1795737817000000000, "state": "{}"}})",
+          i > 1 ? "," : "", i, i < collectives || last_ended ? "completed" : "started");
+    }
+    return R"({"pg_config": {"0": {"ranks": "[0, 1]"}}, "entries": [)" + entries + "]}";
+  };
+  Write("nccl_trace_rank_0", dump(6, false));
+  Write("nccl_trace_rank_1", dump(5, true));
+  const auto report = ReportFrom(folder_);
+  ASSERT_TRUE(report.ok()) << report.error().Message();
+  ASSERT_EQ(report->findings.size(), 1u);
+  EXPECT_THAT(report->findings[0].title, HasSubstr("rank 1 never entered all_reduce #6"));
+  EXPECT_EQ(report->per_rank.size(), 2u);
 }
 
 }  // namespace

@@ -201,7 +201,10 @@ std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding
 }
 
 Headline HeadlineOf(const Report& report) {
-  if (!Usable(report.steps.mean_ms)) return {.kind = HeadlineKind::kNoStep};
+  if (!Usable(report.steps.mean_ms)) {
+    const Finding* const fact = GraveFact(report);  // a job that hangs has no steps
+    return {.kind = fact ? HeadlineKind::kFinding : HeadlineKind::kNoStep, .finding = fact};
+  }
   const Scale scale(report);
   const Candidate finding = BestFinding(report, scale);
   const std::vector<UnexplainedPlace> places = UnexplainedPlaces(report);

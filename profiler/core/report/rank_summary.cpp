@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
 
+#include "profiler/core/timeline/collectives.h"
 #include "profiler/core/timeline/communication.h"
 #include "profiler/core/trace/op_names.h"
 
@@ -21,14 +21,11 @@ double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
-// "_allgather_base", "all_gather_into_tensor" and "AllGather" → "allgather"; "" for what ranks do not enter together.
+// "" for what ranks do not enter together.
 std::string Synchronizing(std::string_view operation) {
-  std::string plain;
-  for (const char letter : operation) {
-    if (letter != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
+  const std::string plain = PlainOperation(operation);
   for (const char* one : {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}) {
-    if (plain.find(one) != plain.npos) return one;
+    if (plain == one) return plain;
   }
   return "";
 }
@@ -57,7 +54,7 @@ class CollectiveNames {
     const auto [known, added] = by_collective_.try_emplace(collective, kNone);
     if (!added || collective >= trace_.collectives.size()) return known->second;
     const Collective& one = trace_.collectives[collective];
-    return known->second = Of(trace_.text(one.group), trace_.text(one.operation));
+    return known->second = Of(GroupText(trace_, one.group, one.purpose), trace_.text(one.operation));
   }
   std::uint32_t Of(std::string_view group, std::string_view operation) {
     const std::string synchronizing = Synchronizing(operation);
@@ -81,15 +78,25 @@ void AddCollectives(const Timeline& timeline, RankSummary& summary) {
   CollectiveNames names(trace);
   std::vector<bool> steady(timeline.steps().size());
   for (const std::uint32_t step : timeline.steady()) steady[step] = true;
+  const auto in_steady = [&](std::int64_t time_ns) {
+    const int step = timeline.step_at(time_ns);
+    return step >= 0 && steady[static_cast<std::size_t>(step)];
+  };
   std::vector<std::pair<std::int64_t, RankCollective>> all;
-  for (const Device& device : trace.devices) {
-    for (const DeviceEvent& event : device.events) {
+  for (const DeviceTimeline& device : timeline.devices()) {
+    const std::vector<DeviceEvent>& events = trace.devices[device.index()].events;
+    for (std::uint32_t i = 0; i < events.size(); ++i) {
+      const DeviceEvent& event = events[i];
       if (event.kind != DeviceKind::kCommunication || event.group >= trace.collectives.size()) continue;
       const std::uint32_t name = names.Of(event.group);
       if (name == kNone || all.size() >= kMaxCollectives) continue;
-      const int step = timeline.step_at(event.start_ns);
-      all.emplace_back(event.start_ns, RankCollective{name, trace.collectives[event.group].sequence,
-                                                      event.duration_ns(), 0, step >= 0 && steady[step]});
+      const Collective& collective = trace.collectives[event.group];
+      RankCollective one{name, collective.sequence, event.duration_ns(), 0, in_steady(event.start_ns)};
+      const EventRef launch = device.launch(i);
+      if (launch.thread != kNone) one.phase = PhaseAt(timeline, timeline.event(launch).start_ns);
+      one.bytes = event.bytes;
+      one.ranks = collective.ranks;
+      all.emplace_back(event.start_ns, one);
     }
   }
   if (all.empty()) {
@@ -97,8 +104,9 @@ void AddCollectives(const Timeline& timeline, RankSummary& summary) {
       const std::string_view text = trace.text(event.name);
       const std::uint32_t name = names.Of(text.substr(0, text.find(':')), text);
       if (name == kNone || all.size() >= kMaxCollectives) return;
-      const int step = timeline.step_at(event.start_ns);
-      all.emplace_back(event.start_ns, RankCollective{name, 0, event.duration_ns(), 0, step >= 0 && steady[step]});
+      RankCollective one{name, 0, event.duration_ns(), 0, in_steady(event.start_ns)};
+      one.phase = PhaseAt(timeline, event.start_ns);
+      all.emplace_back(event.start_ns, one);
     });
   }
   std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
@@ -110,6 +118,30 @@ void AddCollectives(const Timeline& timeline, RankSummary& summary) {
     summary.collectives.push_back(collective);
   }
   summary.names = names.Take();
+}
+
+constexpr std::size_t kMaxEntered = 10'000;  // the last ones: more than a flight recorder keeps
+
+std::vector<RankEntered> EnteredOf(const Trace& trace) {
+  std::vector<RankEntered> all;
+  const std::size_t first = trace.entered.size() - std::min(trace.entered.size(), kMaxEntered);
+  for (std::size_t i = first; i < trace.entered.size(); ++i) {
+    const EnteredCollective& one = trace.entered[i];
+    RankEntered entered;
+    entered.group = GroupText(trace, one.group, one.purpose);
+    entered.operation = trace.text(one.operation);
+    entered.sequence = one.sequence;
+    entered.entered_ns = one.entered_ns;
+    entered.ended_ns = one.ended_ns;
+    entered.bytes = one.bytes;
+    entered.ended = one.ended;
+    entered.between_two = one.between_two;
+    if (one.stack < trace.stacks.size() && !trace.stacks[one.stack].frames.empty()) {
+      entered.where = trace.stacks[one.stack].frames.front();
+    }
+    all.push_back(std::move(entered));
+  }
+  return all;
 }
 
 constexpr std::size_t kFirstLosses = 8;
@@ -199,7 +231,9 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   summary.steps = static_cast<int>(timeline.steady().size());
   summary.why_no_steps = timeline.why_no_steps();
   for (const DeviceTimeline& device : timeline.devices()) summary.devices.push_back(DeviceOf(timeline, device));
+  if (!summary.devices.empty()) summary.why_no_devices = timeline.device_coverage().why_not;
   AddCollectives(timeline, summary);
+  summary.entered = EnteredOf(timeline.trace());
   summary.all_steps = static_cast<int>(timeline.steps().size());
   if (!timeline.steps().empty()) {
     summary.trained = {timeline.steps().front().time.start_ns, timeline.steps().back().time.end_ns};

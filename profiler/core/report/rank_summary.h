@@ -17,8 +17,21 @@ struct RankCollective {
   std::uint32_t name = 0;      // index into RankSummary::names: "group operation"
   std::uint64_t sequence = 0;  // in its group; 0 unknown
   std::int64_t length_ns = 0;
-  std::int64_t added_ns = 0;  // the part of it not covered by any that began before: several may wait at once
-  bool steady = false;        // in a step that rules look at
+  std::int64_t added_ns = 0;       // the part of it not covered by any that began before: several may wait at once
+  bool steady = false;             // in a step that rules look at
+  std::optional<Part> phase = {};  // of the step in which it was launched; empty unknown
+  std::uint64_t bytes = 0;         // of its message; 0 unknown
+  int ranks = 0;                   // in its group; 0 unknown
+};
+
+// A collective as a rank's flight recorder kept it: see EnteredCollective.
+struct RankEntered {
+  std::string group, operation;
+  std::uint64_t sequence = 0;
+  std::int64_t entered_ns = 0, ended_ns = 0;
+  std::uint64_t bytes = 0;
+  bool ended = false, between_two = false;
+  std::optional<Where> where;
 };
 
 // Times are means over the steady steps, ms; without steps over the whole trace, in total.
@@ -54,8 +67,10 @@ struct RankSummary {
   bool communication_seen = false;                         // else own_ms() includes any waiting there
   std::vector<float> own_step_ms;  // by steady step: its wall time without waiting in communication, see own_ms()
   std::vector<RankDevice> devices;
+  std::string why_no_devices;  // why part of what they did is not in the trace; empty when all is
   std::vector<std::string> names;
   std::vector<RankCollective> collectives;  // by start
+  std::vector<RankEntered> entered;         // in order; of all ranks of a run where any has a flight recorder's dump
   std::uint64_t events = 0;
   int all_steps = 0;                         // with warm-up and epoch boundaries
   Interval trained;                          // from the first of them to the last, by the trace's own clock

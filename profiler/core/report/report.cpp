@@ -52,6 +52,7 @@ Report ReportOf(std::shared_ptr<const Timeline> timeline) {
   report.lines = LineRowsOf(*timeline);
   report.whole_lines = WholeLineRowsOf(*timeline);
   report.worker_lines = WorkerLineRowsOf(*timeline);
+  report.collectives = CollectiveRowsOf(*timeline);
   report.gpu = GpuFactsOf(*timeline);
   WarnOfDevices(*timeline, report);
   report.timeline = std::move(timeline);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct GpuFacts {
       "loopscope";  // or "hta": those of Holistic Trace Analysis, see profiler/core/timeline/hta.h
   int devices = 0;
   int steps = 0;  // in the window, which is these steady steps; 0: all that the devices did
+  // Why part of what the devices did is not in the trace; empty when all is. Then what is busy is a lower bound: idle
+  // time and shares are unknown.
+  std::string incomplete;
   double span_us = 0, idle_us = 0, compute_us = 0, communication_us = 0, memory_us = 0;
   double other_us = 0;  // communication or memory without compute
   std::optional<double> busy_pct, idle_pct;
@@ -32,6 +36,8 @@ struct GpuFacts {
   std::optional<double> launch_delay_us, queue_depth;             // of the busiest device: see DeviceTimeline
   std::array<std::optional<double>, kIdleCauses> idle_causes_us;  // sum to idle_us; absent under hta, and unknown
 };
+
+struct RankSummary;
 
 struct RuleRow {
   std::string id;
@@ -52,6 +58,18 @@ struct RankRow {
   std::optional<double> busy_pct;  // of its devices
 };
 
+// The collectives of one process group, kind and phase, of the rank that the report shows; per step.
+struct CollectiveRow {
+  std::string group, operation;  // "0 (default_pg)", "allreduce"
+  std::string phase;             // in which they were launched: "backward"; "" unknown
+  int ranks = 0;                 // in the group; 0 unknown
+  double count = 0, ms = 0;
+  double exposed_ms = 0;                   // while the rank did nothing else
+  std::optional<double> mbytes;            // of messages
+  std::optional<double> bus_gbytes_per_s;  // what the links carried while the last rank was there, too
+  std::optional<double> skew_ms;           // of that time, waiting for the last rank; unknown with one rank's trace
+};
+
 struct Report {
   RunInfo run;
   StepFacts steps;
@@ -68,6 +86,7 @@ struct Report {
   std::optional<CombinedRow> combined;
   NoiseFacts noise;
   std::vector<std::string> plan;             // of an experiment, as it was printed before it began
+  std::vector<CollectiveRow> collectives;    // costliest first; empty where none were recorded
   std::vector<RankRow> per_rank;             // by rank; empty when one rank was recorded
   std::optional<Comparison> compare;         // with the run before this one
   std::optional<GateFacts> gate;             // of `gate`
@@ -88,6 +107,10 @@ std::vector<LineRow> LineRowsOf(const Timeline& timeline);
 // Those of one epoch's start and one evaluation, and those of a loader's worker for one batch.
 std::vector<LineRow> WholeLineRowsOf(const Timeline& timeline);
 std::vector<LineRow> WorkerLineRowsOf(const Timeline& timeline);
+std::vector<CollectiveRow> CollectiveRowsOf(const Timeline& timeline);
+// Adds what other ranks show of the same collectives: waiting for the last one, and what the links carry once it is
+// there.
+void CompareCollectives(std::span<const RankSummary> ranks, std::vector<CollectiveRow>& rows);
 
 // The diagnosis part of a report: run, steps, breakdown, devices, quality and (empty) rules and findings.
 Report ReportOf(std::shared_ptr<const Timeline> timeline);

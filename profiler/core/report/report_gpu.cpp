@@ -45,6 +45,8 @@ std::optional<GpuFacts> GpuFactsOf(const Timeline& timeline) {
   gpu.communication_us = Us(times.communication);
   gpu.memory_us = Us(times.memory);
   gpu.other_us = Us(times.busy - times.compute);
+  gpu.incomplete = timeline.device_coverage().why_not;
+  if (!gpu.incomplete.empty()) return gpu;
   FillShares(gpu);
   if (times.communication > 0) gpu.comm_overlap_pct = 100 * Us(times.overlap) / gpu.communication_us;
   if (busiest->launch_delay_us() >= 0) gpu.launch_delay_us = busiest->launch_delay_us();

@@ -78,7 +78,7 @@ Work Collect(const Timeline& timeline) {
     for (std::uint32_t i = 0; i < events.size(); ++i) {
       const bool wait = events[i].kind == DeviceKind::kWait;
       const EventRef launch = device.launch(i);
-      if (last_step && (launch.thread == kNone || timeline.event(launch).start_ns >= *last_step)) continue;
+      if (last_step && launch.thread != kNone && timeline.event(launch).start_ns >= *last_step) continue;
       const std::string_view name = trace.text(events[i].name);
       const Interval time = Rounded(events[i], base_ns);
       work.all.push_back(time);

@@ -8,8 +8,8 @@
 namespace loopscope {
 
 // Microseconds, over all devices of the trace as if they were one:
-// - with two or more distinct ranges ProfilerStep#n, work counts only when a host event that begins before the one with
-//   the highest n launched it;
+// - with two or more distinct ranges ProfilerStep#n, work does not count when a host event that begins with the one of
+//   the highest n, or later, launched it; work whose launch is not in the trace counts;
 // - an event spans ceil(start) to floor(start + duration) in microseconds;
 // - idle is the span of all work less its union. Waits recorded on a stream count as work there, which hides idle time:
 //   our own definitions leave them out;

@@ -30,7 +30,8 @@ struct Event {
   std::uint16_t forward_thread = 0;  // ops
   std::uint16_t flags = 0;           // ops: wire::OpFlag
   EventKind kind = EventKind::kOp;
-  std::uint8_t sub = 0;  // ops: at::RecordScope; ranges: RangeCategory
+  std::uint8_t sub = 0;     // ops: at::RecordScope; ranges: RangeCategory
+  std::uint32_t order = 0;  // where times are equal, which began first: the recorder's number; 0 unknown; kNone last
 
   std::int64_t duration_ns() const { return end_ns - start_ns; }
   bool is_range(RangeCategory category) const {
@@ -104,9 +105,10 @@ struct Trace {
   std::vector<Stack> stacks;
   std::vector<Device> devices;  // empty: no device was recorded
   std::vector<Collective> collectives;
-  std::vector<Mark> marks;               // by time
-  std::vector<TensorPeak> tensor_peaks;  // of the process that trains, by time; empty: tensors were not followed
-  std::vector<IdleTensor> idle_tensors;  // largest first
+  std::vector<EnteredCollective> entered;  // of a flight recorder, in order; empty elsewhere
+  std::vector<Mark> marks;                 // by time
+  std::vector<TensorPeak> tensor_peaks;    // of the process that trains, by time; empty: tensors were not followed
+  std::vector<IdleTensor> idle_tensors;    // largest first
   std::vector<Applied> applied;
   std::vector<MeasuredGain> gains;
   std::map<std::string, std::string> facts;                       // wire::FactRecord, the last value of each key

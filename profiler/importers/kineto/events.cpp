@@ -21,6 +21,16 @@ Number Clamped(std::int64_t value) {
   return static_cast<Number>(std::clamp<std::int64_t>(value, 0, kMax));
 }
 
+// "rank1:0" → 0.
+std::int64_t NumberAtEnd(std::string_view text) {
+  std::int64_t number = 0, unit = 1;
+  for (; !text.empty() && text.back() >= '0' && text.back() <= '9' && unit < 1'000'000'000; text.remove_suffix(1)) {
+    number += unit * (text.back() - '0');
+    unit *= 10;
+  }
+  return number;
+}
+
 }  // namespace
 
 void KinetoEvents::Read(const JsonWindow& window) {
@@ -55,39 +65,49 @@ void KinetoEvents::Read(const JsonWindow& window) {
 
 void KinetoEvents::Add(const Element& element) {
   if (element.phase == 'M') return AddMetadata(element);
-  if (element.phase == 'B' || element.phase == 'E') ++shard_.unpaired;
+  if (element.phase == 'E') return AddEnd(element);
   if (element.phase == 'i' && element.category == KinetoCategory::kInstant) {
     ++shard_.events;
     if (element.name == "[memory]") AddMemory(element.args);
     return;
   }
-  if (element.phase != 'X' || !IsWanted(element.category) || element.category == KinetoCategory::kInstant) return;
+  const bool begins = element.phase == 'B';
+  if (element.phase != 'X' && !begins) return;
+  if (!IsWanted(element.category) || element.category == KinetoCategory::kInstant) return;
   ++shard_.events;
   const bool possible = element.fits && element.has_start && element.duration_ns >= 0 && element.start_ns >= -kMaxNs &&
                         element.start_ns <= kMaxNs && element.duration_ns <= kMaxDurationNs;
   if (!possible) {
     ++shard_.impossible;
-  } else if (IsDeviceWork(element.category)) {
-    const std::int64_t ordinal = element.args.device >= 0 ? element.args.device : element.pid;
-    KinetoDevice* const device = DeviceOf(std::max<std::int64_t>(ordinal, 0));
+    return;
+  }
+  shard_.reach.Add(element.start_ns, element.start_ns + element.duration_ns);
+  if (begins) return AddBegin(element);
+  if (IsDeviceWork(element.category)) {
+    KinetoDevice* const device = DeviceOf(element);
     device ? AddDevice(element, *device) : void(++shard_.crowded);
   } else {
-    KinetoThread* const thread = ThreadOf(element.pid, element.tid);
+    KinetoThread* const thread = ThreadOf(element);
     thread ? AddHost(element, *thread) : void(++shard_.crowded);
   }
 }
 
 void KinetoEvents::AddHost(const Element& element, KinetoThread& thread) {
-  const std::int64_t end_ns = element.start_ns + element.duration_ns;
   if (element.category == KinetoCategory::kPython) {
-    thread.python.current.push_back({element.start_ns, end_ns, Name(element.name)});
-    return;
+    thread.python.current.push_back({element.start_ns, element.start_ns + element.duration_ns, Name(element.name)});
+  } else {
+    (element.category == KinetoCategory::kCall ? thread.calls : thread.ops).current.push_back(HostEvent(element));
   }
+}
+
+Event KinetoEvents::HostEvent(const Element& element) {
   const Args& args = element.args;
   Event event;
   event.start_ns = element.start_ns;
-  event.end_ns = end_ns;
+  event.end_ns = element.start_ns + element.duration_ns;
   event.name = Name(element.name);
+  // A call carries the number of the op that makes it.
+  event.order = element.category == KinetoCategory::kCall ? kNone : Clamped<std::uint32_t>(args.external);
   const Meaning& meaning = MeaningOf(event.name, element.name, element.category);
   if (meaning.range) {
     event.kind = EventKind::kRange;
@@ -99,7 +119,7 @@ void KinetoEvents::AddHost(const Element& element, KinetoThread& thread) {
     event.forward_thread = Clamped<std::uint16_t>(args.forward_thread);
     event.detail = Detail(args);
   }
-  (element.category == KinetoCategory::kCall ? thread.calls : thread.ops).current.push_back(event);
+  return event;
 }
 
 std::uint32_t KinetoEvents::Detail(const Args& args) {
@@ -121,6 +141,10 @@ std::uint32_t KinetoEvents::Detail(const Args& args) {
 }
 
 void KinetoEvents::AddDevice(const Element& element, KinetoDevice& device) {
+  if (const auto work = Work(element, device)) device.events.current.push_back(*work);
+}
+
+std::optional<DeviceEvent> KinetoEvents::Work(const Element& element, KinetoDevice& device) {
   const Args& args = element.args;
   DeviceEvent event;
   event.start_ns = element.start_ns;
@@ -140,7 +164,7 @@ void KinetoEvents::AddDevice(const Element& element, KinetoDevice& device) {
       event.kind = DeviceKind::kMemset;
       break;
     case KinetoCategory::kWait:
-      if (args.stream == -1) return;  // for the whole device, not one stream: the host's call shows it
+      if (args.stream == -1) return std::nullopt;  // for the whole device, not one stream: the host's call shows it
       event.kind = DeviceKind::kWait;
       break;
     default:
@@ -149,7 +173,7 @@ void KinetoEvents::AddDevice(const Element& element, KinetoDevice& device) {
       event.group = Collected(args, device);
       event.bytes = Clamped<std::uint32_t>(std::max(args.elements_in, args.elements_out)) * BytesOfDtype(args.dtype);
   }
-  device.events.current.push_back(event);
+  return event;
 }
 
 std::uint32_t KinetoEvents::Collected(const Args& args, KinetoDevice& device) {
@@ -157,6 +181,7 @@ std::uint32_t KinetoEvents::Collected(const Args& args, KinetoDevice& device) {
   Collective collective;
   collective.operation = Name(args.collective);
   collective.group = Name(args.group);
+  collective.purpose = args.purpose.empty() || args.purpose == "undefined" ? kNone : Name(args.purpose);
   collective.ranks = Clamped<int>(args.ranks);
   collective.sequence = Clamped<std::uint32_t>(args.collective_sequence);
   device.collectives.current.push_back(collective);
@@ -197,10 +222,9 @@ const KinetoEvents::Meaning& KinetoEvents::MeaningOf(std::uint32_t name, std::st
 }
 
 // Null when there are too many: threads and devices of a trace are few.
-KinetoThread* KinetoEvents::ThreadOf(std::int64_t pid, std::int64_t tid) {
-  const auto is_it = [&](const KinetoThread& thread) {
-    return thread.pid == static_cast<std::uint32_t>(pid) && thread.tid == static_cast<std::uint32_t>(tid);
-  };
+KinetoThread* KinetoEvents::ThreadOf(const Element& element) {
+  const auto pid = static_cast<std::uint32_t>(element.pid), tid = static_cast<std::uint32_t>(element.tid);
+  const auto is_it = [&](const KinetoThread& thread) { return thread.pid == pid && thread.tid == tid; };
   std::vector<KinetoThread>& threads = shard_.threads;
   if (last_thread_ < threads.size() && is_it(threads[last_thread_])) return &threads[last_thread_];
   const auto found = std::ranges::find_if(threads, is_it);
@@ -208,17 +232,25 @@ KinetoThread* KinetoEvents::ThreadOf(std::int64_t pid, std::int64_t tid) {
   if (found != threads.end()) return &*found;
   if (threads.size() >= kMaxThreads) return nullptr;
   KinetoThread& thread = threads.emplace_back();
-  thread.pid = static_cast<std::uint32_t>(pid);
-  thread.tid = static_cast<std::uint32_t>(tid);
+  thread.pid = pid;
+  thread.tid = tid;
+  if (pid >= kNamedId && !element.pid_text.empty()) shard_.process_names[pid] = Name(element.pid_text);
   return &thread;
 }
 
-KinetoDevice* KinetoEvents::DeviceOf(std::int64_t ordinal) {
+KinetoDevice* KinetoEvents::DeviceOf(const Element& element) {
+  const bool named = !element.pid_text.empty() && element.pid >= kNamedId;
+  const std::int64_t own = named ? NumberAtEnd(element.pid_text) : std::max<std::int64_t>(element.pid, 0);
+  const auto ordinal = Clamped<std::uint32_t>(element.args.device >= 0 ? element.args.device : own);
+  const auto pid = static_cast<std::uint32_t>(element.pid);
   std::vector<KinetoDevice>& devices = shard_.devices;
-  const auto found = std::ranges::find(devices, Clamped<std::uint32_t>(ordinal), &KinetoDevice::ordinal);
+  const auto found = std::ranges::find_if(
+      devices, [&](const KinetoDevice& device) { return device.ordinal == ordinal && device.pid == pid; });
   if (found != devices.end()) return &*found;
   if (devices.size() >= kMaxDevices) return nullptr;
-  devices.emplace_back().ordinal = Clamped<std::uint32_t>(ordinal);
+  devices.emplace_back().ordinal = ordinal;
+  devices.back().pid = pid;
+  if (named) shard_.process_names[pid] = Name(element.pid_text);
   return &devices.back();
 }
 

@@ -1,6 +1,8 @@
 // Reads the elements of a window of "traceEvents" into a shard.
 #pragma once
 
+#include <optional>
+
 #include "profiler/importers/json/cursor.h"
 #include "profiler/importers/kineto/shard.h"
 
@@ -16,8 +18,9 @@ class KinetoEvents {
     std::int64_t correlation = 0, stream = -2, device = -2, bytes = 0;
     std::int64_t sequence = -1, forward_thread = 0;
     std::int64_t elements_in = 0, elements_out = 0, ranks = 0, collective_sequence = 0;
+    std::int64_t external = 0;
     std::int64_t device_type = 0, device_id = 0, allocated = 0;
-    std::string_view dims, types, concrete, call_stack, collective, dtype, group, name;
+    std::string_view dims, types, concrete, call_stack, collective, dtype, group, purpose, name;
   };
   // The fields of one element that this format uses. Strings are raw.
   struct Element {
@@ -26,6 +29,7 @@ class KinetoEvents {
     KinetoCategory category = KinetoCategory::kOther;
     bool has_category = false, has_start = false, has_duration = false, fits = true;
     std::int64_t pid = -1, tid = -1, start_ns = 0, duration_ns = 0;
+    std::string_view pid_text;  // empty where it is a number
     Args args;
     std::string_view unread_args;  // seen before it was known what the element is
   };
@@ -38,13 +42,17 @@ class KinetoEvents {
 
   void Add(const Element& element);
   void AddHost(const Element& element, KinetoThread& thread);
+  void AddBegin(const Element& element);
   void AddDevice(const Element& element, KinetoDevice& device);
+  std::optional<DeviceEvent> Work(const Element& element, KinetoDevice& device);
   void AddMetadata(const Element& element);
   void AddMemory(const Args& args);
   std::uint32_t Detail(const Args& args);
   std::uint32_t Collected(const Args& args, KinetoDevice& device);
-  KinetoThread* ThreadOf(std::int64_t pid, std::int64_t tid);
-  KinetoDevice* DeviceOf(std::int64_t ordinal);
+  void AddEnd(const Element& element);
+  Event HostEvent(const Element& element);
+  KinetoThread* ThreadOf(const Element& element);
+  KinetoDevice* DeviceOf(const Element& element);
   std::uint32_t Name(std::string_view raw) { return shard_.names.Id(raw, seen_at()); }
   std::uint64_t seen_at() { return std::uint64_t{window_} << 32 | element_; }
 

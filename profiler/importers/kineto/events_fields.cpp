@@ -1,15 +1,32 @@
 // The fields of an element of "traceEvents": strings stay raw, numbers become integers.
+#include <charconv>
+
 #include "profiler/importers/kineto/events.h"
 
 namespace loopscope {
 namespace {
 
-// A number, or -1 for anything else ("Spans", null).
-bool ReadId(JsonCursor& cursor, std::int64_t& id) {
+// "4242" and "stream 7" are the numbers 4242 and 7; of any other text a number that no process or thread has.
+std::int64_t IdOfText(std::string_view text) {
+  constexpr std::string_view kStream = "stream ";
+  std::string_view digits = text;
+  if (digits.starts_with(kStream)) digits.remove_prefix(kStream.size());
+  std::uint32_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  if (const auto [at, error] = std::from_chars(digits.data(), end, number); at == end && error == std::errc())
+    return number;
+  return static_cast<std::int64_t>(StringHash(text) & 0x7fffffffu) | kNamedId;
+}
+
+// A number or a text; -1 for anything else (null).
+bool ReadId(JsonCursor& cursor, std::int64_t& id, std::string_view& text) {
   const char next = cursor.Next();
   if ((next >= '0' && next <= '9') || next == '-') return cursor.Whole(id);
   id = -1;
-  return cursor.Skip();
+  if (next != '"') return cursor.Skip();
+  if (!cursor.String(text)) return false;
+  id = IdOfText(text);
+  return true;
 }
 
 bool ReadNumber(JsonCursor& cursor, std::int64_t& value) {
@@ -52,8 +69,8 @@ bool KinetoEvents::ReadField(JsonCursor& cursor, std::string_view key, Element& 
         element.category = CategoryOfKineto(text);
         return element.has_category = true;
       }
-      if (key == "pid") return ReadId(cursor, element.pid);
-      if (key == "tid") return ReadId(cursor, element.tid);
+      if (key == "pid") return ReadId(cursor, element.pid, element.pid_text);
+      if (key == "tid") return ReadId(cursor, element.tid, text);
       return key == "dur" ? ReadTime(cursor, element.has_duration, element.fits, element.duration_ns) : cursor.Skip();
     case 4:
       if (key == "name") return ReadText(cursor, element.name);
@@ -116,6 +133,7 @@ bool KinetoEvents::ReadArg(JsonCursor& cursor, std::string_view key, Args& args)
       break;
     case 11:
       if (key == "correlation") return ReadNumber(cursor, args.correlation);
+      if (key == "External id" || key == "external id") return ReadNumber(cursor, args.external);
       if (key == "Device Type") return ReadNumber(cursor, args.device_type);
       break;
     case 13:
@@ -133,6 +151,9 @@ bool KinetoEvents::ReadArg(JsonCursor& cursor, std::string_view key, Args& args)
       break;
     case 18:
       if (key == "Process Group Name") return ReadText(cursor, args.group);
+      break;
+    case 25:
+      if (key == "Process Group Description") return ReadText(cursor, args.purpose);
       break;
     default:
       break;

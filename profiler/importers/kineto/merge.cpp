@@ -10,6 +10,7 @@
 #include "profiler/importers/json/cursor.h"
 #include "profiler/importers/kineto/inputs.h"
 #include "profiler/importers/kineto/order.h"
+#include "profiler/importers/kineto/whole_microseconds.h"
 #include "profiler/importers/shared/inferred_flags.h"
 
 namespace loopscope {
@@ -17,9 +18,19 @@ namespace {
 
 enum BackwardName : std::uint8_t { kNoBackward, kBackwardNode, kBackwardCall };
 
-template <class T>
-bool StartsFirst(const T& a, const T& b) {
+bool StartsFirst(const PythonCall& a, const PythonCall& b) {
   return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+}
+
+bool BeginsFirst(const Event& a, const Event& b) {
+  if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+  return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.order < b.order;
+}
+
+// The same event once more, as its number or its call's shows.
+bool IsSame(const Event& a, const Event& b) {
+  if (a.start_ns != b.start_ns || a.end_ns != b.end_ns || a.name != b.name || a.order != b.order) return false;
+  return a.value == b.value && (a.order != kNone ? a.order != 0 : a.value != 0);
 }
 
 std::uint8_t BackwardOf(std::string_view name) {
@@ -155,11 +166,11 @@ void KinetoMerge::AddEvents(MergedThread& merged, KinetoColumn<Event> KinetoThre
       if (event.detail != kNone) event.detail = details_[shard][event.detail];
     }
   });
-  SortRuns(std::span(events).subspan(static_cast<std::size_t>(had)), StartsFirst<Event>);
-  std::inplace_merge(events.begin(), events.begin() + had, events.end(), StartsFirst<Event>);
+  SortRuns(std::span(events).subspan(static_cast<std::size_t>(had)), BeginsFirst);
+  std::inplace_merge(events.begin(), events.begin() + had, events.end(), BeginsFirst);
 }
 
-void KinetoMerge::MergeThread(MergedThread& merged) const {
+void KinetoMerge::MergeThread(MergedThread& merged) {
   ForEachBlock(ColumnsOf(merged, &KinetoThread::python), [&](std::size_t from, const KinetoBlock<PythonCall>& block) {
     for (std::size_t i = 0; i < block.size; ++i) {
       const PythonCall& call = block.items[i];
@@ -167,7 +178,7 @@ void KinetoMerge::MergeThread(MergedThread& merged) const {
           {call.start_ns + base_ns_, call.end_ns + base_ns_, names_[merged.shards[from]][call.name]});
     }
   });
-  SortRuns(std::span(merged.python), StartsFirst<PythonCall>);
+  SortRuns(std::span(merged.python), StartsFirst);
   std::vector<Event>& events = merged.thread.events;
   const std::vector<Event> backward = BackwardCalls(merged);
   // Reserved once and in full: growing would hold them twice.
@@ -176,8 +187,10 @@ void KinetoMerge::MergeThread(MergedThread& merged) const {
   AddEvents(merged, &KinetoThread::ops);
   const auto ops = static_cast<std::ptrdiff_t>(events.size());
   events.insert(events.end(), backward.begin(), backward.end());
-  std::inplace_merge(events.begin(), events.begin() + ops, events.end(), StartsFirst<Event>);
+  std::inplace_merge(events.begin(), events.begin() + ops, events.end(), BeginsFirst);
   AddEvents(merged, &KinetoThread::calls);
+  duplicates_ += DropDuplicates(events, IsSame);
+  SeparateWholeMicroseconds(base_ns_, events);
   const auto is_backward = [&](const Event& op) {
     return op.forward_thread != 0 || backward_names_[op.name] == kBackwardNode;
   };

@@ -2,6 +2,7 @@
 // their order, each device's work.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,6 +21,7 @@ class KinetoMerge {
   // Threads with events, devices, details, stacks, strings; no marks but those of peak memory. The same for the same
   // file, whichever thread read what.
   Trace Run();
+  std::uint64_t duplicates() const { return duplicates_; }  // events that were in the file twice: left out
 
  private:
   struct MergedThread {
@@ -42,7 +44,7 @@ class KinetoMerge {
     return columns;
   }
   void AddEvents(MergedThread& merged, KinetoColumn<Event> KinetoThread::*column) const;
-  void MergeThread(MergedThread& merged) const;
+  void MergeThread(MergedThread& merged);
   std::vector<Event> BackwardCalls(const MergedThread& merged) const;
   void MergeThreads();
   void MergeDevices();
@@ -57,6 +59,7 @@ class KinetoMerge {
   std::vector<std::vector<std::uint32_t>> details_;  // by shard and Event::detail → raw_.details
   KinetoRawDetails raw_;
   std::vector<std::vector<std::uint32_t>> inputs_of_, stacks_of_;  // by shard and number
+  std::atomic<std::uint64_t> duplicates_ = 0;
   std::vector<std::uint8_t> backward_names_;  // by string: a node of the graph; 2: the Python call that runs them all
 };
 

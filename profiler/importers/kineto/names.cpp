@@ -20,6 +20,12 @@ constexpr auto kCategories = std::to_array<std::pair<std::string_view, KinetoCat
     {"cuda_sync", KinetoCategory::kWait},
     {"python_function", KinetoCategory::kPython},
     {"cpu_instant_event", KinetoCategory::kInstant},
+    // Of torch up to 1.12.
+    {"Operator", KinetoCategory::kOp},
+    {"Runtime", KinetoCategory::kCall},
+    {"Kernel", KinetoCategory::kKernel},
+    {"Memcpy", KinetoCategory::kCopy},
+    {"Memset", KinetoCategory::kMemset},
 });
 
 struct Dtype {

@@ -33,6 +33,15 @@ void SortRuns(std::span<T> all, Before before) {
   }
 }
 
+// Leaves out what is the same as what comes before it, and returns how much that was.
+template <class T, class Same>
+std::size_t DropDuplicates(std::vector<T>& sorted, Same same) {
+  const auto last = std::unique(sorted.begin(), sorted.end(), same);
+  const auto dropped = static_cast<std::size_t>(sorted.end() - last);
+  sorted.erase(last, sorted.end());
+  return dropped;
+}
+
 // Hands each block of the columns to `take(column's number, block)`, in the order of the file, and frees it.
 template <class T, class Take>
 void ForEachBlock(const std::vector<KinetoColumn<T>*>& columns, Take take) {

@@ -1,5 +1,7 @@
 #include "profiler/importers/kineto/steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -23,6 +25,8 @@ struct StepRange {
 struct Group {
   int likeness = 0;
   std::vector<StepRange> ranges;
+  std::size_t overlapping = 0;  // that began before the one before them ended: that one is cut there
+  std::size_t inside = 0;       // of another: left out
 };
 
 bool Better(const Group& a, const Group& b) {
@@ -47,7 +51,13 @@ Group StepRanges(const Trace& trace) {
       if (likeness[event.name] == 0 || !event.is_range(RangeCategory::kUser)) continue;
       Group& group = groups[{t, StepStem(trace.strings[event.name])}];
       group.likeness = likeness[event.name];
-      if (!group.ranges.empty() && event.start_ns < group.ranges.back().end_ns) continue;
+      if (!group.ranges.empty() && event.start_ns < group.ranges.back().end_ns) {
+        StepRange& before = group.ranges.back();
+        const bool inside = event.end_ns <= before.end_ns;
+        ++(inside ? group.inside : group.overlapping);
+        if (inside) continue;
+        before.end_ns = event.start_ns;
+      }
       group.ranges.push_back({event.start_ns, event.end_ns, event.name, t});
     }
   }
@@ -78,12 +88,25 @@ void DropCutOff(Trace& trace, std::vector<StepRange>& ranges) {
   drop(ranges.begin());
 }
 
+void WarnOfOverlaps(const Group& group, std::string_view stem, Quality& quality) {
+  if (group.overlapping > 0) {
+    quality.warnings.push_back(fmt::format(
+        "{} of {} ranges {} begin before the one before them ends: each step is taken to end where the next begins",
+        group.overlapping, group.ranges.size(), stem));
+  }
+  if (group.inside > 0) {
+    quality.warnings.push_back(fmt::format("{} of {} ranges {} lie inside another: they are no steps of their own",
+                                           group.inside, group.inside + group.ranges.size(), stem));
+  }
+}
+
 bool IsFirstOfProgram(std::string_view name) {
   const std::string_view number = name.substr(StepStem(name).size());
   return number == "#0";
 }
 
 void MarkRanges(Trace& trace, Group group) {
+  WarnOfOverlaps(group, StepStem(trace.strings[group.ranges.front().name]), trace.quality);
   DropCutOff(trace, group.ranges);
   const StepRange first = group.ranges.front();
   const auto name = static_cast<StringId>(trace.strings.size());

@@ -1,0 +1,20 @@
+// Whose work the devices of a file with several processes did.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "profiler/importers/kineto/shard.h"
+
+namespace loopscope {
+
+struct KinetoProcess;
+
+// Keeps what process `shown` of `training` put on devices: work that carries a pid of its own belongs to the process
+// whose calls launched it, or with whose name that pid begins; under a pid that several processes share, each piece
+// belongs to the process with the call that launched it. Returns how many pieces could be of several or of none.
+std::uint64_t KeepDeviceWork(std::vector<std::unique_ptr<KinetoShard>>& shards,
+                             const std::vector<KinetoProcess>& training, std::size_t shown);
+
+}  // namespace loopscope

@@ -1,0 +1,46 @@
+// What NCCL's plugin "inspector" writes: a JSON object a line for each collective that ended.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "profiler/core/importer.h"
+#include "profiler/importers/flight/entries.h"
+
+namespace loopscope {
+namespace {
+
+constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 32;
+
+bool SniffInspector(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\n'));
+  return line.starts_with('{') && line.find("\"header\"") != line.npos &&
+         (line.find("\"coll_perf\"") != line.npos || line.find("\"p2p_perf\"") != line.npos ||
+          line.find("\"inspector_output_format_version\"") != line.npos);
+}
+
+Result<Trace> ReadInspector(const Input& input) {
+  std::error_code error;
+  const Error unread{"cannot be read", input.path.string(), "pass one of the files in NCCL_INSPECTOR_DUMP_DIR"};
+  if (std::filesystem::file_size(input.path, error) > kMaxFileBytes) {
+    return Error{"is larger than 4 GiB", input.path.string(), "cut it: each line stands for itself"};
+  }
+  std::ifstream file(input.path, std::ios::binary);
+  if (!file) return unread;
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  Trace trace = TraceOfInspectorLines(bytes);
+  if (trace.entered.empty()) return Error{"holds no collective", input.path.string(), unread.next};
+  if (trace.quality.dropped > 0) {
+    trace.quality.warnings.push_back(fmt::format("{} of {} lines could not be read: left out", trace.quality.dropped,
+                                                 trace.quality.dropped + trace.quality.events));
+  }
+  return trace;
+}
+
+}  // namespace
+
+extern const Importer kNcclInspector{"nccl-inspector", SniffInspector, ReadInspector,
+                                     "the lines of NCCL's inspector plugin"};
+
+}  // namespace loopscope
