@@ -89,7 +89,10 @@ void Probes(Sheet& sheet) {
   const bool torch = fs::exists(folder / "libloopscope_torch.so");
   std::string version;
   std::ifstream(folder / "torch_version") >> version;
-  const std::string facts = folder.native() + (version.empty() ? "" : ", built for LibTorch " + version);
+  std::vector<std::string> versions = OtherTorches(*probes);
+  if (!version.empty()) versions.insert(versions.begin(), version);
+  const std::string facts =
+      folder.native() + (versions.empty() ? "" : fmt::format(", built for LibTorch {}", fmt::join(versions, ", ")));
   sheet.Line(torch ? State::kOk : State::kLimited, "probes", facts,
              torch ? "" : "without libloopscope_torch.so only steps are seen");
   sheet.Line(probes->nvtx.empty() ? State::kLimited : State::kOk, "NVTX",

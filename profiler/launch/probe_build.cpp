@@ -228,7 +228,8 @@ ProbeOffer OfferProbe(const ProbePaths& probes, const std::vector<std::string>& 
   std::ifstream(probes.preload.parent_path() / "torch_version") >> built;
   std::error_code error;
   const fs::path cache = ProbeCache(probes);
-  if (SameTorch(built, torch->version) || (!cache.empty() && fs::exists(CachedProbe(cache, *torch), error))) {
+  const bool beside = torch->cxx11_abi && fs::exists(TorchProbeBeside(probes, torch->version), error);
+  if (beside || SameTorch(built, torch->version) || (!cache.empty() && fs::exists(CachedProbe(cache, *torch), error))) {
     return ProbeOffer::kSettled;
   }
   const std::string lack = fmt::format("there is no probe for torch {} of {}", torch->version, interpreter);
