@@ -132,3 +132,15 @@ def test_the_torches_of_the_wheel_are_those_that_documents_name():
     assert minors == [(2, minor) for minor in range(minors[0][1], minors[-1][1] + 1)], "one of each minor, in order"
     for page in (README, (ROOT / "docs/install.md").read_text()):
         assert f"{listed[0]} to {listed[-1]}" in page
+
+
+def test_symptoms_are_what_the_program_says():
+    """The quoted headings of the page by symptom, where numbers may stand for others."""
+    folders = ("profiler", "probes", "analyzers", "reports")
+    files = [path for folder in folders for kind in ("*.cpp", "*.h", "*.py") for path in (ROOT / folder).rglob(kind)]
+    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in files))
+    headings = re.findall(r'^## "(.*)"$', (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert len(headings) > 5
+    for heading in headings:
+        for part in re.split(r"\d+", heading):
+            assert part.strip() in said, f"nothing says `{heading}`"
