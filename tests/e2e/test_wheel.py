@@ -2,6 +2,7 @@
 """The wheel: what it holds and asks of a system, and that it finds a planted flaw where there is no compiler."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -155,6 +156,28 @@ def test_the_first_finding_without_a_compiler(start, tmp_path):
     planted = next(number for number, line in enumerate(lines, 1) if "optimizer.step()" in line)
     assert "single-tensor-optimizer" in report.read_text(), done.stdout
     assert f"{EXAMPLE.name}:{planted}" in done.stdout
+
+
+TRAINING = """
+import torch
+
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters())
+for _ in range(40):
+    optimizer.zero_grad()
+    model(torch.ones(2, 8)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_the_program_may_be_of_another_environment(start, tmp_path):
+    (tmp_path / "train.py").write_text(TRAINING)
+    report = tmp_path / "report.json"
+    done = start("run", "--warmup", "5", "--steps", "20", "--json", report, "--", sys.executable, "train.py")
+    assert done.returncode == 0, done.stderr
+    written = json.loads(report.read_text())
+    assert written["steps"]["measured"] >= 20 and "SGD" in written["steps"]["clock"]["ends_with"]
+    assert written["quality"]["events"] > 20 * 10
 
 
 def test_what_is_installed_says_what_it_is(start, environment):
