@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build parquet fuzz test long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
+.PHONY: demo build wheel parquet fuzz test long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
 
 demo: setup
 	cmake --preset product
@@ -9,6 +9,11 @@ demo: setup
 build: setup
 	cmake --preset product
 	cmake --build --preset product
+
+# dist/loopscope-*.whl, for machines without a compiler.
+wheel: build
+	@cmake/make_venv.sh requirements-wheel.txt
+	cmake/wheel/make_wheel.sh
 
 parquet: setup
 	@cmake/make_venv.sh requirements-parquet.txt
@@ -47,7 +52,7 @@ setup:
 
 setup-test: setup
 	@cmake/install_packages.sh cmake/packages-test.txt
-	@cmake/make_venv.sh requirements-test.txt requirements-parquet.txt
+	@cmake/make_venv.sh requirements-test.txt requirements-parquet.txt requirements-wheel.txt
 	@cmake/fetch_schemas.sh
 
 format: setup-test

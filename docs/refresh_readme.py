@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the output of `make demo` between the demo marks of README.md.
+"""Puts the output of `make demo` between the demo marks of docs/demo.md, and its headline between those of README.md.
 
 build/loopscope report --no-color build/demo.json > demo.txt && docs/refresh_readme.py demo.txt
 """
@@ -9,21 +9,31 @@ import pathlib
 import re
 import sys
 
-README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+README, WHOLE = ROOT / "README.md", ROOT / "docs/demo.md"
 BLOCK = re.compile(r"(<!-- demo:begin[^\n]*-->\n).*?(<!-- demo:end -->)", re.DOTALL)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def refreshed(readme, output):
-    """README's text with `output` as its demo block; an error when that is no whole report."""
+def report_in(output):
+    """The whole report; an error when there is none."""
     lines = [line.rstrip() for line in COLOR.sub("", output).splitlines()]
     starts = [index for index, line in enumerate(lines) if line.startswith("Loopscope  ")]
     if not starts or not any(line.startswith("Measured ") for line in lines[starts[-1] :]):
         raise ValueError("holds no report with measured speedups")
-    report = "\n".join(lines[starts[-1] :]).strip()
-    if not BLOCK.search(readme):
-        raise ValueError(f"{README} has no demo marks")
-    return BLOCK.sub(lambda found: f"{found[1]}```\n{report}\n```\n{found[2]}", readme)
+    return "\n".join(lines[starts[-1] :]).strip()
+
+
+def headline(report):
+    """What stands before the first section: the program, what was gained, the diagnosis."""
+    return "\n\n".join(report.split("\n\n")[:2])
+
+
+def refreshed(page, block):
+    """`page` with `block` between its demo marks."""
+    if not BLOCK.search(page):
+        raise ValueError("has no demo marks")
+    return BLOCK.sub(lambda found: f"{found[1]}```\n{block}\n```\n{found[2]}", page)
 
 
 def main():
@@ -31,7 +41,9 @@ def main():
     parser.add_argument("output", type=pathlib.Path, help="saved output of the demo")
     options = parser.parse_args()
     try:
-        README.write_text(refreshed(README.read_text(), options.output.read_text()))
+        report = report_in(options.output.read_text())
+        WHOLE.write_text(refreshed(WHOLE.read_text(), report))
+        README.write_text(refreshed(README.read_text(), headline(report)))
     except (OSError, ValueError) as error:
         print(f"refresh_readme: {options.output}: {error}", file=sys.stderr)
         return 2

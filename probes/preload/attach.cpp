@@ -108,6 +108,24 @@ bool PathBesideLibrary(const char* name, char* path, std::size_t size) noexcept 
   return true;
 }
 
+namespace {
+
+// Beside this library: torch-2.8/libloopscope_torch.so for a program with that LibTorch, where there is one; else the
+// one in its own folder.
+bool FindTorchProbe(char* path, std::size_t size) noexcept {
+  auto* const version = reinterpret_cast<std::uint64_t (*)()>(dlsym(RTLD_DEFAULT, "aoti_torch_abi_version"));
+  if (version != nullptr) {
+    const std::uint64_t running = version();
+    char name[64];
+    std::snprintf(name, sizeof name, "torch-%u.%u/libloopscope_torch.so", static_cast<unsigned>(running >> 56 & 0xff),
+                  static_cast<unsigned>(running >> 48 & 0xff));
+    if (PathBesideLibrary(name, path, size) && access(path, R_OK) == 0) return true;
+  }
+  return PathBesideLibrary("libloopscope_torch.so", path, size);
+}
+
+}  // namespace
+
 const char* StartCapture() noexcept {
   const Settings settings = ReadSettings();
   if (settings.run_dir == nullptr) return "this process was not launched to be measured";
@@ -128,7 +146,7 @@ const char* StartCapture() noexcept {
 
 const char* AttachTorchProbe(const char* path) noexcept {
   char beside[PATH_MAX];
-  if (path == nullptr && PathBesideLibrary("libloopscope_torch.so", beside, sizeof beside)) path = beside;
+  if (path == nullptr && FindTorchProbe(beside, sizeof beside)) path = beside;
   const char* reason = path != nullptr ? LoadTorchProbe(path) : "its own folder is unknown";
   ReportTorchProbe(reason);
   return reason;

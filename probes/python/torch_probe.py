@@ -17,9 +17,12 @@ def load(torch, probe):
         probe.load_torch(None)
         return
     folder = _cached(torch)
-    path = folder and os.path.join(folder, _NAME)
-    if path and os.path.exists(path):
-        if not all(map(_is_safe, (path, folder, os.path.dirname(folder)))):
+    for one in (_beside(torch), folder):
+        path = one and os.path.join(one, _NAME)
+        if not path or not os.path.exists(path):
+            continue
+        # What lies beside the shim is as safe as the shim itself.
+        if one == folder and not all(map(_is_safe, (path, one, os.path.dirname(one)))):
             reason = f"LibTorch probe off: others can write to {path}: it is not loaded"
             probe.mark(PROBE_OFF, text(reason), TORCH_PROBE)
             sys.stderr.write(f"loopscope: {reason}\n")
@@ -30,7 +33,7 @@ def load(torch, probe):
     failed = folder and os.path.join(folder, _FAILED)
     has_failed = failed and os.path.exists(failed)
     reason = (
-        f"LibTorch probe off: built for torch {built}, the program has {torch.__version__}; only steps and loader waits "
+        f"LibTorch probe off: built for torch {', '.join([built, *_others()])}, the program has {torch.__version__}; only steps and loader waits "
         f"are recorded; {'building one for it failed' if has_failed else 'with --yes a probe for it is built'}"
     )
     probe.fact(b"torch.version", text(torch.__version__))
@@ -65,6 +68,18 @@ def _built_for():
 def _minor(version):
     """The part of a version that decides the layout of the data that the probe reads."""
     return version.split(".")[:2]
+
+
+def _beside(torch):
+    """Where a package has the probe for another torch, as profiler/launch/probe_paths.cpp names it. They are built with
+    libstdc++'s new strings, as the releases of torch are that they are for."""
+    return os.path.join(_PROBES, "torch-" + ".".join(_minor(torch.__version__))) if _abi(torch) else ""
+
+
+def _others():
+    names = [name.removeprefix("torch-") for name in os.listdir(_PROBES) if name.startswith("torch-")]
+    names = [name for name in names if os.path.exists(os.path.join(_PROBES, f"torch-{name}", _NAME))]
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
 
 
 def _cached(torch):

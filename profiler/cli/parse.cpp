@@ -44,7 +44,9 @@ std::string GeneralHelp(Commands commands) {
     page.Entry(kSummaryColumn, {"  " + std::string(command->id)}, {command->summary});
   }
   page.Heading("Start with:");
-  page.Line({{"  loopscope run -- python train.py      # or any program that uses LibTorch"}});
+  page.Line({{"  loopscope run -- python train.py      # what slows it; or any program that uses LibTorch"}});
+  page.Line({{"  loopscope prove -- python train.py    # what each fix gains, measured"}});
+  page.Line({{"  loopscope doctor                      # what works on this machine"}});
   page.Blank();
   page.Line({{"`loopscope COMMAND --help` lists the options of a command, `loopscope --version`"}});
   page.Line({{"prints the version. Put your own command after `--`, as you always start it."}});

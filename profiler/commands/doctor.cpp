@@ -5,13 +5,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "profiler/cli/command.h"
 #include "profiler/containment/containment.h"
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/host.h"
+#include "profiler/launch/probe_build.h"
 #include "profiler/launch/probe_paths.h"
 #include "profiler/launch/program_kind.h"
+#include "profiler/launch/unreachable.h"
 #include "profiler/system/terminal.h"
 #include "reports/text/page.h"
 
@@ -89,7 +92,10 @@ void Probes(Sheet& sheet) {
   const bool torch = fs::exists(folder / "libloopscope_torch.so");
   std::string version;
   std::ifstream(folder / "torch_version") >> version;
-  const std::string facts = folder.native() + (version.empty() ? "" : ", built for LibTorch " + version);
+  std::vector<std::string> versions = OtherTorches(*probes);
+  if (!version.empty()) versions.insert(versions.begin(), version);
+  const std::string facts =
+      folder.native() + (versions.empty() ? "" : fmt::format(", built for LibTorch {}", fmt::join(versions, ", ")));
   sheet.Line(torch ? State::kOk : State::kLimited, "probes", facts,
              torch ? "" : "without libloopscope_torch.so only steps are seen");
   sheet.Line(probes->nvtx.empty() ? State::kLimited : State::kOk, "NVTX",
@@ -97,10 +103,15 @@ void Probes(Sheet& sheet) {
              probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
 }
 
-// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 when unknown.
-int CudaMajorOfProbes(const fs::path& folder) {
+// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 when unknown. Of the program's torch, or
+// else of the one that the probes are for; a package has probes for several.
+int CudaMajorOfTorch(const ProbePaths& probes, const std::optional<TorchInstall>& torch) {
   std::string version;
-  std::ifstream(folder / "torch_version") >> version;
+  if (torch) {
+    version = torch->version;
+  } else if (OtherTorches(probes).empty()) {
+    std::ifstream(probes.preload.parent_path() / "torch_version") >> version;
+  }
   const std::size_t at = version.find("+cu");
   return at == version.npos ? 0 : std::atoi(version.c_str() + at + 3) / 10;
 }
@@ -111,32 +122,47 @@ int CudaMajorOfDriver(void* driver) {
   return ask && ask(&version) == 0 ? version / 1000 : 0;
 }
 
-void Gpu(const Host& host, Sheet& sheet) {
+void Gpu(const Host& host, const std::optional<TorchInstall>& torch, Sheet& sheet) {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (host.gpus.empty() && !driver)
     return sheet.Line(State::kMissing, "GPU", "no driver: programs are seen on the CPU only");
   const auto probes = FindProbes(ExecutableFolder());
   const bool probe = probes && !probes->cupti.empty();
   const int has = driver ? CudaMajorOfDriver(driver) : 0;
-  const int needs = probe ? CudaMajorOfProbes(probes->cupti.parent_path()) : 0;
+  const int needs = probe ? CudaMajorOfTorch(*probes, torch) : 0;
   if (has > 0 && has < needs) {
-    return sheet.Line(State::kLimited, "GPU",
-                      fmt::format("the driver is of CUDA {}, torch and the probes are of CUDA {}", has, needs),
+    return sheet.Line(State::kLimited, "GPU", fmt::format("the driver is of CUDA {}, torch is of CUDA {}", has, needs),
                       "what it does is not recorded: update the driver");
   }
   sheet.Line(probe ? State::kOk : State::kLimited, "GPU", fmt::format("{}", fmt::join(host.gpus, ", ")),
              probe ? "" : "what it does is not recorded: build with the CUPTI headers of the CUDA wheels");
 }
 
-void ForProgram(const std::string& word, Sheet& sheet) {
+void ForPython(const std::string& interpreter, const std::optional<TorchInstall>& torch, Sheet& sheet) {
+  if (!torch) {
+    return sheet.Line(State::kMissing, "program", "no torch in " + interpreter,
+                      "activate the environment that trains, or name its Python by its path");
+  }
+  const auto probes = FindProbes(ExecutableFolder());
+  const bool probe = probes && HasProbe(*probes, *torch);
+  const std::string facts = fmt::format("torch {} of {}", torch->version, interpreter);
+  sheet.Line(probe ? State::kOk : State::kLimited, "program", probe ? facts : facts + ", for which there is no probe",
+             probe ? "" : "--yes builds one with a C++ compiler; else only steps and loader waits are recorded");
+}
+
+void ForProgram(const std::vector<std::string>& command, const std::optional<TorchInstall>& torch, Sheet& sheet) {
+  if (const auto why = WhyUnreachable(command)) return sheet.Line(State::kMissing, "program", *why);
+  const std::string& word = command.front();
   const Program program = InspectProgram(word);
+  const std::string interpreter = InterpreterOf(command);
+  if (program.kind != ProgramKind::kMissing && !interpreter.empty()) return ForPython(interpreter, torch, sheet);
   if (program.kind == ProgramKind::kMissing) {
     return sheet.Line(State::kMissing, "program", word + ": no such command", "check the spelling, or give its path");
   }
   const std::vector<std::string> libraries = LinkedLibraries(program);
-  const auto torch = std::find_if(libraries.begin(), libraries.end(),
-                                  [](const std::string& path) { return path.find("libtorch_cpu.so") != path.npos; });
-  if (torch != libraries.end()) return sheet.Line(State::kOk, "program", "linked with " + *torch);
+  const auto linked = std::find_if(libraries.begin(), libraries.end(),
+                                   [](const std::string& path) { return path.find("libtorch_cpu.so") != path.npos; });
+  if (linked != libraries.end()) return sheet.Line(State::kOk, "program", "linked with " + *linked);
   const bool script = program.kind == ProgramKind::kScript;
   sheet.Line(script ? State::kLimited : State::kMissing, "program", WhyNoLibTorch(program),
              script ? "programs that the script starts are seen if they are linked with LibTorch" : "");
@@ -154,8 +180,10 @@ Result<int> DoctorCommand(const Options& options) {
     sheet.Line(State::kMissing, "disk", scratch.error().Message(), "");
   }
   Probes(sheet);
-  Gpu(host, sheet);
-  if (!options.program.empty()) ForProgram(options.program.front(), sheet);
+  const std::string interpreter = InterpreterOf(options.program);
+  const auto torch = interpreter.empty() ? std::nullopt : TorchOf(interpreter);
+  Gpu(host, torch, sheet);
+  if (!options.program.empty()) ForProgram(options.program, torch, sheet);
   Print(sheet.output());
   return 0;
 }

@@ -195,6 +195,16 @@ fs::path CachedProbe(const fs::path& cache, const TorchInstall& torch) {
   return cache / fmt::format("torch-{}-abi{}", torch.version, torch.cxx11_abi ? 1 : 0) / kProbeName;
 }
 
+bool HasProbe(const ProbePaths& probes, const TorchInstall& torch) {
+  std::string built;
+  std::ifstream(probes.preload.parent_path() / "torch_version") >> built;
+  std::error_code error;
+  if (SameTorch(built, torch.version)) return true;
+  if (torch.cxx11_abi && fs::exists(TorchProbeBeside(probes, torch.version), error)) return true;
+  const fs::path cache = ProbeCache(probes);
+  return !cache.empty() && fs::exists(CachedProbe(cache, torch), error);
+}
+
 Result<void> BuildProbe(const ProbePaths& probes, const TorchInstall& torch, Signals& signals) {
   const fs::path cache = ProbeCache(probes);
   if (cache.empty()) {
@@ -224,16 +234,10 @@ ProbeOffer OfferProbe(const ProbePaths& probes, const std::vector<std::string>& 
   const std::string interpreter = InterpreterOf(command);
   const auto torch = interpreter.empty() ? std::nullopt : TorchOf(interpreter);
   if (!torch) return ProbeOffer::kUnknown;
-  std::string built;
-  std::ifstream(probes.preload.parent_path() / "torch_version") >> built;
-  std::error_code error;
-  const fs::path cache = ProbeCache(probes);
-  if (SameTorch(built, torch->version) || (!cache.empty() && fs::exists(CachedProbe(cache, *torch), error))) {
-    return ProbeOffer::kSettled;
-  }
+  if (HasProbe(probes, *torch)) return ProbeOffer::kSettled;
   const std::string lack = fmt::format("there is no probe for torch {} of {}", torch->version, interpreter);
-  if (!yes &&
-      !SaysYes(fmt::format("loopscope: {}: build one now (about a minute, kept in {})?", lack, cache.native()))) {
+  if (!yes && !SaysYes(fmt::format("loopscope: {}: build one now (about a minute, kept in {})?", lack,
+                                   ProbeCache(probes).native()))) {
     Say("loopscope: " + lack + ": its operators will not be seen; --yes builds one (about a minute)");
   } else {
     Build(probes, *torch, signals);

@@ -35,6 +35,9 @@ bool SameTorch(const std::string& built, const std::string& running);
 std::filesystem::path ProbeCache(const ProbePaths& probes);
 std::filesystem::path CachedProbe(const std::filesystem::path& cache, const TorchInstall& torch);
 
+// Whether there is one for this torch: Loopscope's own, one that a package brings, or one in the cache.
+bool HasProbe(const ProbePaths& probes, const TorchInstall& torch);
+
 // Compiles it, with the compiler that $CXX names, else c++, g++ or clang++. Error: no compiler or no sources, or the
 // compiler's message.
 Result<void> BuildProbe(const ProbePaths& probes, const TorchInstall& torch, Signals& signals);

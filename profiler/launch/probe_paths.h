@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "profiler/core/result.h"
 
@@ -20,6 +22,11 @@ struct ProbePaths {
 // Looks in probes/ and ../lib/loopscope/ beside the executable. Error (exit 2): not there, or at a path that LD_PRELOAD
 // cannot carry.
 Result<ProbePaths> FindProbes(const std::filesystem::path& executable_folder);
+
+// Where a package has the LibTorch probe for another torch than the one of its other probes: torch-2.8/ beside them,
+// and the names of all that are there ("2.8", "2.9"), in order.
+std::filesystem::path TorchProbeBeside(const ProbePaths& probes, const std::string& torch_version);
+std::vector<std::string> OtherTorches(const ProbePaths& probes);
 
 std::filesystem::path ExecutableFolder();  // of this process, from /proc/self/exe
 

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -57,9 +58,7 @@ def test_doctor_says_what_works(loopscope, tiny_train):
     assert 1 <= cores <= len(os.sched_getaffinity(0))
 
 
-@pytest.mark.parametrize(
-    "version, says", [(12040, "the driver is of CUDA 12, torch and the probes are of CUDA 13"), (13000, "ok GPU")]
-)
+@pytest.mark.parametrize("version, says", [(12040, "the driver is of CUDA 12, torch is of CUDA 13"), (13000, "ok GPU")])
 def test_doctor_knows_an_old_driver(loopscope, tmp_path, version, says):
     """By a stand-in for the driver."""
     if not shutil.which("gcc") or not (BUILD / "probes/torch_version").exists():
@@ -73,6 +72,20 @@ def test_doctor_knows_an_old_driver(loopscope, tmp_path, version, says):
 @pytest.mark.parametrize("program, says", [("/no/such", "no such command"), ("/bin/true", "not linked with libtorch")])
 def test_doctor_looks_at_the_program(loopscope, program, says):
     assert says in " ".join(loopscope("doctor", "--", program).out.split())
+
+
+def test_doctor_looks_at_the_torch_of_a_python_program(loopscope, tmp_path):
+    def says(*command):
+        return " ".join(loopscope("doctor", "--", *command).out.split())
+
+    assert re.search(r"ok program torch 2\.\S+ of ", says(sys.executable, "train.py"))
+    assert "`python -I` ignores PYTHONPATH" in says(sys.executable, "-I", "train.py")
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    assert f"missing program no torch in {python} -> activate" in says(python, "train.py")
+    python.write_text("#!/bin/sh\nprintf '/site/torch\\n1.2.3\\n1\\n'\n")
+    assert f"limited program torch 1.2.3 of {python}, for which there is no probe -> --yes" in says(python, "train.py")
 
 
 @pytest.mark.parametrize(

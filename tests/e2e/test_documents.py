@@ -92,19 +92,55 @@ def test_changelog_lists_the_rules():
         assert f"`{stem.replace('_', '-')}`" in changelog
 
 
+def demo_block(page):
+    return page[page.index("<!-- demo:begin") : page.index("<!-- demo:end -->")]
+
+
 def test_the_readme_can_be_refreshed():
+    refresh = refresh_readme()
     sample = (ROOT / "tests" / "data" / "sample_report.txt").read_text()
-    refreshed = refresh_readme().refreshed(README, "block 1 of 6\n\x1b[1m" + sample)
-    assert sample.strip() in refreshed
-    assert refreshed.count("<!-- demo:begin") == refreshed.count("<!-- demo:end -->") == 1
-    assert refresh_readme().refreshed(refreshed, sample) == refreshed
+    report = refresh.report_in("block 1 of 6\n\x1b[1m" + sample)
+    assert report == sample.strip()
+    for block in (report, refresh.headline(report)):
+        refreshed = refresh.refreshed(README, block)
+        assert block in refreshed
+        assert refreshed.count("<!-- demo:begin") == refreshed.count("<!-- demo:end -->") == 1
+        assert refresh.refreshed(refreshed, block) == refreshed
+    assert "\nDiagnosis  " in refresh.headline(report) and "What each fix" not in refresh.headline(report)
 
 
 def test_the_readme_takes_no_output_without_speedups():
     with pytest.raises(ValueError, match="no report"):
-        refresh_readme().refreshed(README, "Loopscope  train\n\nDiagnosis  nothing\n")
+        refresh_readme().report_in("Loopscope  train\n\nDiagnosis  nothing\n")
 
 
 def test_the_readme_shows_a_demo():
-    block = README[README.index("<!-- demo:begin") : README.index("<!-- demo:end -->")]
+    """Its headline, as it stands at the top of the whole report."""
+    block = demo_block(README)
     assert re.search(r"^Measured +\d+\.\d\dx \[", block, re.MULTILINE), "run `make demo` and docs/refresh_readme.py"
+    headline = block.split("```")[1].strip()
+    assert len(headline.splitlines()) <= 20 and headline in demo_block((ROOT / "docs/demo.md").read_text())
+
+
+def test_the_readme_is_one_screen():
+    assert len(README.splitlines()) <= 64
+
+
+def test_the_torches_of_the_wheel_are_those_that_documents_name():
+    listed = re.findall(r"^(\d+\.\d+)\.", (ROOT / "cmake/wheel/torches.txt").read_text(), re.MULTILINE)
+    minors = [tuple(map(int, one.split("."))) for one in listed]
+    assert minors == [(2, minor) for minor in range(minors[0][1], minors[-1][1] + 1)], "one of each minor, in order"
+    for page in (README, (ROOT / "docs/install.md").read_text()):
+        assert f"{listed[0]} to {listed[-1]}" in page
+
+
+def test_symptoms_are_what_the_program_says():
+    """The quoted headings of the page by symptom, where numbers may stand for others."""
+    folders = ("profiler", "probes", "analyzers", "reports")
+    files = [path for folder in folders for kind in ("*.cpp", "*.h", "*.py") for path in (ROOT / folder).rglob(kind)]
+    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in files))
+    headings = re.findall(r'^## "(.*)"$', (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert len(headings) > 5
+    for heading in headings:
+        for part in re.split(r"\d+", heading):
+            assert part.strip() in said, f"nothing says `{heading}`"

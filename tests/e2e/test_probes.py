@@ -3,6 +3,7 @@ does not notice."""
 
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 
@@ -112,13 +113,13 @@ class Capture:
 def probed(tmp_path):
     """Runs the program under the probes: (result, captures)."""
 
-    def run(*switches, mode="trace", warmup=5, steps=10, program=(PROGRAM,), **variables):
+    def run(*switches, mode="trace", warmup=5, steps=10, program=(PROGRAM,), probes=BUILD / "probes", **variables):
         folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         folder.mkdir(mode=0o700)
         env = dict(
             os.environ,
             OMP_NUM_THREADS="1",
-            LD_PRELOAD=preloaded(mode),
+            LD_PRELOAD=preloaded(mode, probes),
             LOOPSCOPE_RUN_DIR=str(folder),
             LOOPSCOPE_MODE=mode,
             LOOPSCOPE_WARMUP=str(warmup),
@@ -248,6 +249,19 @@ def test_state_and_detail_of_ops(probed):
     assert capture.facts()["torch.version"].startswith("2.")
     assert capture.facts()["threads"] == "1"
     assert any("tiny_train" in capture.strings[path] for _, (path,) in capture.of(MODULE, "<I"))
+
+
+def test_the_probe_for_the_programs_own_libtorch_is_taken(probed, tmp_path):
+    """A package has several: in the folder itself, and in folders named for their torch."""
+    version = (BUILD / "probes" / "torch_version").read_text().split(".")
+    for folder, seen in ((".".join(version[:2]), True), ("1.2", False)):
+        probes = tmp_path / "packages" / folder
+        (probes / f"torch-{folder}").mkdir(parents=True)
+        for name in ("preload", "calls"):
+            shutil.copy(BUILD / "probes" / f"libloopscope_{name}.so", probes)
+        shutil.copy(BUILD / "probes" / "libloopscope_torch.so", probes / f"torch-{folder}")
+        done, [capture] = probed(probes=probes)
+        assert done.returncode == 0 and bool(list(capture.ops())) == seen, done.stderr
 
 
 def test_treatments_report_what_they_changed(probed):

@@ -577,6 +577,18 @@ def test_a_probe_from_the_cache_is_used(launch, tmp_path):
     assert capture.ops and not capture.of("probe_off")
 
 
+def test_a_probe_for_another_torch_beside_the_first_is_used(launch, tmp_path):
+    import torch
+
+    environment = probes_for_another_torch(tmp_path)
+    beside = tmp_path / "probes" / ("torch-" + ".".join(torch.__version__.split(".")[:2]))
+    beside.mkdir()
+    (tmp_path / "probes" / "libloopscope_torch.so").rename(beside / "libloopscope_torch.so")
+    done, [capture] = launch("main(epochs=1)", mode="trace", steps=0, environment=environment)
+    assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
+    assert capture.ops and not capture.of("probe_off")
+
+
 MODULE = 12  # wire.h, RangeCategory
 SLOW = """
 import ctypes

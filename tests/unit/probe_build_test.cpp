@@ -74,6 +74,32 @@ TEST_F(ProbeBuild, KeepsProbesByTheirSourcesAndTorch) {
   EXPECT_EQ(CachedProbe("/c", {"/site/torch", "2.9.1+cpu", false}), "/c/torch-2.9.1+cpu-abi0/libloopscope_torch.so");
 }
 
+TEST_F(ProbeBuild, FindsTheProbesThatAPackageBringsForOtherTorches) {
+  for (const char* folder : {"probes/torch-2.10", "probes/torch-2.9", "probes/python"})
+    fs::create_directories(root_ / folder);
+  EXPECT_THAT(OtherTorches(probes_), testing::IsEmpty());
+  for (const char* minor : {"2.10", "2.9"}) Write(std::string("probes/torch-") + minor + "/libloopscope_torch.so", "");
+  EXPECT_THAT(OtherTorches(probes_), testing::ElementsAre("2.9", "2.10"));
+  EXPECT_EQ(TorchProbeBeside(probes_, "2.9.1+cpu"), root_ / "probes/torch-2.9/libloopscope_torch.so");
+}
+
+TEST_F(ProbeBuild, OffersNothingForATorchWhoseProbeIsBeside) {
+  Write("probes/sources/one.cpp", "int One() { return 1; }\n");
+  Write("probes/torch_version", "2.11.0\n");
+  Write("bin/python", "#!/bin/sh\nprintf '/site/torch\\n2.9.1+cpu\\n1\\n'\n", true);
+  Write("bin/cxx", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\necho made > \"$1\"\n", true);
+  setenv("CXX", (root_ / "bin/cxx").c_str(), 1);
+  fs::create_directories(root_ / "probes/torch-2.9");
+  Write("probes/torch-2.9/libloopscope_torch.so", "");
+  const fs::path kept = CachedProbe(ProbeCache(probes_), {"/site/torch", "2.9.1+cpu", true});
+  EXPECT_EQ(OfferProbe(probes_, {root_ / "bin/python"}, true, signals_), ProbeOffer::kSettled);
+  EXPECT_FALSE(fs::exists(kept));
+  fs::remove(root_ / "probes/torch-2.9/libloopscope_torch.so");
+  EXPECT_EQ(OfferProbe(probes_, {root_ / "bin/python"}, true, signals_), ProbeOffer::kSettled);
+  unsetenv("CXX");
+  EXPECT_TRUE(fs::exists(kept));
+}
+
 TEST_F(ProbeBuild, SaysWhatTheCompilerSaid) {
   Write("probes/sources/one.cpp", "int One() { return; }\n");
   const TorchInstall torch{root_ / "torch", "2.9.1", true};
