@@ -180,6 +180,8 @@ Result<Trace> ReadKineto(const Input& input) {
   JudgeQuality(*shards, windows, quality);
   if (!windows.any_element()) return NotATrace(input, "holds no events: nothing was recorded");
   if (quality.events == 0) return NotATrace(input, "holds no event that PyTorch's profiler writes");
+  std::uint64_t lost_work = 0;
+  for (const auto& shard : *shards) lost_work += shard->lost_work;
   const KinetoProcesses processes = SeparateProcesses(*shards, input.process);
   KinetoMerge merge(std::move(*shards), KinetoBaseNs(windows.members()));
   Trace trace = merge.Run();
@@ -190,6 +192,7 @@ Result<Trace> ReadKineto(const Input& input) {
   if (trace.threads.empty() && trace.devices.empty()) return NotATrace(input, "holds no event with a usable time");
   AddKinetoMetadata(windows.members(), trace);
   AddProcesses(processes, input.process, trace);
+  if (lost_work > 0) trace.facts["device.lost_work"] = std::to_string(lost_work);
   trace.facts["time.base_ns"] = std::to_string(KinetoBaseNs(windows.members()));
   AddKinetoSteps(trace);
   WarnOfOverlaps(trace);

@@ -112,6 +112,10 @@ DeviceCoverage RecordsOf(const Timeline& timeline, const std::vector<Launch>& la
   if (ProfilerTookTheRecords(timeline)) {
     return {true, "torch.profiler was active, which takes the GPU's records for itself: part of them is missing", ""};
   }
+  if (const auto lost = trace.facts.find("device.lost_work"); lost != trace.facts.end()) {
+    return {true, lost->second + " pieces of the GPU's work have no true time: part of what the GPU did is missing",
+            ""};
+  }
   const auto [kernels, graphs] = CountLaunches(timeline, launches);
   if (graphs.incomplete()) {
     return {true,

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "profiler/importers/json/cursor.h"
-#include "profiler/importers/kineto/processes.h"
 
 namespace loopscope {
 namespace {

@@ -3,13 +3,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "profiler/importers/kineto/shard.h"
 
 namespace loopscope {
 
-struct KinetoProcess;
+struct KinetoProcess {
+  std::uint32_t pid = 0;
+  std::string name;  // "rank0:4242", "pid 4242"
+};
 
 // Keeps what process `shown` of `training` put on devices: work that carries a pid of its own belongs to the process
 // whose calls launched it, or with whose name that pid begins; under a pid that several processes share, each piece

@@ -8,7 +8,6 @@
 
 #include "profiler/core/trace/op_names.h"
 #include "profiler/importers/json/cursor.h"
-#include "profiler/importers/kineto/device_owners.h"
 #include "profiler/importers/shared/nvtx_names.h"
 
 namespace loopscope {

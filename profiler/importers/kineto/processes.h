@@ -4,17 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "profiler/importers/kineto/device_owners.h"
 #include "profiler/importers/kineto/shard.h"
 
 namespace loopscope {
-
-struct KinetoProcess {
-  std::uint32_t pid = 0;
-  std::string name;  // "rank0:4242", "pid 4242"
-};
 
 struct KinetoProcesses {
   std::vector<KinetoProcess> training;  // named ones by where they begin in the file, then by pid; fewer than two: one

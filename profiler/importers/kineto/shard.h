@@ -86,6 +86,7 @@ struct KinetoShard {
   std::uint64_t unpaired = 0;    // begins without an end and ends without a begin
   std::uint64_t timeless = 0;    // events at time 0, which others do not reach
   std::uint64_t far_off = 0;     // events days away from all others, or that last longer than the trace
+  std::uint64_t lost_work = 0;   // of these, what a device did
 };
 
 inline constexpr char kInputsGap = '\x01';

@@ -1,6 +1,7 @@
 #include "profiler/importers/kineto/times.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace loopscope {
@@ -91,12 +92,14 @@ void DropUntrueTimes(std::vector<std::unique_ptr<KinetoShard>>& shards) {
   const bool zero_is_none = ZeroIsNoTime(true_reach) || !near(0);
   const std::int64_t latest_ns = LatestEnd(true_reach);
   ForEachColumn(shards, [&](KinetoShard& shard, auto& column) {
+    constexpr bool on_device = std::is_same_v<decltype(column), KinetoColumn<DeviceEvent>&>;
     for (auto& block : column.blocks) {
       Filter(block, [&](std::int64_t start_ns, std::int64_t end_ns) {
         const bool timeless = start_ns == 0 && zero_is_none;
         const bool far_off = !timeless && (!near(start_ns) || end_ns > latest_ns);
         shard.timeless += timeless;
         shard.far_off += far_off;
+        shard.lost_work += on_device && (timeless || far_off);
         return !timeless && !far_off;
       });
     }
