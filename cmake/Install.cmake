@@ -58,7 +58,6 @@ foreach(component IN ITEMS program shell)  # `shell`: for the wheel, which has i
 endforeach()
 
 if(TARGET loopscope_parquet)
-  set_target_properties(loopscope_parquet PROPERTIES INSTALL_RPATH "${ARROW_FOLDER}")
   install(TARGETS loopscope_parquet LIBRARY DESTINATION ${probes_folder} COMPONENT program)
 endif()
 add_custom_target(loopscope_wheel DEPENDS loopscope_portable loopscope_probes loopscope_shell_files)
