@@ -128,7 +128,8 @@ class _Session:
                 self._probe.program_ends(128 + signal.SIGINT)  # Python is going to send itself the signal
 
     def _bounded_run_ends(self):
-        writers.wait()
+        if self._settings.mode == "trace":  # a timed trial's files are thrown away
+            writers.wait()
         self._finish()
         # For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a
         # failure of the program.

@@ -74,7 +74,8 @@ class Optimizers:
             if not raised:
                 step.goes_on()
 
-        return wrapping.watched(self._probe, closure, before, after)
+        around = self._probe.around_closure or functools.partial(wrapping.watched, self._probe)
+        return around(closure, before, after)
 
     def _step_ends(self, optimizer, positional, named):
         steps = self._open.steps

@@ -64,7 +64,7 @@ class Probe:
         )
         # Where there are builtins.
         self.around_backward = self.step_hooks = self.around_zero_grad = self.around_modules = self.around_next = None
-        self.around = self.around_output = None
+        self.around = self.around_closure = self.around_output = None
         self.modules_changed = lambda: None
         self.backward_is_due = lambda: None
         for name, function in _builtins(library).items():

@@ -5,12 +5,14 @@ streams' bytes, the trained numbers' bits, pickles, attributes, what is alive, f
   tests/harm/run.py                    all of them; exit 1 if a difference is not in KNOWN
   tests/harm/run.py NAME…              these
   tests/harm/run.py --write FILE       the page with the result, too (docs/reliability.md)
+  tests/harm/run.py --results FILE     keeps results there, and runs only scripts that have none: to go on
 """
 
 import argparse
 import concurrent.futures
 import dataclasses
 import difflib
+import json
 import os
 import pathlib
 import re
@@ -154,9 +156,11 @@ def main():
     options.add_argument("names", nargs="*", metavar="NAME")
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--write", type=pathlib.Path)
+    options.add_argument("--results", type=pathlib.Path)
     given = options.parse_args()
-    names = given.names or list(SCRIPTS)
-    results = {}
+    kept = json.loads(given.results.read_text()) if given.results and given.results.exists() else {}
+    results = {name: kept[name] for name in SCRIPTS if name in kept}
+    names = [name for name in given.names or SCRIPTS if name not in results]
     with (
         tempfile.TemporaryDirectory(prefix="harm-") as folder,
         concurrent.futures.ThreadPoolExecutor(given.jobs) as pool,
@@ -165,6 +169,8 @@ def main():
         for name, found in pool.map(compare, names, folders):
             results[name] = found
             print(f"{name}: {'the same' if not found else 'differs'}", *found, sep="\n    ", flush=True)
+            if given.results:
+                given.results.write_text(json.dumps(results, indent=1))
     unknown = [name for name, found in results.items() if found and name not in KNOWN]
     print(
         f"{len(results)} scripts, {len(results) - sum(map(bool, results.values()))} the same, {len(unknown)} not known to differ"

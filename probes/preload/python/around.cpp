@@ -85,6 +85,16 @@ void* Around(void*, PythonArguments arguments, ssize_t count) noexcept {
   return NewMethod<Call>(arguments[kOriginal], arguments[kBefore], arguments[kAfter]);
 }
 
+void* AroundClosure(void*, PythonArguments arguments, ssize_t count) noexcept {
+  static PythonMethod method{"closure", reinterpret_cast<void*>(Call), kPythonFastCall | kPythonKeywords, nullptr};
+  if (count != kItems) return WrongArguments();
+  void* const self = python.new_tuple(kItems, arguments[kOriginal], arguments[kBefore], arguments[kAfter]);
+  if (self == nullptr) return nullptr;
+  void* const made = python.new_function(&method, self, nullptr);
+  python.give(self);
+  return made;
+}
+
 void* AroundOutput(void*, PythonArguments arguments, ssize_t count) noexcept {
   if (count != kOutputItems) return WrongArguments();
   training_thread = pthread_self();

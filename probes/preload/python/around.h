@@ -13,6 +13,10 @@ namespace loopscope {
 // raised (then the result is None). `before` and `after` may be None.
 void* Around(void*, void* const* arguments, ssize_t count) noexcept;
 
+// around_closure(original, before, after): the same as a builtin, which may be freed and looks like no other function:
+// for what is only called.
+void* AroundClosure(void*, void* const* arguments, ssize_t count) noexcept;
+
 // around_output(original, name): a method whose calls on this thread are recorded as output. `name` is bytes.
 void* AroundOutput(void*, void* const* arguments, ssize_t count) noexcept;
 

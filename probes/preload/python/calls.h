@@ -11,7 +11,7 @@ extern "C" {
 //   zero_grad_begins()   zero_grad_ends(begin_ns, set_to_none)
 //   optimizer_begins()   optimizer_ends(optimizer, name, parameters, begin_ns, threw)
 //   range(category, name, begin_ns, end_ns, value)
-//   around, around_output, around_print: around.h
+//   around, around_closure, around_output, around_print: around.h
 //   around_backward, backward_is_due, around_zero_grad, step_hooks: loop.h
 //   around_modules, modules_changed: modules.h
 //   around_next, around_next_index, pass_goes_on, pass_stops: loader.h

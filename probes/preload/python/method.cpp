@@ -26,15 +26,7 @@ struct Member {
   int flags;
   const char* documentation;
 };
-enum SlotNumber {
-  kCall = 50,
-  kBind = 54,
-  kAttribute = 58,
-  kMethods = 64,
-  kSetAttribute = 69,
-  kMembers = 72,
-  kEnd = 80
-};
+enum SlotNumber { kCall = 50, kBind = 54, kAttribute = 58, kMethods = 64, kSetAttribute = 69, kMembers = 72 };
 constexpr unsigned kHasVectorcall = 1u << 11;
 constexpr unsigned kBindsLikeFunction = 1u
                                         << 17;  // Py_TPFLAGS_METHOD_DESCRIPTOR: called without a bound method between
@@ -81,10 +73,6 @@ int SetAttribute(void* method, void* name, void* value) noexcept {
   return python.set_attribute(OriginalOf(method), name, value);
 }
 
-void End(void* method) noexcept {
-  python.give(FieldsOf(method).objects);
-}
-
 // __reduce__, __reduce_ex__: pickled and copied by its name, as functions are.
 void* Reduce(void* method, void*) noexcept {
   static void* const name = python.new_name("__qualname__");
@@ -115,11 +103,10 @@ void* MakeType() noexcept {
       Member{"__vectorcalloffset__", kSize, at(offsetof(Fields, call)), kReadOnly, nullptr},
       {"__weaklistoffset__", kSize, at(offsetof(Fields, weak_references)), kReadOnly, nullptr},
   };
-  std::array<Slot, 8> slots{Slot{kCall, python.vectorcall},
+  std::array<Slot, 7> slots{Slot{kCall, python.vectorcall},
                             {kBind, reinterpret_cast<void*>(Bind)},
                             {kAttribute, reinterpret_cast<void*>(Attribute)},
                             {kSetAttribute, reinterpret_cast<void*>(SetAttribute)},
-                            {kEnd, reinterpret_cast<void*>(End)},
                             {kMethods, methods},
                             {kMembers, members.data()}};
   Spec spec{"loopscope.method", static_cast<int>(header_bytes + sizeof(Fields)), 0, kHasVectorcall | kBindsLikeFunction,
