@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "profiler/core/counted.h"
-#include "profiler/core/report/run_end.h"
 #include "profiler/core/redact.h"
+#include "profiler/core/report/run_end.h"
 #include "profiler/launch/unreachable.h"
 
 namespace loopscope {

@@ -34,7 +34,7 @@ inline std::vector<Finding> SampleFindings() {
   loader.advice = "Load batches in worker threads.";
   loader.treatment_id = "loader.workers";
   Finding eval =
-      SampleFinding("grad-in-eval", "validation records a graph that nothing uses", Severity::kLow, 2.5, 2.08);
+      SampleFinding("grad-in-eval", "validation records a graph that nothing uses", Severity::kLow, 2.5, 2.04);
   eval.per_epoch = true;
   Finding sync = SampleFinding("host-sync", "a value is read from the device 50 times", Severity::kInfo, 0, 0);
   sync.evidence = {{"aten::item", 50, Where{"/home/ann/train/loop.cpp", 131, "TrainEpoch"}}};

@@ -205,7 +205,7 @@ TEST(TextReport, BeginsWithWhatIsWorthMost) {
   EXPECT_THAT(
       Text(report),
       HasSubstr("each 120 ms step.\n           - 18 % of a step: the loop waits 21.5 ms per step for its loader,\n"
-                "             /opt/data/reader.cpp in Next\n           - 2.1 % of a step, outside of plain ones: "));
+                "             /opt/data/reader.cpp in Next\n           - 2.0 % of a step, outside of plain ones: "));
 }
 
 TEST(Reflow, FillsParagraphsAndItemsOnly) {

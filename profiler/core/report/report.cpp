@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/core/counted.h"
 #include "profiler/core/report/run_end.h"
 
 namespace loopscope {
@@ -27,7 +26,7 @@ void WarnOfEnd(const Timeline& timeline, Report& report) {
   const std::size_t steps = timeline.steps().size();
   report.quality.warnings.push_back(
       steps == 0 ? fmt::format("the program {} before its first step", how)
-                 : fmt::format("the program {} after {}", how, Counted(static_cast<double>(steps), "step")));
+                 : fmt::format("the program {} after {} {}", how, steps, steps == 1 ? "step" : "steps"));
 }
 
 }  // namespace
