@@ -56,7 +56,8 @@ std::vector<const Finding*> Costly(const Report& report) {
   std::vector<const Finding*> costly;
   const Finding* const led = HeadlineOf(report).finding;
   for (const Finding& finding : report.findings) {
-    const bool counts = finding.worth_ms() > 0 && std::isfinite(finding.worth_ms());
+    const bool costs = finding.worth_ms() > 0 && std::isfinite(finding.worth_ms());
+    const bool counts = costs && finding.severity > Severity::kInfo;  // as in the headline
     if (counts && &finding != led && !MeasuredWithoutGain(report, finding)) costly.push_back(&finding);
   }
   std::ranges::stable_sort(costly, std::greater(), [](const Finding* finding) { return finding->worth_ms(); });

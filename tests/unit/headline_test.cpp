@@ -201,6 +201,14 @@ TEST(Headline, FollowsWhatWasMeasured) {
   EXPECT_EQ(AdviceText(report, precision), "Use 16-bit layers.");
 }
 
+TEST(Headline, WhatIsForInformationOnlyIsNotAmongTheCostliest) {
+  Report report = Unexplained();
+  report.findings = {test::SampleFinding("launch-bound", "the GPU waits for launches", Severity::kHigh, 120, 76),
+                     test::SampleFinding("gpu-starvation", "the GPU is idle", Severity::kInfo, 121, 77),
+                     test::SampleFinding("host-sync", "a value is read", Severity::kLow, 3, 2)};
+  EXPECT_THAT(CostliestFindings(report), ElementsAre(HasSubstr("a value is read")));
+}
+
 TEST(Headline, SaysThatStepsAreGuessed) {
   Report report = Unexplained();
   report.steps.clock = ClockFacts{"backward", ClockSource::kBackward, true, 1, 1, std::nullopt};
