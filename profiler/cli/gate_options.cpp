@@ -87,6 +87,7 @@ void AddGate(CLI::App& app, Options& options) {
   Each(app, "--against", append(gate.against), "CMD", "what is gated against: one per command, in the same order");
   Each(app, "--workload", append(gate.further), "CMD", "a further command to gate; may be repeated");
   AddSensitivity(app, options, "what still passes (5%)");
+  AddParsed(app, "--pairs", gate.pairs, ParseCount, "a whole number", "N", "pairs of launches at most (48)");
   AddParsed(app, "--baseline", gate.baseline, path, "a file", "FILE", "compare counters with those recorded there");
   app.add_flag("--accept", gate.accept, "record the command's counters in --baseline FILE, and do nothing else");
   app.add_flag("--strict-counters", gate.strict_counters, "every change of a counter fails");

@@ -24,6 +24,7 @@ enum class Undecided { kTell, kFail, kPass };  // exit 3, 1 or 0
 struct GateOptions {
   std::vector<std::string> against, further;  // --against and --workload, each as it was typed
   double max_slowdown = 0.05;
+  int pairs = 48;  // at most
   Undecided undecided = Undecided::kTell;
   bool strict_counters = false, accept = false;
   std::filesystem::path baseline;

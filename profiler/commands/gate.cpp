@@ -115,7 +115,8 @@ class GateRun {
     input.options = session_.Experiment(kDefaultWarmup);
     input.options.budget_s = BudgetLeft(w);
     input.journal = JournalOf(session_, w);
-    const GateLimits limits = LimitsFor(static_cast<int>(options_.gate.workloads.size()), options_.gate.max_slowdown);
+    GateLimits limits = LimitsFor(static_cast<int>(options_.gate.workloads.size()), options_.gate.max_slowdown);
+    limits.most_pairs = options_.gate.pairs;
     const Launcher launch = session_.Launches([w](LaunchSpec& spec) { spec.side += static_cast<int>(2 * w); });
     Report one;
     const auto start = std::chrono::steady_clock::now();

@@ -47,6 +47,7 @@ class BlockPhase {
         break;
       }
       RunOne();
+      if (run_.enough && run_.enough(observed_)) break;
       if (run_.drop_losers && observed_.blocks == kFewestBlocks && run_.blocks > kFewestBlocks) DropLosers();
     }
     return std::move(observed_);
@@ -73,7 +74,8 @@ class BlockPhase {
 
   void RunOne() {
     const std::vector<int> order = RandomOrder(plan_.arms, random_);
-    const int left = run_.blocks - observed_.blocks;
+    const int all = run_.enough ? std::clamp(run_.expected, observed_.blocks + 1, run_.blocks) : run_.blocks;
+    const int left = all - observed_.blocks;
     series_.Expect(left * static_cast<int>(order.size()), left * BlockSeconds());
     std::vector<Observation> rows;
     const bool completed = series_.takes_turns() && order.size() > 1 ? Together(order, rows) : InTurn(order, rows);

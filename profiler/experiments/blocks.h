@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ struct BlockRun {
   bool drop_losers = true;  // after four blocks
   int essentials = 2;       // the blocks end when one of the first arms fails: the baseline and ALL
   SameWork same_work = {};  // as the baseline's
+  // Asked after each block: true ends them. Then fewer than `blocks` are the rule, and so many are expected.
+  std::function<bool(const Observations&)> enough = {};
+  int expected = 0;
 };
 
 // Runs plan.arms. An arm that fails twice in a row leaves with its comparisons (kFailed); when an essential one does,

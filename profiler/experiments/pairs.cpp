@@ -39,8 +39,15 @@ TrialRow CommandRow(const std::vector<std::string>& command) {
 
 }  // namespace
 
-Observations PairPlan::Run(LaunchSeries& series, const std::string& name, int pairs, std::uint64_t seed, double end_s) {
-  const BlockRun run{.name = name, .blocks = pairs, .seed = seed, .end_s = end_s, .drop_losers = false};
+Observations PairPlan::Run(LaunchSeries& series, int pairs, std::uint64_t seed, double end_s,
+                           std::function<bool(const Observations&)> enough) {
+  const BlockRun run{.name = "pair",
+                     .blocks = pairs,
+                     .seed = seed,
+                     .end_s = end_s,
+                     .drop_losers = false,
+                     .enough = std::move(enough),
+                     .expected = plan.blocks};
   return RunBlocks(options, run, plan, series);
 }
 
@@ -91,8 +98,7 @@ Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const E
     Result<PairPlan> pairs = PlanPairs(input, series);
     if (!pairs) return pairs.error();
     report.plan = pairs->plan.Describe(series.spent_s());
-    const Observations observed =
-        pairs->Run(series, "pair", pairs->plan.blocks, input.options.seed, input.options.budget_s);
+    const Observations observed = pairs->Run(series, pairs->plan.blocks, input.options.seed, input.options.budget_s);
     report.trials = JudgeComparisons(pairs->plan, observed, std::vector{CommandRow(input.command_b)}, Metric::kStepTime,
                                      input.options.margin);
     report.noise = NoiseOf(pairs->plan, observed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,10 @@ struct PairPlan {
   ExperimentOptions options;
   ExperimentPlan plan;  // one comparison, A the reference
 
-  // `pairs` pairs in random order; a pair that would end after `end_s` is not begun.
-  Observations Run(LaunchSeries& series, const std::string& name, int pairs, std::uint64_t seed, double end_s);
+  // `pairs` pairs in random order, or fewer where `enough` says so after one of them; a pair that would end after
+  // `end_s` is not begun.
+  Observations Run(LaunchSeries& series, int pairs, std::uint64_t seed, double end_s,
+                   std::function<bool(const Observations&)> enough = {});
 };
 
 // A pilot launch of each, and the plan made from their times. Errors: a command fails (exit 4), the two do different

@@ -26,6 +26,27 @@ function pairsChart(workload, index, limit) {
   }))];
 }
 
+// How the evidence grew, on a logarithmic scale: what it fails or passes from are levels.
+function evidenceChart(workload, index) {
+  const { time } = workload;
+  if (!time?.evidence?.length || !time.fails_from) return [];
+  const of = (key) => time.evidence.map((one, pair) => ({ x: pair + 1, y: Math.max(one[key] ?? 1, 1e-3) }));
+  const line = (label, data, shade, more = {}) => ({ label, data, borderColor: color(shade), backgroundColor: color(shade), borderWidth: 2, pointRadius: 2, ...more });
+  const level = (label, y, shade) => line(label, [{ x: 1, y }, { x: time.evidence.length, y }], shade, { borderDash: [6, 4], pointRadius: 0 });
+  const last = time.evidence.at(-1);
+  return [chart(`evidence-${index}`, 220, `Evidence after each of ${time.evidence.length} pairs: ${Number((last.slower ?? 1).toPrecision(3))} that it is slower, ${Number((last.under_limit ?? 1).toPrecision(3))} that it is under the limit.`, () => ({
+    type: "line",
+    data: { datasets: [
+      line("slower", of("slower"), "bad"), line("under the limit", of("under_limit"), "good"),
+      level(`fails from ${time.fails_from}`, time.fails_from, "bad"), level(`passes from ${time.passes_from}`, time.passes_from, "good"),
+    ] },
+    options: {
+      scales: { x: axis("pair", { type: "linear", ticks: { color: color("soft"), precision: 0, stepSize: 1 } }), y: axis("evidence", { type: "logarithmic" }) },
+      plugins: { legend: { labels: { color: color("ink"), boxWidth: 14 } } },
+    },
+  }))];
+}
+
 function gateTime(workload, said, limit) {
   const { time } = workload;
   if (!time) return [element("p", {}, `Step time: ${said.time}.`)];
@@ -48,7 +69,7 @@ function gateSection() {
     const said = words.gate[index];
     return [element("p", {}, element("strong", { class: kinds[workload.verdict] ?? null }, said.verdict)),
       element("p", {}, element("code", {}, workload.command), " against ", element("code", {}, workload.against), "."),
-      gateTime(workload, said, limit), pairsChart(workload, index, limit), gateCounters(said),
+      gateTime(workload, said, limit), pairsChart(workload, index, limit), evidenceChart(workload, index), gateCounters(said),
       workload.notes.map((note) => element("p", { class: "soft" }, note))].flat(2);
   });
 }

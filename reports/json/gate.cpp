@@ -36,6 +36,15 @@ Json CountersJson(const std::vector<CounterRow>& counters) {
   return rows;
 }
 
+// An object per pair.
+Json EvidenceJson(const std::vector<GateEvidence>& evidence) {
+  Json rows = Json::array();
+  for (const GateEvidence& one : evidence) {
+    rows.push_back({{"slower", NumberOrNull(one.slower)}, {"under_limit", NumberOrNull(one.under_limit)}});
+  }
+  return rows;
+}
+
 Json TimeJson(const std::optional<GateDecision>& time) {
   if (!time) return nullptr;
   return {{"verdict", GateVerdictName(time->verdict)},
@@ -43,8 +52,9 @@ Json TimeJson(const std::optional<GateDecision>& time) {
           {"slowdown", time->pairs > 0 ? NumberOrNull(time->slowdown) : Json(nullptr)},
           {"upper95", NumberOrNull(time->upper95)},
           {"pairs", time->pairs},
-          {"p_first", NumberOrNull(time->p_first)},
-          {"p_second", NumberOrNull(time->p_second)},
+          {"fails_from", NumberOrNull(time->fails_from)},
+          {"passes_from", NumberOrNull(time->passes_from)},
+          {"evidence", EvidenceJson(time->evidence)},
           {"pair_sd", time->pairs > 1 ? NumberOrNull(time->pair_sd) : Json(nullptr)},
           {"detectable", time->pairs > 1 ? NumberOrNull(time->detectable) : Json(nullptr)}};
 }

@@ -32,8 +32,11 @@ GateDecision ReadTime(const json& object) {
   time.slowdown = Number(object, "slowdown").value_or(0);
   time.upper95 = Number(object, "upper95");
   time.pairs = Whole<int>(object, "pairs");
-  time.p_first = Number(object, "p_first").value_or(1);
-  time.p_second = Number(object, "p_second");
+  time.fails_from = Number(object, "fails_from").value_or(0);
+  time.passes_from = Number(object, "passes_from").value_or(0);
+  for (const json& item : Items(object, "evidence")) {
+    time.evidence.push_back({Number(item, "slower").value_or(1), Number(item, "under_limit").value_or(1)});
+  }
   time.pair_sd = Number(object, "pair_sd").value_or(0);
   time.detectable = Number(object, "detectable").value_or(0);
   return time;

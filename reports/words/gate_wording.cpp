@@ -26,6 +26,10 @@ std::string_view VerdictWord(GateVerdict verdict) {
   return "INCONCLUSIVE";
 }
 
+std::string EvidenceText(double value) {
+  return value >= 1000 ? "over 1000" : fmt::format("{:.3g}", value);
+}
+
 std::string Count(const std::optional<double>& value) {
   return Known(value) ? fmt::format("{:.4g}", *value) : "none";
 }
@@ -49,8 +53,15 @@ std::string GateTimeText(const GateRow& row) {
   const GateDecision& time = *row.time;
   std::string text = fmt::format("{} pair{}", time.pairs, time.pairs == 1 ? "" : "s");
   if (time.pairs > 1) {
-    text += fmt::format(", {} noise: a slowdown of {} would have shown", HumanPct(100 * time.pair_sd),
-                        HumanPct(100 * time.detectable));
+    text += fmt::format(", {} noise", HumanPct(100 * time.pair_sd));
+    if (time.detectable > 0)
+      text += fmt::format(": 4 of 5 gates find a slowdown of {}", HumanPct(100 * time.detectable));
+  }
+  if (!time.evidence.empty() && time.fails_from > 0) {
+    text += fmt::format(
+        "; evidence that it is slower {} (fails from {:.0f}), that it is under the limit {} (passes from {:.0f})",
+        EvidenceText(time.evidence.back().slower), time.fails_from, EvidenceText(time.evidence.back().under_limit),
+        time.passes_from);
   }
   return text;
 }

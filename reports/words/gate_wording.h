@@ -9,7 +9,7 @@ namespace loopscope {
 
 std::string GateHeadline(const GateFacts& gate);  // "FAIL: slower by 8.0 % …", of several the worst and how many passed
 std::string GateText(const GateRow& row);         // "FAIL: slower by 8.0 % …"
-std::string GateTimeText(const GateRow& row);     // "32 pairs, 2.3 % noise: a slowdown of 1.9 % would have shown"
+std::string GateTimeText(const GateRow& row);     // "9 pairs, 2.3 % noise: 4 of 5 gates find a slowdown of 3.1 %; …"
 std::string GateCountersText(const GateRow& row);      // "41 counters compared, 1 fails, 2 others changed"
 std::string CounterText(const CounterRow& counter);    // "host reads: 1 -> 2 per step: a new synchronising call"
 std::string CounterPlaceText(const CounterPlace& at);  // "train.py:41 in step: 0 -> 1 per step"

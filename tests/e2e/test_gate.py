@@ -34,13 +34,14 @@ def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
     formats = [word for name, file in files.items() for word in (f"--{name}", file)]
     done, verdict = gate("--budget", "14m", *formats, candidate=["--sleep", "600"])
     assert done.code == 1, done.err
-    assert verdict["verdict"] == "fail" and verdict["pairs"] == 32 and verdict["slowdown"] > 0.2
+    assert verdict["verdict"] == "fail" and 5 <= verdict["pairs"] <= 48 and verdict["slowdown"] > 0.2
     assert verdict["upper95"] >= verdict["slowdown"]
     assert not any(row["fails"] for row in verdict["counters"]), "sleeping is no call that is counted"
     time = verdict["workloads"][0]["time"]
-    assert time["p_first"] <= 0.1 and time["p_second"] <= 0.1 and time["detectable"] > 0
-    assert len(verdict["workloads"][0]["launches"]) == 64
-    assert "FAIL: slower by" in done.out and "32 pairs" in done.out
+    assert len(time["evidence"]) == time["pairs"] and time["detectable"] > 0
+    assert time["evidence"][-1]["slower"] >= time["fails_from"] == 100
+    assert len(verdict["workloads"][0]["launches"]) == 2 * time["pairs"]
+    assert "FAIL: slower by" in done.out and f"{time['pairs']} pairs" in done.out
     suites = tree.parse(files["junit"]).getroot()
     assert suites.get("failures") == "1" and suites.find(".//failure").get("type") == "slower"
     results = json.loads(files["sarif"].read_text())["runs"][0]["results"]
@@ -53,5 +54,5 @@ def test_a_program_against_itself_does_not_fail(gate):
     gates = [gate("--budget", "14m", "--max-slowdown", "90%") for _ in range(2)]
     for done, verdict in gates:
         assert (done.code, verdict["verdict"]) in ((0, "pass"), (1, "fail")), done.err
-        assert verdict["pairs"] in (12, 32) and verdict["upper95"] < 0.9
+        assert 5 <= verdict["pairs"] <= 48 and verdict["upper95"] < 0.9
     assert [verdict["verdict"] for _, verdict in gates] != ["fail", "fail"], [done.err for done, _ in gates]

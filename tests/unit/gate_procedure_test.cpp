@@ -38,32 +38,34 @@ int Labelled(const ScriptedProgram& program, std::string_view text) {
       std::ranges::count_if(program.log, [&](const LaunchSpec& spec) { return spec.label.starts_with(text); }));
 }
 
-TEST(GateProcedure, AnUnchangedProgramPassesAfterOneStage) {
+TEST(GateProcedure, AnUnchangedProgramPassesAfterAFewPairs) {
   ScriptedProgram program(1);
   program.noise = 0.01;
   const Gated gated = RunIt(program, Input());
   ASSERT_TRUE(gated.pairs);
   EXPECT_EQ(gated.decision().verdict, GateVerdict::kPass);
-  EXPECT_EQ(gated.decision().pairs, 12);
-  EXPECT_EQ(Labelled(program, "pair"), 24);
-  EXPECT_EQ(Labelled(program, "fresh pair"), 0);
+  EXPECT_GE(gated.decision().pairs, 5);
+  EXPECT_LE(gated.decision().pairs, 9);
+  EXPECT_EQ(Labelled(program, "pair"), 2 * gated.decision().pairs) << "none after the one that decides";
   EXPECT_TRUE(gated.report.noise.pair_sd_pct);
 }
 
-TEST(GateProcedure, ASlowdownFailsOnFreshPairs) {
+TEST(GateProcedure, ASlowdownFailsOnceItIsSure) {
   ScriptedProgram program(2);
   program.noise = 0.02;
   program.other_side_factor = 1.08;
   const Gated gated = RunIt(program, Input());
   ASSERT_TRUE(gated.pairs);
   EXPECT_EQ(gated.decision().verdict, GateVerdict::kFail);
-  EXPECT_EQ(gated.decision().pairs, 32);
-  EXPECT_EQ(Labelled(program, "fresh pair"), 40);
+  EXPECT_LE(gated.decision().pairs, 16);
+  EXPECT_EQ(Labelled(program, "pair"), 2 * gated.decision().pairs);
+  EXPECT_GT(gated.decision().detectable, 0.01);
   EXPECT_NEAR(gated.decision().slowdown, 0.08, 0.03);
 }
 
 TEST(GateProcedure, TheOrderWithinPairsIsRandom) {
   ScriptedProgram program(3);
+  program.noise = 0.2;  // which takes many pairs
   RunIt(program, Input());
   int a_first = 0, pairs = 0;
   std::vector<int> sides;
@@ -81,7 +83,8 @@ TEST(GateProcedure, TheOrderWithinPairsIsRandom) {
 TEST(GateProcedure, TheBudgetIsKept) {
   for (const double budget : {40.0, 120.0, 400.0}) {
     ScriptedProgram program(17);
-    program.other_side_factor = 1.08;  // asks for the second stage
+    program.other_side_factor = 1.05;
+    program.noise = 0.1;
     double spent = 0;
     const Launcher counted = [&](const LaunchSpec& spec) {
       LaunchResult result = program(spec);
@@ -119,9 +122,10 @@ TEST(GateProcedure, EveryLaunchOfThePairsIsKept) {
   program.other_side_factor = 1.3;
   const Gated gated = RunIt(program, Input());
   ASSERT_TRUE(gated.pairs);
-  ASSERT_EQ(gated.pairs->launches.size(), 64u);
-  EXPECT_EQ(gated.pairs->launches.back().block, 31);
-  EXPECT_EQ(std::ranges::count(gated.pairs->launches, "A", &LaunchRow::arm), 32);
+  const int pairs = gated.decision().pairs;
+  ASSERT_EQ(gated.pairs->launches.size(), 2u * pairs);
+  EXPECT_EQ(gated.pairs->launches.back().block, pairs - 1);
+  EXPECT_EQ(std::ranges::count(gated.pairs->launches, "A", &LaunchRow::arm), pairs);
 }
 
 TEST(GateProcedure, ALaunchThatNeverSettlesIsNoPass) {

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "profiler/core/statistics/statistics.h"
 
 namespace loopscope {
 namespace {
 
-constexpr double kFalseAlarms = 0.01;  // of an unchanged program, over all workloads of one call
+constexpr double kUpperEvidence = 20;  // of the bound of 95 %
 
 double Slowdown(double log_ratio) {
   return std::expm1(log_ratio);
@@ -21,31 +20,25 @@ std::string Percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-bool OverFloor(std::span<const double> d, const GateLimits& limits) {
-  return Slowdown(HodgesLehmann(d)) > limits.floor;
-}
-
-bool Fails(const GateDecision& decision, const GateLimits& limits) {
-  return decision.p_first <= limits.alpha && decision.p_second && *decision.p_second <= limits.alpha &&
-         decision.slowdown > limits.floor;
-}
-
-void Judge(GateDecision& decision, const GateLimits& limits) {
+std::string ReasonOf(const GateDecision& decision, const GateLimits& limits) {
   const std::string upper = decision.upper95 ? Percent(*decision.upper95) : "unknown";
-  if (Fails(decision, limits)) {
-    decision.verdict = GateVerdict::kFail;
-    decision.reason = fmt::format("slower by {} (at most {} with 95 % confidence), in two stages of {} and {} pairs",
-                                  Percent(decision.slowdown), upper, limits.first_pairs, limits.second_pairs);
-  } else if (decision.upper95 && *decision.upper95 < limits.max_slowdown) {
-    decision.verdict = GateVerdict::kPass;
-    decision.reason = fmt::format("with 95 % confidence slower by at most {}, which is under the limit of {}", upper,
-                                  Percent(limits.max_slowdown));
-  } else {
-    decision.verdict = GateVerdict::kInconclusive;
-    decision.reason =
-        fmt::format("too noisy to distinguish {} from none: {} pairs could show {}, the upper bound is {}",
-                    Percent(limits.max_slowdown), decision.pairs, Percent(decision.detectable), upper);
+  switch (decision.verdict) {
+    case GateVerdict::kFail:
+      return fmt::format("slower by {} (at most {} with 95 % confidence), after {} pairs", Percent(decision.slowdown),
+                         upper, decision.pairs);
+    case GateVerdict::kPass:
+      return fmt::format("with 95 % confidence slower by at most {}, which is under the limit of {}", upper,
+                         Percent(limits.max_slowdown));
+    case GateVerdict::kInconclusive:
+      break;
   }
+  if (decision.pairs < limits.fewest_pairs) {
+    return decision.pairs == 0 ? "no pair was measured"
+                               : fmt::format("{} pairs were measured, and fewer than {} decide nothing", decision.pairs,
+                                             limits.fewest_pairs);
+  }
+  return fmt::format("too noisy to distinguish {} from none in {} pairs: the upper bound is {}",
+                     Percent(limits.max_slowdown), decision.pairs, upper);
 }
 
 }  // namespace
@@ -55,7 +48,7 @@ GateLimits LimitsFor(int workloads, double max_slowdown) {
   limits.max_slowdown = max_slowdown;
   // A floor over the limit would let through what the limit forbids.
   limits.floor = std::min(limits.floor, max_slowdown / 2);
-  limits.alpha = std::sqrt(kFalseAlarms / std::max(1, workloads));
+  limits.fails_from *= std::max(1, workloads);
   return limits;
 }
 
@@ -71,28 +64,36 @@ std::string_view GateVerdictName(GateVerdict verdict) {
   return "";
 }
 
-bool AsksForSecondStage(std::span<const double> first, const GateLimits& limits) {
-  return OverFloor(first, limits) && SignedRankP(first, Tail::kGreater) <= limits.alpha;
+GateJudge::GateJudge(const GateLimits& limits)
+    : limits_(limits), slower_(Bets::On::kAbove, 0), under_limit_(Bets::On::kBelow, std::log1p(limits.max_slowdown)) {}
+
+void GateJudge::Add(double d) {
+  d_.push_back(d);
+  slower_.Add(d);
+  under_limit_.Add(d);
+  evidence_.push_back({slower_.evidence(), under_limit_.evidence()});
 }
 
-GateDecision DecideGate(std::span<const double> first, std::span<const double> second, const GateLimits& limits) {
-  GateDecision decision;
-  std::vector<double> all(first.begin(), first.end());
-  all.insert(all.end(), second.begin(), second.end());
-  decision.pairs = static_cast<int>(all.size());
-  if (all.empty()) {
-    decision.reason = "no pair was measured";
-    return decision;
-  }
-  decision.slowdown = Slowdown(HodgesLehmann(all));
-  if (const auto upper = SignedRankUpper(all, 0.95)) decision.upper95 = Slowdown(*upper);
-  decision.p_first = SignedRankP(first, Tail::kGreater);
-  if (!second.empty()) decision.p_second = SignedRankP(second, Tail::kGreater);
-  decision.pair_sd = std::sqrt(Variance(all));
-  if (decision.pairs > 1) {
-    decision.detectable = Slowdown(DetectableEffect(decision.pair_sd, decision.pairs, decision.pairs - 1.0, 0.10));
-  }
-  Judge(decision, limits);
+bool GateJudge::Fails() const {
+  return slower_.evidence() >= limits_.fails_from && Slowdown(HodgesLehmann(d_)) > limits_.floor;
+}
+
+GateVerdict GateJudge::verdict() const {
+  if (static_cast<int>(d_.size()) < limits_.fewest_pairs) return GateVerdict::kInconclusive;
+  if (Fails()) return GateVerdict::kFail;
+  return under_limit_.evidence() >= limits_.passes_from ? GateVerdict::kPass : GateVerdict::kInconclusive;
+}
+
+GateDecision GateJudge::Decide() const {
+  GateDecision decision{.verdict = verdict(),
+                        .pairs = static_cast<int>(d_.size()),
+                        .evidence = evidence_,
+                        .fails_from = limits_.fails_from,
+                        .passes_from = limits_.passes_from};
+  if (!d_.empty()) decision.slowdown = Slowdown(HodgesLehmann(d_));
+  if (const auto upper = BetsUpper(d_, kUpperEvidence)) decision.upper95 = Slowdown(*upper);
+  decision.pair_sd = std::sqrt(Variance(d_));
+  decision.reason = ReasonOf(decision, limits_);
   return decision;
 }
 

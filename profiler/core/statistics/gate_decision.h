@@ -1,19 +1,22 @@
-// How a gate judges pairs of launches: the two-stage procedure of docs/measurement.md, without a clock.
+// How a gate judges pairs of launches: the sequential procedure of docs/measurement.md, without a clock.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "profiler/core/statistics/betting.h"
 
 namespace loopscope {
 
-// With both stages at 10 % an unchanged program fails in at most 0.10 x 0.10 = 1 % of all gates.
 struct GateLimits {
   double max_slowdown = 0.05;  // passes when the slowdown is surely below this
   double floor = 0.02;         // never fails for an estimate at or below this
-  double alpha = 0.10;         // of each stage, one-sided
-  int first_pairs = 12, second_pairs = 20;
+  double fails_from = 100;     // evidence that it is slower: at most one false alarm in so many gates
+  double passes_from = 20;     // evidence that it is slower by less than the limit: at most 5 % of those that are not
+  int fewest_pairs = 5, most_pairs = 48;
 };
 
 // The limits for each of `workloads` gates in one call, so that any false alarm stays at 1 % over all of them.
@@ -22,23 +25,41 @@ GateLimits LimitsFor(int workloads, double max_slowdown);
 enum class GateVerdict { kPass, kFail, kInconclusive };
 std::string_view GateVerdictName(GateVerdict verdict);  // "pass", "fail", "inconclusive"
 
-struct GateDecision {
-  GateVerdict verdict = GateVerdict::kInconclusive;
-  std::string reason;              // one sentence, with the figures
-  double slowdown = 0;             // T_B / T_A - 1, Hodges-Lehmann over all pairs
-  std::optional<double> upper95;   // one-sided 95 % upper bound of the slowdown; none under 5 pairs
-  int pairs = 0;                   // of both stages
-  double p_first = 1;              // one-sided signed-rank p of "slower", stage 1
-  std::optional<double> p_second;  // of stage 2 alone; none when it was not needed
-  double pair_sd = 0;              // of ln(T_B / T_A)
-  double detectable = 0;           // the slowdown that this many pairs with this noise detect with 80 % power
+// For a slowdown, and for one under the limit (Bets::evidence).
+struct GateEvidence {
+  double slower = 1, under_limit = 1;
 };
 
-// Whether the first stage's pairs call for a second stage of fresh pairs. d = ln(T_B / T_A), one per pair.
-bool AsksForSecondStage(std::span<const double> first, const GateLimits& limits);
+struct GateDecision {
+  GateVerdict verdict = GateVerdict::kInconclusive;
+  std::string reason;                  // one sentence, with the figures
+  double slowdown = 0;                 // T_B / T_A - 1, Hodges-Lehmann over all pairs
+  std::optional<double> upper95 = {};  // of the slowdown, one-sided, whenever one looked; none with too few pairs
+  int pairs = 0;
+  std::vector<GateEvidence> evidence = {};  // after each pair
+  double fails_from = 0, passes_from = 0;   // as in GateLimits
+  double pair_sd = 0;                       // of ln(T_B / T_A)
+  double detectable = 0;                    // the slowdown that fails in 80 % of gates at this noise; 0 unknown
+};
 
-// `second` is empty when no second stage was run. In this order: a slowdown that both stages show fails, however
-// noisy; a slowdown that is surely under the limit passes; the rest is inconclusive.
-GateDecision DecideGate(std::span<const double> first, std::span<const double> second, const GateLimits& limits);
+// Takes the pairs one after another, d = ln(T_B / T_A). In this order: a slowdown that is sure fails, however noisy;
+// one that is surely under the limit passes; else more pairs are needed, and with no more of them it is inconclusive.
+class GateJudge {
+ public:
+  explicit GateJudge(const GateLimits& limits);
+
+  void Add(double d);
+  std::span<const double> pairs() const { return d_; }
+  GateVerdict verdict() const;  // kInconclusive while undecided
+  GateDecision Decide() const;
+
+ private:
+  bool Fails() const;
+
+  GateLimits limits_;
+  Bets slower_, under_limit_;
+  std::vector<double> d_;
+  std::vector<GateEvidence> evidence_;
+};
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// The time part of `gate`: pairs of launches in two stages, until the decision is made.
+// The time part of `gate`: pairs of launches, until what is seen after one of them decides.
 #pragma once
 
 #include "profiler/core/launch.h"
@@ -15,9 +15,9 @@ struct GatedPairs {
   std::vector<LaunchRow> launches;  // of the pairs, as in GateRow
 };
 
-// Side 0 of the launcher is what is gated against, side 1 the candidate. Stage 2 is only run when stage 1 asks for it.
-// A budget that ends before enough pairs makes the decision inconclusive, never a pass by accident; so does a side
-// whose steps get longer or shorter all through its launches. Errors: those of RunPairs.
+// Side 0 of the launcher is what is gated against, side 1 the candidate. A budget that ends before enough pairs makes
+// the decision inconclusive, never a pass by accident; so does a side whose steps get longer or shorter all through its
+// launches. Errors: those of RunPairs.
 Result<GatedPairs> RunGate(const PairsInput& input, const GateLimits& limits, const Launcher& launcher,
                            const ExperimentEvents& events, Report& report);
 

@@ -1,0 +1,49 @@
+#include "profiler/core/statistics/betting.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope {
+namespace {
+
+// Large ones grow soonest where pairs hardly differ; where they differ by half, all but the small ones are lost at
+// once.
+constexpr std::array<double, Bets::kSizes> kBetSizes = {1, 2, 4, 8, 11.3, 16, 22.6, 32, 45.3, 64, 90.5, 128};
+constexpr double kBeyond = 1;  // far outside of what was seen: each bet wins all that it can
+constexpr int kHalvings = 60;
+
+double EvidenceBelow(std::span<const double> d, double center) {
+  Bets bets(Bets::On::kBelow, center);
+  for (const double one : d) bets.Add(one);
+  return bets.evidence();
+}
+
+}  // namespace
+
+Bets::Bets(On side, double center) : sign_(side == On::kAbove ? 1 : -1), center_(center) {
+  capital_.fill(1);
+}
+
+void Bets::Add(double d) {
+  for (std::size_t i = 0; i < kBetSizes.size(); ++i) capital_[i] *= 1 + std::tanh(kBetSizes[i] * sign_ * (d - center_));
+}
+
+double Bets::evidence() const {
+  double sum = 0;
+  for (const double one : capital_) sum += one;
+  return sum / static_cast<double>(kBetSizes.size());
+}
+
+std::optional<double> BetsUpper(std::span<const double> d, double evidence) {
+  if (d.empty()) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax(d);
+  double low = least - kBeyond, high = most + kBeyond;
+  if (EvidenceBelow(d, high) < evidence) return std::nullopt;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (EvidenceBelow(d, middle) < evidence ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace loopscope

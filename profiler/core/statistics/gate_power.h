@@ -1,0 +1,20 @@
+// What a gate would see on a machine of known noise, by simulated gates (a fixed seed: the same answer each time).
+#pragma once
+
+#include "profiler/core/statistics/gate_decision.h"
+
+namespace loopscope {
+
+struct GatePower {
+  double fails = 0, passes = 0;  // shares of the gates
+  double pairs = 0;              // mean
+};
+
+// Of a program that is slower by `slowdown`, where pairs differ normally with standard deviation `pair_sd` of
+// ln(T_B / T_A). To about 2 points.
+GatePower PowerOf(double pair_sd, double slowdown, const GateLimits& limits);
+
+// The smallest slowdown that fails in 80 % of gates.
+double DetectableSlowdown(double pair_sd, const GateLimits& limits);
+
+}  // namespace loopscope
