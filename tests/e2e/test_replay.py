@@ -134,11 +134,12 @@ def with_graph_launch(trace, at):
     return {**trace, "traceEvents": [*trace["traceEvents"], stray]}
 
 
-def test_a_graph_launch_that_left_no_record(replayed, trace, expected):
+def test_a_graph_launch_that_left_no_record(replayed, trace):
     report = replayed(with_graph_launch(trace, 3 * replay_trace.STEP_US + 7000))
     assert warned(report, "1 of 1 launches of CUDA graphs left nothing in the trace")
-    assert report["gpu"]["idle_us"] == pytest.approx(expected["gpu"]["idle_us"], abs=0.01)
-    assert report["gpu"]["idle_causes"] == {} and report["findings"] == []  # why it is idle cannot be told
+    gpu = report["gpu"]
+    assert "CUDA graphs" in gpu["incomplete"] and gpu["compute_us"] > 0
+    assert gpu["idle_us"] is None and gpu["idle_causes"] == {} and report["findings"] == []
 
 
 def test_a_last_graph_launch_that_was_not_waited_for(replayed, trace):
