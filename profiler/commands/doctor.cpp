@@ -146,7 +146,7 @@ void ForPython(const std::string& interpreter, const std::optional<TorchInstall>
   const auto probes = FindProbes(ExecutableFolder());
   const bool probe = probes && HasProbe(*probes, *torch);
   const std::string facts = fmt::format("torch {} of {}", torch->version, interpreter);
-  sheet.Line(probe ? State::kOk : State::kLimited, "program", probe ? facts : facts + ", for which there is no probe",
+  sheet.Line(probe ? State::kOk : State::kLimited, "program", probe ? facts : facts + ": no probe fits it",
              probe ? "" : "--yes builds one with a C++ compiler; else only steps and loader waits are recorded");
 }
 

@@ -141,13 +141,17 @@ def test_image_folders_with_workers_and_dummy_data(run):
     convolutions = {
         f"{file}:{n}" for n, line in enumerate(text.splitlines(), 1) if any(layer.strip() in line for layer in layers)
     }
+    # What the workers spend their time with is named too.
+    loading = {
+        line_of(file, line) for line in ("draws = torch.Generator()", "image = torch.randn(", "return image, int(")
+    }
     only(
         found(report),
         {
             "host-sync": {line_of(file, "losses.update(loss.item(), images.size(0))")},
             "single-tensor-optimizer": {line_of(file, "        optimizer.step()")},
             "fp32-compute": convolutions,
-            "input-starvation": {line_of(file, "in enumerate(train_loader)")},
+            "input-starvation": {line_of(file, "in enumerate(train_loader)"), *loading},
             "too-many-workers": {line_of(file, "train_loader = DataLoader(")},  # they start anew with each epoch
         },
     )

@@ -95,7 +95,7 @@ void WarnOfOverlaps(const Group& group, std::string_view stem, Quality& quality)
         group.overlapping, group.ranges.size(), stem));
   }
   if (group.inside > 0) {
-    quality.warnings.push_back(fmt::format("{} of {} ranges {} lie inside another: they are no steps of their own",
+    quality.warnings.push_back(fmt::format("{} of {} ranges {} lie inside another and are not counted as steps",
                                            group.inside, group.inside + group.ranges.size(), stem));
   }
 }
