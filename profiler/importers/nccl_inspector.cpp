@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 32;
+constexpr std::uintmax_t kMaxInspectorBytes = std::uintmax_t{1} << 32;
 
 bool SniffInspector(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\n'));
@@ -23,7 +23,7 @@ bool SniffInspector(std::string_view head) {
 Result<Trace> ReadInspector(const Input& input) {
   std::error_code error;
   const Error unread{"cannot be read", input.path.string(), "pass one of the files in NCCL_INSPECTOR_DUMP_DIR"};
-  if (std::filesystem::file_size(input.path, error) > kMaxFileBytes) {
+  if (std::filesystem::file_size(input.path, error) > kMaxInspectorBytes) {
     return Error{"is larger than 4 GiB", input.path.string(), "cut it: each line stands for itself"};
   }
   std::ifstream file(input.path, std::ios::binary);

@@ -10,7 +10,7 @@ namespace {
 constexpr int kGates = 400;
 constexpr double kWanted = 0.8;  // of the gates
 constexpr double kMostLog = 3;   // no slowdown is looked for beyond twenty times
-constexpr int kHalvings = 10;
+constexpr int kPowerHalvings = 10;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ GatePower PowerOf(double pair_sd, double slowdown, const GateLimits& limits) {
 
 double DetectableSlowdown(double pair_sd, const GateLimits& limits) {
   double low = 0, high = kMostLog;
-  for (int i = 0; i < kHalvings; ++i) {
+  for (int i = 0; i < kPowerHalvings; ++i) {
     const double middle = (low + high) / 2;
     (PowerOf(pair_sd, std::expm1(middle), limits).fails < kWanted ? low : high) = middle;
   }

@@ -20,9 +20,9 @@ std::size_t FirstEndingAfter(const Items& by_start, std::int64_t time_ns, TimeOf
       by_start.begin());
 }
 
-using Rows = std::map<std::tuple<std::uint32_t, StringId, Part, bool>, double>;  // ns
+using LineTimes = std::map<std::tuple<std::uint32_t, StringId, Part, bool>, double>;  // ns
 
-std::vector<LineShare> Sorted(const Rows& rows) {
+std::vector<LineShare> Sorted(const LineTimes& rows) {
   std::vector<LineShare> lines;
   for (const auto& [row, ns] : rows) {
     const auto& [stack, what, part, in_operator] = row;
@@ -35,7 +35,7 @@ std::vector<LineShare> Sorted(const Rows& rows) {
 }  // namespace
 
 std::vector<LineShare> LinesIn(const Timeline& timeline, std::span<const Interval> within) {
-  Rows rows;
+  LineTimes rows;
   const LinePieces pieces(timeline);
   for (const Interval& one : within) {
     pieces.ForEach(one, [&](const LinePiece& piece) {
@@ -62,7 +62,7 @@ std::vector<LineShare> WorkerLines(const Timeline& timeline) {
   const auto batches = static_cast<double>(std::ranges::count_if(trace.marks, [&](const Mark& mark) {
     return mark.kind == MarkKind::kFollowBegin && trace.text(mark.name) == "worker" && in_worker(mark.thread);
   }));
-  Rows rows;
+  LineTimes rows;
   for (std::uint32_t t = 0; t < trace.threads.size() && batches > 0; ++t) {
     if (!in_worker(t)) continue;
     for (const LineSlice& slice : trace.threads[t].lines) {
