@@ -68,9 +68,8 @@ class Forward:
             module.__call__ = self._probe.around_modules(
                 self._original, self._run_treated, self._names, self._note, is_compiling, treated
             )
-            if (
-                vars(module).get(self._original.__name__) is self._original
-            ):  # pickled by the name that it was defined by
+            # Pickled by the name that it was defined by.
+            if vars(module).get(self._original.__name__) is self._original:
                 setattr(module, self._original.__name__, module.__call__)
         else:
             module.__call__ = self._wrapped(self._original, is_compiling)

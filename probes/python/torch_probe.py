@@ -32,8 +32,9 @@ def load(torch, probe):
     _report_to_launcher(torch)
     failed = folder and os.path.join(folder, _FAILED)
     has_failed = failed and os.path.exists(failed)
+    versions = ", ".join([built, *_others()])
     reason = (
-        f"LibTorch probe off: built for torch {', '.join([built, *_others()])}, the program has {torch.__version__}; only steps and loader waits "
+        f"LibTorch probe off: built for torch {versions}, the program has {torch.__version__}; only steps and loader waits "
         f"are recorded; {'building one for it failed' if has_failed else 'with --yes a probe for it is built'}"
     )
     probe.fact(b"torch.version", text(torch.__version__))

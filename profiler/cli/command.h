@@ -31,8 +31,6 @@ inline constexpr int kAnyInputs = -1;
 
 // Exit codes of commands; other errors carry theirs (Error::exit_code).
 inline constexpr int kExitFailed = 1, kExitInconclusive = 3;
-// Steps before the first measured one, where nothing was asked for.
-inline constexpr int kDefaultWarmup = 10;
 
 struct Command {
   std::string_view id, summary;

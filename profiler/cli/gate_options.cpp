@@ -5,6 +5,7 @@
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/option_values.h"
 #include "profiler/cli/options.h"
+#include "profiler/core/statistics/gate_decision.h"
 
 namespace loopscope {
 namespace {
@@ -35,6 +36,10 @@ Result<void> CheckReference(const Options& options, std::size_t workloads) {
     return Wrong("--accept records counters of the command itself", "leave out --against");
   }
   if (gate.against.empty() && !other_side && gate.baseline.empty()) return Wrong("nothing to gate against");
+  if (const int fewest = GateLimits().fewest_pairs; gate.pairs && *gate.pairs < fewest) {
+    return Wrong(fmt::format("--pairs {}: fewer than {} decide nothing", *gate.pairs, fewest),
+                 fmt::format("allow {} or more", fewest));
+  }
   if (!gate.against.empty() && gate.against.size() != workloads) {
     return Wrong(fmt::format("{} commands, but {} to gate against", workloads, gate.against.size()),
                  "give one --against per command, in the same order, or none with --against-dir");

@@ -19,12 +19,15 @@ struct Workload {
   std::vector<std::string> command, against;
 };
 
+// Steps before the first measured one, where nothing was asked for.
+inline constexpr int kDefaultWarmup = 10;
+
 enum class Undecided { kTell, kFail, kPass };  // exit 3, 1 or 0
 
 struct GateOptions {
   std::vector<std::string> against, further;  // --against and --workload, each as it was typed
   double max_slowdown = 0.05;
-  int pairs = 48;  // at most
+  std::optional<int> pairs;  // at most; empty: as GateLimits has it
   Undecided undecided = Undecided::kTell;
   bool strict_counters = false, accept = false;
   std::filesystem::path baseline;
@@ -57,8 +60,8 @@ struct Options {
   bool quiet = false, no_color = false;
   std::string definitions = "loopscope";  // report: whose, for the figures of the GPU
 
-  std::optional<int> warmup = 10;  // empty: auto
-  std::optional<int> steps;        // run: 50, prove and ab: as many as the window needs
+  std::optional<int> warmup = kDefaultWarmup;  // empty: auto
+  std::optional<int> steps;                    // run: 50, prove and ab: as many as the window needs
   double time_s = 120;
 
   Selection selection;  // --only, --skip

@@ -116,7 +116,7 @@ class GateRun {
     input.options.budget_s = BudgetLeft(w);
     input.journal = JournalOf(session_, w);
     GateLimits limits = LimitsFor(static_cast<int>(options_.gate.workloads.size()), options_.gate.max_slowdown);
-    limits.most_pairs = options_.gate.pairs;
+    limits.most_pairs = options_.gate.pairs.value_or(limits.most_pairs);
     const Launcher launch = session_.Launches([w](LaunchSpec& spec) { spec.side += static_cast<int>(2 * w); });
     Report one;
     const auto start = std::chrono::steady_clock::now();

@@ -31,8 +31,7 @@ Error Exposed(const Containment& containment) {
   return {"launches cannot be kept from changing real files (" + containment.why_no_overlay + "); exposed are:" + list,
           fs::current_path(),
           "run it as root, or where user namespaces are allowed (`loopscope doctor` says what works here); if the "
-          "launches may "
-          "change these files, pass --allow-writes"};
+          "launches may change these files, pass --allow-writes"};
 }
 
 // A run goes on unobserved, since it takes the program's place; trials of an unobserved program would measure nothing.

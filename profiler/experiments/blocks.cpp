@@ -43,7 +43,7 @@ class BlockPhase {
   Observations Run() {
     while (observed_.blocks < run_.blocks && observed_.ended_early.empty() && AnythingLeft()) {
       if (series_.spent_s() + BlockSeconds() + KeptBackSeconds() > run_.end_s) {
-        observed_.ended_early = fmt::format("the budget held {} of {} blocks", observed_.blocks, run_.blocks);
+        observed_.ended_early = fmt::format("the budget held {} of {} {}s", observed_.blocks, run_.blocks, run_.unit);
         break;
       }
       RunOne();

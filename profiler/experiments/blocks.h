@@ -40,6 +40,7 @@ inline constexpr std::uint64_t kFreshSeed = 0x9e3779b97f4a7c15;  // xor the seed
 
 struct BlockRun {
   std::string name = "block";  // of the launches' labels
+  std::string unit = "block";  // what `blocks` counts, as the user knows it
   int blocks = 0;
   std::uint64_t seed = 1;   // of the order
   double end_s = 0;         // of LaunchSeries::spent_s: a block that would end later is not begun

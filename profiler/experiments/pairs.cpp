@@ -42,6 +42,7 @@ TrialRow CommandRow(const std::vector<std::string>& command) {
 Observations PairPlan::Run(LaunchSeries& series, int pairs, std::uint64_t seed, double end_s,
                            std::function<bool(const Observations&)> enough) {
   const BlockRun run{.name = "pair",
+                     .unit = "pair",
                      .blocks = pairs,
                      .seed = seed,
                      .end_s = end_s,

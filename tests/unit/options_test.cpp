@@ -77,6 +77,8 @@ TEST(Options, AGateInAnotherFolderOrEnvironmentRunsTheSameCommand) {
 
 TEST(Options, AGateNeedsSomethingToGateAgainst) {
   EXPECT_THAT(Refused({"gate", "--", "./a"}), HasSubstr("nothing to gate against"));
+  EXPECT_THAT(Refused({"gate", "--against", "./b", "--pairs", "4", "--", "./a"}),
+              HasSubstr("fewer than 5 decide nothing"));
   EXPECT_THAT(Refused({"gate", "--against", "./a"}), HasSubstr("no program to run"));
   EXPECT_THAT(Refused({"gate", "--against", "./a", "--workload", "./b", "--", "./c"}),
               HasSubstr("2 commands, but 1 to gate against"));

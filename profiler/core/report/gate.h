@@ -36,10 +36,10 @@ struct CounterRow {
 struct GateRow {
   std::string command, against;  // as they could be typed; `against` may be a baseline's file
   GateVerdict verdict = GateVerdict::kInconclusive;
-  std::string reason;                // one sentence
-  std::string error;                 // the commands could not be compared at all: what, where and what to do
-  std::optional<GateDecision> time;  // absent when no pairs were launched
-  std::vector<LaunchRow> launches;   // the pairs': `block` counts the pairs of both stages, arm "A" is the baseline
+  std::string reason;                        // one sentence
+  std::string error;                         // the commands could not be compared at all: what, where and what to do
+  std::optional<GateDecision> time;          // absent when no pairs were launched
+  std::vector<LaunchRow> launches;           // the pairs': `block` counts the pairs, arm "A" is the baseline
   std::string why_no_time, why_no_counters;  // one sentence each, or empty
   int counters_compared = 0;
   std::vector<CounterRow> counters;  // those that fail first

@@ -30,7 +30,11 @@ struct Met {
   double transfer_ns = 0, waiting_ns = 0, bus_bytes = 0;  // waiting: mean over the ranks
 };
 
-using Row = std::pair<std::string, std::optional<Part>>;  // "group operation", phase
+using Row = std::pair<std::string, std::string>;  // "group operation", phase as in CollectiveRow
+
+std::string PhaseText(const std::optional<Part>& phase) {
+  return phase ? std::string(PartName(*phase)) : "";
+}
 
 // By number in the group where it is known, else by order.
 std::map<Row, Met> MeetingsOf(std::span<const RankSummary> ranks) {
@@ -40,7 +44,7 @@ std::map<Row, Met> MeetingsOf(std::span<const RankSummary> ranks) {
     for (const RankCollective& one : rank.collectives) {
       if (!one.steady) continue;
       const std::string& name = rank.names[one.name];
-      const Row row{name, one.phase};
+      const Row row{name, PhaseText(one.phase)};
       const std::uint64_t number = one.sequence != 0 ? one.sequence : ++counts[row];
       meetings[{row, number}].Add(one, BusFactor(name.substr(name.rfind(' ') + 1), one.ranks));
     }
@@ -67,7 +71,7 @@ std::vector<CollectiveRow> CollectiveRowsOf(const Timeline& timeline) {
     CollectiveRow& row = rows.emplace_back();
     row.group = times.group;
     row.operation = times.operation;
-    if (times.phase) row.phase = PartName(*times.phase);
+    row.phase = PhaseText(times.phase);
     row.ranks = times.ranks;
     row.count = static_cast<double>(times.count) / steps;
     row.ms = static_cast<double>(times.total_ns) / 1e6 / steps;
@@ -82,12 +86,11 @@ void CompareCollectives(std::span<const RankSummary> ranks, std::vector<Collecti
   if (ranks.size() < 2) return;
   const std::map<Row, Met> all = MeetingsOf(ranks);
   for (CollectiveRow& row : rows) {
-    for (const auto& [key, met] : all) {
-      const std::string phase(key.second ? PartName(*key.second) : "");
-      if (key.first != row.group + " " + row.operation || phase != row.phase || met.count == 0) continue;
-      row.skew_ms = row.count * met.waiting_ns / static_cast<double>(met.count) / 1e6;
-      if (met.bus_bytes > 0 && met.transfer_ns > 0) row.bus_gbytes_per_s = met.bus_bytes / met.transfer_ns;
-    }
+    const auto found = all.find({row.group + " " + row.operation, row.phase});
+    if (found == all.end()) continue;
+    const Met& met = found->second;
+    row.skew_ms = row.count * met.waiting_ns / static_cast<double>(met.count) / 1e6;
+    if (met.bus_bytes > 0 && met.transfer_ns > 0) row.bus_gbytes_per_s = met.bus_bytes / met.transfer_ns;
   }
 }
 

@@ -33,9 +33,9 @@ std::string ReasonOf(const GateDecision& decision, const GateLimits& limits) {
       break;
   }
   if (decision.pairs < limits.fewest_pairs) {
-    return decision.pairs == 0 ? "no pair was measured"
-                               : fmt::format("{} pairs were measured, and fewer than {} decide nothing", decision.pairs,
-                                             limits.fewest_pairs);
+    const std::string measured = decision.pairs == 0 ? "no" : std::to_string(decision.pairs);
+    return fmt::format("{} pair{} measured, and fewer than {} decide nothing", measured,
+                       decision.pairs <= 1 ? " was" : "s were", limits.fewest_pairs);
   }
   return fmt::format("too noisy to distinguish {} from none in {} pairs: the upper bound is {}",
                      Percent(limits.max_slowdown), decision.pairs, upper);
