@@ -17,13 +17,13 @@ constexpr double kMinShareOfSteps = 0.1;
 // with both 0.9; slower processors take some times as long).
 constexpr double kProfiledOpUs = 0.5;
 
-struct Switch {
+struct DebugSwitch {
   wire::OpFlag flag;
   std::string_view name;
   Severity severity;       // at least
   std::string_view place;  // the fact that records where the program turns it on
 };
-constexpr Switch kSwitches[] = {
+constexpr DebugSwitch kSwitches[] = {
     {wire::kOpAnomaly, "anomaly mode", Severity::kMedium, "debug.anomaly.where"},
     {wire::kOpProfiler, "a torch profiler", Severity::kLow, "debug.profiler.where"},
     {wire::kOpEmitNvtx, "emit_nvtx", Severity::kLow, "debug.emit_nvtx.where"},
@@ -33,7 +33,7 @@ struct SwitchUse {
   std::vector<bool> steps;  // by index into steps(): on in it
   std::uint64_t ops = 0;
 
-  std::uint64_t count() const { return static_cast<std::uint64_t>(std::count(steps.begin(), steps.end(), true)); }
+  std::uint64_t count() const { return static_cast<std::uint64_t>(std::ranges::count(steps, true)); }
 };
 
 std::array<SwitchUse, std::size(kSwitches)> Uses(const Timeline& timeline) {
@@ -108,7 +108,7 @@ std::vector<Setting> CostlySettings(const RunInfo& run) {
   return settings;
 }
 
-void AddPlace(const Trace& trace, const Switch& one, std::vector<Evidence>& evidence) {
+void AddPlace(const Trace& trace, const DebugSwitch& one, std::vector<Evidence>& evidence) {
   const std::string_view told = FactOf(trace, one.place);
   if (!told.empty()) evidence.push_back({fmt::format("{} is turned on here", one.name), 1, PlaceOf(told)});
 }

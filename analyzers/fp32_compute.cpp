@@ -29,7 +29,7 @@ bool IsCompute(std::string_view name) {
 std::string FastUnits(const RunInfo& run) {
   std::string names;
   for (const std::string_view unit : kFastUnits) {
-    if (std::find(run.cpu_features.begin(), run.cpu_features.end(), unit) == run.cpu_features.end()) continue;
+    if (std::ranges::find(run.cpu_features, unit) == run.cpu_features.end()) continue;
     names += (names.empty() ? "" : ", ") + std::string(unit);
   }
   return names;

@@ -72,8 +72,7 @@ void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, con
 
 Evaluations Collect(const Timeline& timeline) {
   const NameSet compute(timeline.trace(), IsCompute), nodes(timeline.trace(), ops::IsBackwardNode);
-  const auto first =
-      std::find_if(timeline.steps().begin(), timeline.steps().end(), [](const Step& step) { return !step.warmup; });
+  const auto first = std::ranges::find_if(timeline.steps(), [](const Step& step) { return !step.warmup; });
   const std::int64_t from = first->time.start_ns;
   Evaluations seen;
   for (const Interval& stretch : timeline.evaluation().intervals()) {
@@ -84,8 +83,7 @@ Evaluations Collect(const Timeline& timeline) {
 
 double StepsPerEvaluation(const Timeline& timeline, const Evaluations& seen) {
   if (timeline.steps_per_epoch() > 0) return static_cast<double>(timeline.steps_per_epoch());
-  const auto timed =
-      std::count_if(timeline.steps().begin(), timeline.steps().end(), [](const Step& step) { return !step.warmup; });
+  const auto timed = std::ranges::count_if(timeline.steps(), [](const Step& step) { return !step.warmup; });
   return std::max(1.0, static_cast<double>(timed) / static_cast<double>(seen.steps.size()));
 }
 

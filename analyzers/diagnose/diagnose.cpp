@@ -122,7 +122,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
       report.findings.push_back(std::move(finding));
     }
   }
-  std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
+  std::ranges::stable_sort(report.findings, [](const Finding& a, const Finding& b) {
     return a.severity != b.severity ? a.severity > b.severity : a.worth_ms() > b.worth_ms();
   });
 }

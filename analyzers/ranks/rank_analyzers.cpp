@@ -45,7 +45,7 @@ void DiagnoseRanks(std::span<const RankSummary> ranks, const TreatmentChoice& tr
     }
     report.rules.push_back(std::move(row));
   }
-  std::stable_sort(report.findings.begin(), report.findings.end(), [](const Finding& a, const Finding& b) {
+  std::ranges::stable_sort(report.findings, [](const Finding& a, const Finding& b) {
     return a.severity != b.severity ? a.severity > b.severity : a.cost_ms_per_step > b.cost_ms_per_step;
   });
 }

@@ -57,7 +57,7 @@ class Meter {
   }
 
   AnomalyCost Take() {
-    const double least = all_.empty() ? 0 : *std::min_element(all_.begin(), all_.end());
+    const double least = all_.empty() ? 0 : *std::ranges::min_element(all_);
     cost_.ms_per_node = recorded_by_views_.empty() ? least : Median(recorded_by_views_);
     for (double* total : {&cost_.checks_ms, &cost_.recording_ms, &cost_.checks, &cost_.nodes}) {
       *total = PerStep(timeline_, *total);

@@ -82,7 +82,7 @@ OpCost::OpCost(const Timeline& timeline) : timeline_(timeline), devices_(Devices
     const EventRef launch = device.launch(i);
     if (launch.thread != kNone) work_ns_.push_back({KeyOf(launch), event.duration_ns()});
   });
-  std::sort(work_ns_.begin(), work_ns_.end());
+  std::ranges::sort(work_ns_);
 }
 
 double OpCost::Ms(EventRef ref) const {

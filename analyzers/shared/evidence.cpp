@@ -68,7 +68,7 @@ double CallSites::ms() const {
 std::vector<CallSites::Site> CallSites::Ordered() const {
   std::vector<Site> ordered;
   for (const auto& [where, site] : sites_) ordered.push_back(site);
-  std::stable_sort(ordered.begin(), ordered.end(), [](const Site& a, const Site& b) {
+  std::ranges::stable_sort(ordered, [](const Site& a, const Site& b) {
     if (a.where.has_value() != b.where.has_value()) return a.where.has_value();
     return a.ms != b.ms ? a.ms > b.ms : a.count > b.count;
   });

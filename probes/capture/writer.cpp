@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kStallNs = 1'000'000;
 
-constinit thread_local Window state;
+constinit thread_local WriteSpan state;
 constinit thread_local ThreadClock thread_clock;
 
 std::atomic_ref<std::uint64_t> Counter(std::uint64_t& counter) noexcept {
@@ -116,7 +116,7 @@ void Close(bool clean) noexcept {
   CloseFile(clean);
 }
 
-Window& ThreadWindow() noexcept {
+WriteSpan& ThreadSpan() noexcept {
   return state;
 }
 std::uint64_t ThreadBytes() noexcept {

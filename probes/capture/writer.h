@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "probes/capture/thread_clock.h"
-#include "probes/capture/window.h"
+#include "probes/capture/write_span.h"
 #include "probes/wire.h"
 
 namespace loopscope::capture {
@@ -32,7 +32,7 @@ void Close(bool clean) noexcept;
 bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0) noexcept;
 
 // For AppendAtOnce: this thread's window, whose address holds as long as the thread.
-Window& ThreadWindow() noexcept;
+WriteSpan& ThreadSpan() noexcept;
 
 // Bytes of records that this thread has written so far.
 std::uint64_t ThreadBytes() noexcept;

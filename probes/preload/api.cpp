@@ -34,7 +34,7 @@ const ProbeApi* Api() noexcept {
       .claimed = [](const char* key) { return Claimed(key); },
       .in_backward = InBackward,
       .thread_clock = [] { return &capture::CurrentThreadClock(); },
-      .thread_window = [] { return &capture::ThreadWindow(); },
+      .thread_span = [] { return &capture::ThreadSpan(); },
       .file_generation = &capture::FileGeneration(),
       .set_torch_hooks = SetTorchHooks,
       .set_device_hooks = SetDeviceHooks,

@@ -46,7 +46,7 @@ std::atomic<void (*)()> finishing{nullptr};
 // Guards what follows; held for the bookkeeping only, never while the program's code runs.
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 StepClock clock_choice;
-Window window;
+RunWindow window;
 OpLoad op_load;
 Passes passes;
 std::uint64_t sample_hash = 0;

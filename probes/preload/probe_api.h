@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "probes/capture/thread_clock.h"
-#include "probes/capture/window.h"
+#include "probes/capture/write_span.h"
 
 namespace loopscope {
 
@@ -81,7 +81,7 @@ struct ProbeApi {
   bool (*claimed)(const char* key);  // the program applies this treatment itself
   bool (*in_backward)();             // this thread is inside torch::autograd::backward
   capture::ThreadClock* (*thread_clock)();
-  capture::Window* (*thread_window)();  // this thread's; the address holds as long as it
+  capture::WriteSpan* (*thread_span)();  // this thread's; the address holds as long as it
   const std::atomic<std::uint32_t>* file_generation;
   void (*set_torch_hooks)(const TorchHooks* hooks);
   void (*set_device_hooks)(const DeviceHooks* hooks);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "probes/preload/window.h"
+#include "probes/preload/run_window.h"
 
 namespace loopscope {
 

@@ -18,9 +18,9 @@ namespace {
 constexpr std::uint32_t kShapesInterval = 32;
 
 // A callback that is switched on and off between ops.
-class Switch {
+class CallbackSwitch {
  public:
-  explicit Switch(at::CallbackHandle callback) : callback_(callback) {}
+  explicit CallbackSwitch(at::CallbackHandle callback) : callback_(callback) {}
   void Set(bool on) {
     if (on_.exchange(on) == on) return;
     on ? at::reenableCallback(callback_) : at::disableCallback(callback_);
@@ -31,9 +31,9 @@ class Switch {
   std::atomic<bool> on_{true};
 };
 
-Switch* ops = nullptr;       // where they are not recorded directly
-Switch* inputs = nullptr;    // makes ops pass their inputs
-Switch* backward = nullptr;  // records what autograd's nodes call
+CallbackSwitch* ops = nullptr;       // where they are not recorded directly
+CallbackSwitch* inputs = nullptr;    // makes ops pass their inputs
+CallbackSwitch* backward = nullptr;  // records what autograd's nodes call
 
 bool ShapesAreDue(bool step_begins) {
   static std::atomic<std::uint32_t> steps{0};
@@ -51,11 +51,11 @@ void RecordOps() {
   const auto nothing = [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; };
   if (!RecordOpsDirectly()) {
     const at::RecordFunctionCallback recording(OnStart, OnEnd);
-    ops = new Switch(add(recording, {RecordScope::FUNCTION, RecordScope::USER_SCOPE}));
+    ops = new CallbackSwitch(add(recording, {RecordScope::FUNCTION, RecordScope::USER_SCOPE}));
   }
   at::RecordFunctionCallback nodes(OnStart, OnEnd), asking(nothing);
-  backward = new Switch(add(nodes.needsInputs(true), {RecordScope::BACKWARD_FUNCTION}));
-  inputs = new Switch(add(asking.needsInputs(true), {RecordScope::FUNCTION}));
+  backward = new CallbackSwitch(add(nodes.needsInputs(true), {RecordScope::BACKWARD_FUNCTION}));
+  inputs = new CallbackSwitch(add(asking.needsInputs(true), {RecordScope::FUNCTION}));
 }
 
 void ChooseCallbacks(Moment moment) {

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "probes/capture/thread_clock.h"
-#include "probes/capture/window.h"
+#include "probes/capture/write_span.h"
 #include "probes/torch/api.h"
 #include "probes/torch/producer.h"
 #include "probes/wire.h"
@@ -56,7 +56,7 @@ struct alignas(64) OpenOps {
   const void* node_begins = nullptr;  // while the engine's op for it is being made
   const std::atomic<std::uint32_t>& gate = *api->gate;
   capture::ThreadClock& clock = *api->thread_clock();
-  capture::Window& window = *api->thread_window();
+  capture::WriteSpan& span = *api->thread_span();
   const std::atomic<std::uint32_t>& file_generation = *api->file_generation;
   // LibTorch's own state of this thread.
   const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();

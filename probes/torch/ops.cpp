@@ -155,7 +155,7 @@ bool MadeNode(const OpenOp& op) {
   if (op.has_detail) {
     return AppendDetailed(op, words, open.producers[static_cast<std::size_t>(&op - open.ops.data())]);
   }
-  if (capture::AppendAtOnce(open.window, open.file_generation, words)) return;
+  if (capture::AppendAtOnce(open.span, open.file_generation, words)) return;
   api->append(&words, sizeof words);
 }
 

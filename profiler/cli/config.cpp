@@ -37,7 +37,7 @@ class ConfigReader {
   Result<void> Top(const std::string& key, const toml::node& node) {
     std::vector<std::string> all;
     for (const auto& [command, names] : names_) all.insert(all.end(), names.begin(), names.end());
-    if (std::find(all.begin(), all.end(), key) == all.end()) return Unknown(key, node, all);
+    if (std::ranges::find(all, key) == all.end()) return Unknown(key, node, all);
     return names_.at(command_).contains(key) ? Add(key, node) : Result<void>();
   }
 

@@ -59,6 +59,8 @@ struct Options {
   std::string format = "text";               // an id in formats.def
   bool quiet = false, no_color = false;
   std::string definitions = "loopscope";  // report: whose, for the figures of the GPU
+  std::string summary;                    // report: the file for summaries of ranks, instead of a report
+  bool reduce = false;                    // report: the inputs are such summaries, of one run
 
   std::optional<int> warmup = kDefaultWarmup;  // empty: auto
   std::optional<int> steps;                    // run: 50, prove and ab: as many as the window needs
@@ -67,7 +69,8 @@ struct Options {
   Selection selection;  // --only, --skip
   GateOptions gate;
   TargetOptions target;  // prove
-  int alone = -1, blocks = 12;
+  int alone = -1;
+  std::optional<int> blocks;  // empty: up to twelve; and `prove` begins with all fixes together
   double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
   std::optional<Severity> fail_on;  // --fail-on
   std::uint64_t seed = 1;

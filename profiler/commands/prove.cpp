@@ -91,7 +91,7 @@ Result<int> ProveCommand(const Options& options) {
   ExperimentInput input;
   input.command = options.program;
   input.candidates = std::move(*candidates);
-  input.options = session.Experiment(SettledAfter(*report->timeline, kDefaultWarmup));
+  input.options = session.Experiment(WarmupOf(*report->timeline, kDefaultWarmup));
   input.options.live = true;
   input.clock = report->timeline->clock();
   input.diagnosis_s = diagnosed.count();

@@ -7,6 +7,7 @@
 #include "profiler/cli/report_output.h"
 #include "profiler/core/printable.h"
 #include "profiler/diagnosis/report_from.h"
+#include "profiler/diagnosis/summaries.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {
@@ -17,10 +18,45 @@ void AddReportOptions(CLI::App& app, Options& options) {
   Last(app.add_option("--definitions", options.definitions,
                       "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
        "loopscope|hta");
+  Last(app.add_option("--summary", options.summary,
+                      "instead of a report, write a summary of each rank to FILE, for --reduce"),
+       "FILE");
+  app.add_flag("--reduce", options.reduce,
+               "one report of the ranks whose summaries these are, or lie in these folders");
+}
+
+Result<void> CheckReport(const Command& command, Options& options) {
+  if (options.inputs.empty()) return WrongUsage(command, "nothing to report on", std::string("name ") + kInputsText);
+  if (options.summary.empty()) return {};
+  if (options.reduce) return WrongUsage(command, "--summary and --reduce", "write summaries first, then reduce them");
+  if (!options.json.empty() || !options.files.empty() || options.format != "text") {
+    return WrongUsage(command, "--summary writes no report", "leave out the formats, or --summary");
+  }
+  return {};
+}
+
+// What can be read is written; the first input that cannot gives the exit code.
+Result<int> WriteSummaries(const Options& options) {
+  const Summaries summaries = SummariesOf(options.inputs);
+  if (summaries.ranks == 0) return summaries.errors.front();
+  if (const auto written = WriteWhole(options.summary, summaries.lines); !written) return written.error();
+  for (const Error& error : summaries.errors) Say("loopscope: " + error.Message());
+  return summaries.errors.empty() ? 0 : summaries.errors.front().exit_code;
+}
+
+Result<int> ReportReduced(const Options& options) {
+  auto report = ReportOfSummaries(options.inputs);
+  Result<void> written = report ? CheckCarries(options, KindOf(*report)) : report.error();
+  if (written) written = ApplyDefinitions(options.definitions, *report);
+  if (written) written = WriteReport(*report, options, "");
+  if (!written) return written.error();
+  return MeetsFailOn(*report, options) ? 1 : 0;
 }
 
 // Every input is tried; the first that fails gives the exit code, else --fail-on.
 Result<int> ReportCommand(const Options& options) {
+  if (!options.summary.empty()) return WriteSummaries(options);
+  if (options.reduce) return ReportReduced(options);
   if ((!options.json.empty() || !options.files.empty()) && options.inputs.size() > 1) {
     const std::string id = options.json.empty() ? options.files.begin()->first : "json";
     return Error{"--" + id + " takes one report, and there are several inputs", "report", "name one input"};
@@ -50,11 +86,7 @@ extern const Command kReportCommand{.id = "report",
                                     .takes = kTakesFormats,
                                     .inputs = kAnyInputs,
                                     .add = AddReportOptions,
-                                    .check = [](const Command& command, Options& options) -> Result<void> {
-                                      if (!options.inputs.empty()) return {};
-                                      return WrongUsage(command, "nothing to report on",
-                                                        std::string("name ") + kInputsText);
-                                    },
+                                    .check = CheckReport,
                                     .run = ReportCommand};
 
 }  // namespace loopscope

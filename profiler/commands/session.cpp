@@ -270,7 +270,8 @@ ExperimentEvents Session::Events() {
 
 ExperimentOptions Session::Experiment(int warmup) const {
   ExperimentOptions experiment;
-  experiment.blocks = options_.blocks;
+  experiment.blocks = options_.blocks.value_or(experiment.blocks);
+  experiment.until_decided = !options_.blocks;
   experiment.budget_s = options_.budget_s;
   experiment.margin = options_.margin;
   experiment.seed = options_.seed;

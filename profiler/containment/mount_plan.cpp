@@ -25,11 +25,11 @@ bool Below(std::string_view path, std::string_view folder) {
 }
 
 bool IsLeft(std::string_view path) {
-  return std::any_of(kLeft.begin(), kLeft.end(), [&](auto left) { return path == left || Below(path, left); });
+  return std::ranges::any_of(kLeft, [&](auto left) { return path == left || Below(path, left); });
 }
 
 bool IsPseudo(const MountPoint& mount) {
-  return std::find(kPseudo.begin(), kPseudo.end(), mount.type) != kPseudo.end();
+  return std::ranges::find(kPseudo, mount.type) != kPseudo.end();
 }
 
 // Whether this is a folder of files that survive a reboot: a removable drive below /run/media, for example.
@@ -90,7 +90,7 @@ class Planner {
     std::vector<fs::path> entries;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error)) entries.push_back(entry.path());
-    std::sort(entries.begin(), entries.end());
+    std::ranges::sort(entries);
     return entries;
   }
 
@@ -126,7 +126,7 @@ class Planner {
   }
 
   bool HoldsMount(std::string_view folder) const {
-    return std::any_of(mounts_.begin(), mounts_.end(), [&](const auto& mount) { return Below(mount.path, folder); });
+    return std::ranges::any_of(mounts_, [&](const auto& mount) { return Below(mount.path, folder); });
   }
 
   // A folder that one overlay cannot span is itself read-only, and its parts are overlaid one by one.
@@ -145,7 +145,7 @@ class Planner {
   }
 
   bool IsMount(std::string_view path) const {
-    return std::any_of(mounts_.begin(), mounts_.end(), [&](const auto& mount) { return mount.path == path; });
+    return std::ranges::any_of(mounts_, [&](const auto& mount) { return mount.path == path; });
   }
 
   // The next layer's overlay at `target`, over `lower` (escaped); its root is like `source`.

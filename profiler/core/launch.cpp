@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-struct Window {
+struct MeasuredSpan {
   std::int64_t begin_ns = 0, end_ns = 0;
   std::uint32_t thread = 0;
 };
@@ -29,11 +29,11 @@ const Mark* FirstMark(const LeadingProcess& trace, MarkKind kind) {
   return found == trace.marks.end() ? nullptr : &*found;
 }
 
-std::optional<Window> WindowOf(const LeadingProcess& trace) {
+std::optional<MeasuredSpan> MeasuredSpanOf(const LeadingProcess& trace) {
   const Mark* begin = FirstMark(trace, MarkKind::kMeasureBegin);
   const Mark* end = FirstMark(trace, MarkKind::kMeasureEnd);
   if (!begin || !end || end->time_ns <= begin->time_ns) return std::nullopt;
-  return Window{begin->time_ns, end->time_ns, begin->thread};
+  return MeasuredSpan{begin->time_ns, end->time_ns, begin->thread};
 }
 
 // What the probes reported about themselves is more specific than "no steps".
@@ -49,7 +49,7 @@ std::string WhyNoSteps(const LeadingProcess& trace) {
   return "the program ended after " + std::to_string(steps) + " steps, before the window closed";
 }
 
-std::vector<const Mark*> StepEnds(const LeadingProcess& trace, const Window& window) {
+std::vector<const Mark*> StepEnds(const LeadingProcess& trace, const MeasuredSpan& window) {
   std::vector<const Mark*> ends;
   for (const Mark& mark : trace.marks) {
     const bool inside = mark.time_ns > window.begin_ns && mark.time_ns <= window.end_ns;
@@ -103,7 +103,7 @@ std::int64_t LoaderStart(const std::vector<std::int64_t>& epochs, std::int64_t s
 // The steps partition the window: the last one ends where the window closes, after a device sync. With whole epochs,
 // the first step counts from its dataloader's start: batches prefetched there save the other steps their wait. Time
 // before that (an evaluation, workers shutting down) belongs to the boundary alone.
-void MeasureSteps(const LeadingProcess& trace, const Window& window, bool whole_epochs, LaunchResult& result) {
+void MeasureSteps(const LeadingProcess& trace, const MeasuredSpan& window, bool whole_epochs, LaunchResult& result) {
   const std::vector<const Mark*> ends = StepEnds(trace, window);
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
   const std::vector<std::int64_t> epochs = TimesOf(trace, {MarkKind::kEpochStart});
@@ -133,7 +133,7 @@ void MeasureSteps(const LeadingProcess& trace, const Window& window, bool whole_
   if (plain.steps > 0 && boundary.steps > 0) result.epoch_ms = boundary.mean_ms() - plain.mean_ms();
 }
 
-int StepsPerEpoch(const LeadingProcess& trace, const Window& window) {
+int StepsPerEpoch(const LeadingProcess& trace, const MeasuredSpan& window) {
   const std::vector<const Mark*> ends =
       StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
   const auto until = [&](std::int64_t time_ns) {
@@ -148,7 +148,7 @@ int StepsPerEpoch(const LeadingProcess& trace, const Window& window) {
 }
 
 // From the first step on, warm-up included; steps at epoch boundaries left out.
-int Settled(const LeadingProcess& trace, const Window& window) {
+int Settled(const LeadingProcess& trace, const MeasuredSpan& window) {
   const std::vector<const Mark*> ends =
       StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
@@ -161,7 +161,7 @@ int Settled(const LeadingProcess& trace, const Window& window) {
   return SettledAfter(lengths);
 }
 
-std::uint32_t ArmOf(std::string_view name) {
+std::uint32_t ArmNumber(std::string_view name) {
   std::uint32_t bits = 0;
   for (const char letter : name) {
     if (letter >= 'a' && letter <= 'z') bits |= 1u << (letter - 'a');
@@ -170,7 +170,7 @@ std::uint32_t ArmOf(std::string_view name) {
 }
 
 // Blocks run from one switch to the next; the mark at a block's end records what acted in it.
-std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const Window& window) {
+std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const MeasuredSpan& window) {
   const std::vector<const Mark*> ends =
       StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
   const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
@@ -180,7 +180,7 @@ std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const Window& win
   }
   std::vector<LiveBlock> blocks;
   for (std::size_t s = 0; s + 1 < switches.size(); ++s) {
-    LiveBlock block{.on = ArmOf(trace.text(switches[s]->name)),
+    LiveBlock block{.on = ArmNumber(trace.text(switches[s]->name)),
                     .acted = static_cast<std::uint32_t>(switches[s + 1]->value),
                     .step_ms = {}};
     for (std::size_t i = 1; i < ends.size(); ++i) {
@@ -225,7 +225,7 @@ LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs) {
   result.peak_bytes = PeakBytes(trace);
   const LeadingProcess leading(trace);
   ReadSequences(leading, result);
-  const std::optional<Window> window = WindowOf(leading);
+  const std::optional<MeasuredSpan> window = MeasuredSpanOf(leading);
   if (window) {
     MeasureSteps(leading, *window, whole_epochs, result);
     result.steps_per_epoch = StepsPerEpoch(leading, *window);

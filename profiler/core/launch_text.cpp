@@ -99,14 +99,14 @@ std::string TextOf(const Json& json) {
 
 }  // namespace
 
-std::string TreatmentText(const std::vector<std::pair<std::string, std::string>>& treatment) {
+std::string TreatmentSettings(const std::vector<std::pair<std::string, std::string>>& treatment) {
   std::string text;
   for (const auto& [key, value] : treatment) text += (text.empty() ? "" : ";") + key + "=" + value;
   return text;
 }
 
 std::string LiveTreatmentText(const LiveSchedule& live) {
-  return TreatmentText(live.treatments);
+  return TreatmentSettings(live.treatments);
 }
 
 std::string LiveText(const LiveSchedule& live) {

@@ -12,7 +12,7 @@
 namespace loopscope {
 
 // "loader.workers=4;amp=bf16"
-std::string TreatmentText(const std::vector<std::pair<std::string, std::string>>& treatment);
+std::string TreatmentSettings(const std::vector<std::pair<std::string, std::string>>& treatment);
 // For live pairs: the values of env::kLiveTreatment and env::kLive.
 std::string LiveTreatmentText(const LiveSchedule& live);
 std::string LiveText(const LiveSchedule& live);

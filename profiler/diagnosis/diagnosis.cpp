@@ -35,7 +35,7 @@ Report DiagnosisOf(std::shared_ptr<const Timeline> timeline) {
   return report;
 }
 
-int SettledAfter(const Timeline& timeline, int least) {
+int WarmupOf(const Timeline& timeline, int least) {
   std::vector<double> lengths;
   for (const Step& step : timeline.steps()) {
     if (!step.boundary && step.operators) lengths.push_back(static_cast<double>(step.time.length()));

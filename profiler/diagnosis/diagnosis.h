@@ -21,6 +21,6 @@ std::string TreatmentOf(const Finding& finding, const RunInfo& run,
                         const std::map<std::string, std::string>& facts = {});
 
 // Steps from the start until step times settle (settling.h), those at epoch boundaries left out; never under `least`.
-int SettledAfter(const Timeline& timeline, int least);
+int WarmupOf(const Timeline& timeline, int least);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// Which traces of a folder are ranks of one run, and which number each of them has.
+// Which traces of an input may be ranks of one run.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "profiler/core/importer.h"
-#include "profiler/core/report/rank_summary.h"
+#include "profiler/core/result.h"
 
 namespace loopscope {
 
@@ -15,19 +15,16 @@ namespace loopscope {
 std::vector<Input> RankInputs(const std::filesystem::path& folder);
 std::vector<Input> RankInputsOf(const Trace& trace, const std::filesystem::path& file);
 
+std::string FolderOf(const std::filesystem::path& input);  // itself, or where the file lies
+Error MissingInput(const std::filesystem::path& input);
+
+// Where the trace lies that a folder with at most one rank (`ranks`) stands for.
+std::filesystem::path OnlyTrace(const std::filesystem::path& input, const std::vector<Input>& ranks);
+
+// The traces in an input as `report` takes it, each of one rank. Error (exit 2): unreadable.
+Result<std::vector<Input>> TraceInputs(const std::filesystem::path& input);
+
 // "run/rank0.json", "trace.sqlite, pid 112".
 std::string InputText(const Input& input);
-
-// Ranks that belong together, by number, and warnings about the rest.
-struct RankSelection {
-  std::vector<RankSummary> ranks;
-  std::vector<std::string> warnings;
-};
-
-// Drops what trained nothing beside ranks that did (launchers, workers) and what belongs to another run than most:
-// another program, another number of ranks, a start more than ten minutes away. Numbers are taken from the traces, else
-// from the names of files ("rank3", "rank_3"), else from their only device, else counted. Ranks that are missing from 0
-// … N−1 are named.
-RankSelection SelectRanks(std::vector<RankSummary> all);
 
 }  // namespace loopscope

@@ -15,10 +15,17 @@
 #include "profiler/core/parallel.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
+#include "profiler/diagnosis/rank_selection.h"
 #include "profiler/importers/importers.h"
 
 namespace loopscope {
 namespace {
+
+// The largest is shown. It must not depend on who was read first.
+using ShownRank = std::tuple<double, std::uint64_t, std::size_t>;
+ShownRank ShownKey(const RankSummary& rank, std::size_t place) {
+  return {rank.own_ms(), rank.events, ~place};
+}
 
 // Reads ranks one after the other on each of several threads.
 class RankReader {
@@ -58,8 +65,7 @@ class RankReader {
 
   void Keep(std::size_t i, RankSummary summary, std::shared_ptr<const Timeline> timeline) {
     const std::lock_guard guard(lock_);
-    // Which one is kept must not depend on who was read first.
-    const std::tuple key{summary.own_ms(), summary.events, ~i};
+    const auto key = ShownKey(summary, i);
     if (!kept_ || key > kept_key_) {
       kept_key_ = key;
       kept_input_ = summary.input;
@@ -73,7 +79,7 @@ class RankReader {
   std::vector<Error> errors_;
   std::shared_ptr<const Timeline> kept_;
   std::string kept_input_;
-  std::tuple<double, std::uint64_t, std::size_t> kept_key_;
+  ShownRank kept_key_;
   std::mutex lock_;
 };
 
@@ -98,34 +104,36 @@ RankRow RowOf(const RankSummary& rank, const std::string& shown) {
   return row;
 }
 
-// The one of `ranks` that a report shows in full: the kept one unless it was left out.
-Result<std::shared_ptr<const Timeline>> ShownTimeline(const std::vector<Input>& inputs, const RankReader& reader,
-                                                      const std::vector<RankSummary>& ranks, std::string& shown) {
-  shown = reader.kept_input();
-  const auto is_shown = [&](const RankSummary& one) { return one.input == shown; };
-  if (std::ranges::any_of(ranks, is_shown)) return reader.kept();
-  shown = std::ranges::max_element(ranks, {}, &RankSummary::own_ms)->input;
+// The diagnosis of one of the inputs: of the timeline that was kept if it is that one's.
+Result<Report> DiagnosisOfInput(const std::vector<Input>& inputs, const RankReader& reader, const std::string& shown) {
+  if (shown == reader.kept_input()) return DiagnosisOf(reader.kept());
   const auto input = std::ranges::find(inputs, shown, InputText);
   Result<Trace> trace = ReadAnyTrace(input->path, input->process);
   if (!trace) return trace.error();
-  return std::make_shared<const Timeline>(Timeline::Build(std::move(*trace)));
+  return DiagnosisOf(std::move(*trace));
 }
 
 }  // namespace
 
-Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
-  RankReader reader(inputs);
-  reader.ReadAll();
-  std::vector<RankSummary> all = reader.TakeSummaries();
-  if (all.empty() && !reader.errors().empty()) return reader.errors().front();
-  RankSelection selection = SelectRanks(std::move(all));
-  if (selection.ranks.size() < 2 && selection.warnings.empty() && reader.errors().empty()) {
-    return std::optional<Report>();
-  }
+Result<std::optional<Report>> ReduceRanks(std::vector<RankSummary> all, const std::vector<Error>& errors,
+                                          const std::function<Result<Report>(const std::string& input)>& diagnosis_of) {
+  if (all.empty() && !errors.empty()) return errors.front();
   std::string shown;
-  auto timeline = ShownTimeline(inputs, reader, selection.ranks, shown);
-  if (!timeline) return timeline.error();
-  Report report = DiagnosisOf(std::move(*timeline));
+  std::optional<ShownRank> most;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (most && ShownKey(all[i], i) <= *most) continue;
+    most = ShownKey(all[i], i);
+    shown = all[i].input;
+  }
+  RankSelection selection = SelectRanks(std::move(all));
+  if (selection.ranks.size() < 2 && selection.warnings.empty() && errors.empty()) return std::optional<Report>();
+  // It may have been left out as of another run.
+  if (std::ranges::find(selection.ranks, shown, &RankSummary::input) == selection.ranks.end()) {
+    shown = std::ranges::max_element(selection.ranks, {}, &RankSummary::own_ms)->input;
+  }
+  Result<Report> diagnosed = diagnosis_of(shown);
+  if (!diagnosed) return diagnosed.error();
+  Report& report = *diagnosed;
   DiagnoseRanks(
       selection.ranks,
       [&](const Finding& finding) { return TreatmentOf(finding, report.run, selection.ranks[0].facts); }, report);
@@ -137,11 +145,21 @@ Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
   }
   // A process that was not started as one of several is not a rank.
   if (selection.ranks.size() == 1 && report.run.source == "capture" && report.run.ranks <= 1) report.per_rank.clear();
-  std::erase_if(report.quality.warnings,
-                [](const Warning& one) { return one.kind == WarningKind::kOtherProcesses; });  // they are shown too
+  DropOtherProcesses(report);  // they are shown too
   for (std::string& warning : selection.warnings) report.quality.warnings.push_back(std::move(warning));
-  for (const Error& error : reader.errors()) report.quality.warnings.push_back(error.where + ": " + error.what);
+  for (const Error& error : errors) report.quality.warnings.push_back(error.where + ": " + error.what);
   return std::optional(std::move(report));
+}
+
+Result<std::optional<Report>> ReportOfRanks(const std::vector<Input>& inputs) {
+  RankReader reader(inputs);
+  reader.ReadAll();
+  return ReduceRanks(reader.TakeSummaries(), reader.errors(),
+                     [&](const std::string& shown) { return DiagnosisOfInput(inputs, reader, shown); });
+}
+
+void DropOtherProcesses(Report& report) {
+  std::erase_if(report.quality.warnings, [](const Warning& one) { return one.kind == WarningKind::kOtherProcesses; });
 }
 
 }  // namespace loopscope

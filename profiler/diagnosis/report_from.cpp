@@ -7,6 +7,7 @@
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/rank_report.h"
+#include "profiler/diagnosis/summaries.h"
 #include "profiler/importers/importers.h"
 #include "reports/json/read.h"
 
@@ -14,14 +15,6 @@ namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool HoldsCapture(const fs::path& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".cap") return true;
-  }
-  return false;
-}
 
 Result<Report> FromJson(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -45,8 +38,7 @@ bool IsReportJson(const fs::path& file) {
 }
 
 Report Placed(Report report, const fs::path& input) {
-  std::error_code error;
-  report.output_directory = fs::is_directory(input, error) ? input : input.parent_path();
+  report.output_directory = FolderOf(input);
   return report;
 }
 
@@ -62,16 +54,15 @@ void AddTimeline(const fs::path& input, Report& report) {
 
 Result<Report> ReportFrom(const fs::path& input) {
   std::error_code error;
-  if (!fs::exists(input, error)) {
-    return Error{"no such file or folder", input, "name a run folder, a trace or a report's JSON"};
-  }
+  if (!fs::exists(input, error)) return MissingInput(input);
+  if (IsSummary(input)) return ReportOfSummaries({input.native()});
   const bool folder = fs::is_directory(input, error);
   const fs::path finished = folder ? input / "report.json" : input;
   std::vector<Input> ranks = RankInputs(input);
   const bool traces_here = !ranks.empty() && !fs::is_directory(ranks.front().path, error);
   if (!traces_here && IsReportJson(finished)) return FromJson(finished);
   if (ranks.size() < 2) {
-    auto trace = ReadAnyTrace(folder && ranks.size() == 1 && !HoldsCapture(input) ? ranks.front().path : input);
+    auto trace = ReadAnyTrace(OnlyTrace(input, ranks));
     if (!trace) return trace.error();
     ranks = RankInputsOf(*trace, input);
     if (ranks.size() < 2) return Placed(DiagnosisOf(std::move(*trace)), input);

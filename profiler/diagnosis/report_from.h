@@ -8,7 +8,8 @@
 
 namespace loopscope {
 
-// A folder or file as `report` takes it: a finished report's JSON, a run folder, a capture. Error (exit 2): unreadable.
+// A folder or file as `report` takes it: a finished report's JSON, a run folder, a capture, summaries of ranks. Error
+// (exit 2): unreadable.
 Result<Report> ReportFrom(const std::filesystem::path& input);
 
 // Adds the timeline of the run that a finished report in the folder `input` describes, if its capture is still there

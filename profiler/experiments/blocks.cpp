@@ -38,7 +38,7 @@ std::vector<int> RandomOrder(const std::vector<Arm>& arms, std::mt19937_64& rand
 class BlockPhase {
  public:
   BlockPhase(const ExperimentOptions& options, const BlockRun& run, ExperimentPlan& plan, LaunchSeries& series)
-      : options_(options), run_(run), plan_(plan), series_(series), random_(run.seed) {}
+      : options_(options), run_(run), plan_(plan), series_(series), random_(run.seed), baseline_(run.baseline) {}
 
   Observations Run() {
     while (observed_.blocks < run_.blocks && observed_.ended_early.empty() && AnythingLeft()) {

@@ -36,7 +36,8 @@ struct Observations {
   std::optional<double> LogMean(int block, int arm, Metric metric) const;
 };
 
-inline constexpr std::uint64_t kFreshSeed = 0x9e3779b97f4a7c15;  // xor the seed: other orders than the first blocks'
+// xor the seed: other orders than the blocks'
+inline constexpr std::uint64_t kFreshSeed = 0x9e3779b97f4a7c15, kWholeSeed = 0xc2b2ae3d27d4eb4f;
 
 struct BlockRun {
   std::string name = "block";  // of the launches' labels
@@ -48,6 +49,7 @@ struct BlockRun {
   bool drop_losers = true;  // after four blocks
   int essentials = 2;       // the blocks end when one of the first arms fails: the baseline and ALL
   SameWork same_work = {};  // as the baseline's
+  std::optional<LaunchResult> baseline = {};  // from before, where this is known; else of the first block
   // Asked after each block: true ends them. Then fewer than `blocks` are the rule, and so many are expected.
   std::function<bool(const Observations&)> enough = {};
   int expected = 0;

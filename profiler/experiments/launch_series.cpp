@@ -159,7 +159,7 @@ std::string FailureOf(const LaunchResult& result) {
   return tail.empty() ? status : fmt::format("{}: {}", status, tail);
 }
 
-LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label) {
+LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, LaunchWindow window, std::string label) {
   LaunchSpec spec;
   spec.warmup = window.warmup;
   spec.steps = window.steps;

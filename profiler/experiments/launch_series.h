@@ -11,7 +11,7 @@
 #include "profiler/core/result.h"
 #include "profiler/experiments/events.h"
 #include "profiler/experiments/journal.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/launch_window.h"
 
 namespace loopscope {
 
@@ -64,7 +64,7 @@ class LaunchSeries {
 std::string FailureOf(const LaunchResult& result);
 
 // What is the same in every launch of an experiment.
-LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, Window window, std::string label);
+LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, LaunchWindow window, std::string label);
 
 Error CommandFailed(const std::string& command, const LaunchResult& result);  // exit 4
 Error Interrupted();                                                          // exit 3

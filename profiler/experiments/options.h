@@ -7,14 +7,15 @@
 namespace loopscope {
 
 struct ExperimentOptions {
-  int blocks = 12;            // at most
-  double budget_s = 900;      // of launches, all phases together, a diagnosis before them included
-  double margin = 0.02;       // "equivalent within ±2 %"
-  std::uint64_t seed = 1;     // of the blocks' order, and the base seed of every launch
-  bool seed_programs = true;  // false with --no-seed
-  int warmup = 10;            // steps; more where a loader runs ahead
-  bool auto_warmup = false;   // --warmup auto: `warmup` is the least; the slowest of the pilots to settle decides
-  int steps = 0;              // in the window; 0: min_steps and min_window_s decide
+  int blocks = 12;             // at most
+  bool until_decided = false;  // pairs end when they are enough; `prove` begins with those of all fixes against none
+  double budget_s = 900;       // of launches, all phases together, a diagnosis before them included
+  double margin = 0.02;        // "equivalent within ±2 %"
+  std::uint64_t seed = 1;      // of the blocks' order, and the base seed of every launch
+  bool seed_programs = true;   // false with --no-seed
+  int warmup = 10;             // steps; more where a loader runs ahead
+  bool auto_warmup = false;    // --warmup auto: `warmup` is the least; the slowest of the pilots to settle decides
+  int steps = 0;               // in the window; 0: min_steps and min_window_s decide
   int min_steps = 20;
   double min_window_s = 2;     // of the fastest arm
   int alone = -1;              // fixes also measured alone, the costliest first; -1: three, fewer when time is short

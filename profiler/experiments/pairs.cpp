@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/statistics/betting.h"
+#include "profiler/experiments/decided.h"
 #include "profiler/experiments/journaled.h"
 #include "profiler/experiments/pilots.h"
 #include "profiler/experiments/same_work.h"
@@ -14,6 +16,8 @@
 
 namespace loopscope {
 namespace {
+
+constexpr int kMostPairs = 24;  // where no number was asked for
 
 Error PilotFailed(const std::string& command, const std::string& clock, const LaunchResult& result) {
   Error error = CommandFailed(command, result);
@@ -96,16 +100,28 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
 Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const ExperimentEvents& events,
                       Report& report) {
   const auto procedure = [&](LaunchSeries& series) -> Result<void> {
-    Result<PairPlan> pairs = PlanPairs(input, series);
+    const bool until_decided = input.options.until_decided;
+    PairsInput planned = input;
+    if (until_decided) planned.options.blocks = kMostPairs;
+    Result<PairPlan> pairs = PlanPairs(planned, series);
     if (!pairs) return pairs.error();
-    report.plan = pairs->plan.Describe(series.spent_s());
-    const Observations observed = pairs->Run(series, pairs->plan.blocks, input.options.seed, input.options.budget_s);
-    report.trials = JudgeComparisons(pairs->plan, observed, std::vector{CommandRow(input.command_b)}, Metric::kStepTime,
+    ExperimentPlan& plan = pairs->plan;
+    plan.by_bets = until_decided;
+    report.plan = plan.Describe(series.spent_s());
+    const auto decided = [&](const Observations& observed) {
+      return IsDecided(observed.Differences(plan.comparisons.front(), Metric::kStepTime), input.options.margin);
+    };
+    const Observations observed = pairs->Run(series, plan.blocks, input.options.seed, input.options.budget_s,
+                                             until_decided ? decided : std::function<bool(const Observations&)>());
+    // Too few for bets are judged by their spread.
+    plan.by_bets = until_decided && observed.blocks >= kClearPairs;
+    report.trials = JudgeComparisons(plan, observed, std::vector{CommandRow(input.command_b)}, Metric::kStepTime,
                                      input.options.margin);
-    report.noise = NoiseOf(pairs->plan, observed);
+    report.noise = NoiseOf(plan, observed);
     return {};
   };
-  return RunJournaled(PairsIdentity("ab", input), input.journal, input.options, launcher, events, report, procedure);
+  const std::string identity = PairsIdentity("ab", input) + (input.options.until_decided ? "|until decided" : "");
+  return RunJournaled(identity, input.journal, input.options, launcher, events, report, procedure);
 }
 
 }  // namespace loopscope

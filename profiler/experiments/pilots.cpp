@@ -20,11 +20,11 @@ bool PilotRun::HoldEpochs(int steps) {
   return window_.whole_epochs;
 }
 
-Window PilotRun::FinalWindowOf(std::span<Arm> arms, const Needs& needs) const {
+LaunchWindow PilotRun::FinalWindowOf(std::span<Arm> arms, const Needs& needs) const {
   const double fastest_ms = FastestMs(arms);
   const ExperimentOptions options = WithWarmup(*options_, arms);
-  const Window window = FinalWindow(options, needs.run_ahead, needs.steps_per_epoch, fastest_ms);
-  const Window whole = WholeEpochs(window, FinalWindow(options, 0, 0, fastest_ms).steps, options, epoch_);
+  const LaunchWindow window = FinalWindow(options, needs.run_ahead, needs.steps_per_epoch, fastest_ms);
+  const LaunchWindow whole = WholeEpochs(window, FinalWindow(options, 0, 0, fastest_ms).steps, options, epoch_);
   const int more = whole.warmup + whole.steps - window_.warmup - window_.steps;
   for (Arm& arm : arms) arm.wall_s += more * arm.ms_per_step / 1e3;
   return whole;

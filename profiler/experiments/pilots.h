@@ -8,19 +8,19 @@
 
 #include "profiler/experiments/arm.h"
 #include "profiler/experiments/launch_series.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/launch_window.h"
 
 namespace loopscope {
 
 class PilotRun {
  public:
   // `window`: of the pilots. The options and the series must outlive it.
-  PilotRun(const ExperimentOptions& options, std::string clock, Window window, LaunchSeries& series)
+  PilotRun(const ExperimentOptions& options, std::string clock, LaunchWindow window, LaunchSeries& series)
       : options_(&options), clock_(std::move(clock)), window_(window), series_(&series) {}
 
   const std::string& clock() const { return clock_; }
   void CountBy(const std::string& clock) { clock_ = clock; }
-  const Window& window() const { return window_; }
+  const LaunchWindow& window() const { return window_; }
 
   LaunchSpec Spec(const Arm& arm, std::string_view phase) const;  // labelled "<phase>, <name of the arm>"
   LaunchResult Launch(const Arm& arm, std::string_view phase = "pilot");
@@ -36,12 +36,12 @@ class PilotRun {
     int steps_per_epoch = 0;  // as in FinalWindow
   };
   // The window of the blocks. Puts into the arms, which carry their pilots' timings, how long a launch with it takes.
-  Window FinalWindowOf(std::span<Arm> arms, const Needs& needs) const;
+  LaunchWindow FinalWindowOf(std::span<Arm> arms, const Needs& needs) const;
 
  private:
   const ExperimentOptions* options_;
   std::string clock_;
-  Window window_;
+  LaunchWindow window_;
   LaunchSeries* series_;
   int epoch_ = 0;  // steps, where windows hold whole epochs; else 0
 };

@@ -53,6 +53,15 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
   return false;
 }
 
+// Only where something is still compared with it.
+void KeepBaseline(ExperimentPlan& plan) {
+  if (!plan.set_known) return;
+  const bool needed = std::ranges::any_of(plan.comparisons, [](const PlannedComparison& one) {
+    return one.reference == kBaselineArm && one.verdict == TrialVerdict::kOpen;
+  });
+  plan.arms[kBaselineArm].repeats = needed ? 1 : 0;
+}
+
 // The least costly fix that still has an arm of its own.
 bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
   const auto measured = [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; };
@@ -63,6 +72,7 @@ bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
     one->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
                               one->with_others ? ": it was only applied with the others" : "");
     plan.arms[one->arm].repeats = 0;
+    KeepBaseline(plan);
     ++plan.left_out;
     return true;
   }
@@ -132,13 +142,14 @@ std::vector<std::string> ExperimentPlan::Describe(double spent_s) const {
   std::vector<std::string> settings, names;
   for (const auto& [key, value] : arms[kAllArm].settings) settings.push_back(key + "=" + value);
   for (const Arm& arm : arms) {
-    names.push_back(arm.repeats > 1 ? fmt::format("{} x{}", arm.name, arm.repeats) : arm.name);
+    if (arm.repeats > 0) names.push_back(arm.repeats > 1 ? fmt::format("{} x{}", arm.name, arm.repeats) : arm.name);
   }
   std::vector<std::string> lines;
-  if (!settings.empty()) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
+  if (!settings.empty() && !set_known) lines.push_back(fmt::format("ALL = {}", fmt::join(settings, "; ")));
   const std::string count =
       blocks == 0 ? "as many blocks as fit" : fmt::format("{} block{}", blocks, blocks == 1 ? "" : "s");
-  lines.push_back(fmt::format("{}, each in random order: {}", count, fmt::join(names, ", ")));
+  lines.push_back(fmt::format("{}{}, each in random order: {}", by_bets ? "until it is decided, at most " : "", count,
+                              fmt::join(names, ", ")));
   lines.push_back("each launch: " + DescribeWindow(window));
   if (side_by_side) lines.push_back(DescribeTurns(*this));
   if (fresh_blocks > 0) {
@@ -178,6 +189,7 @@ std::string DescribeTurns(const ExperimentPlan& plan) {
 
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
   const auto set_repeats = [&] {
+    KeepBaseline(plan);
     if (plan.arms[kAllArm].repeats == 0) return;  // nothing works together
     // The exact form compares one launch with one.
     plan.arms[kAllArm].repeats = 1;

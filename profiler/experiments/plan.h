@@ -8,7 +8,7 @@
 #include "profiler/core/report/trial.h"
 #include "profiler/core/treatment.h"
 #include "profiler/experiments/arm.h"
-#include "profiler/experiments/window.h"
+#include "profiler/experiments/launch_window.h"
 
 namespace loopscope {
 
@@ -28,12 +28,14 @@ struct ExperimentPlan {
   std::vector<Arm> arms;
   std::vector<PlannedComparison> comparisons;
   bool wants_fresh = true;  // false for `ab`: its pairs are the answer
+  bool by_bets = false;     // looked at after each block (CompareByBets), whatever the number of blocks
+  bool set_known = false;   // ALL was compared with the baseline before: only fixes alone need the baseline again
   int blocks = 0;
   int fresh_blocks = 0;       // reserved for the recommended set; more are run when time is left
   bool side_by_side = false;  // the launches of a block are, in turns
   int left_out = 0;           // fixes that no blocks are left for
   std::string clock;          // that ends the steps of every launch; empty: each program's own
-  Window window;
+  LaunchWindow window;
   double block_s = 0, fresh_block_s = 0;
   std::string shortage;  // what the budget does not allow; empty when nothing is missing
 

@@ -7,6 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "profiler/core/statistics/betting.h"
+#include "profiler/core/statistics/gate_power.h"
+
 namespace loopscope {
 namespace {
 
@@ -18,13 +21,15 @@ struct Judgement {
   double p_holm = 1, p_equivalent_holm = 1;
 };
 
-// Memory treatments are timed too: their peak is judged separately.
-Metric TimedMetric(Metric own, Metric step_metric) {
-  return own == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
-}
-
 // Arms share their spread where they share reference, metric and number of blocks.
 using Family = std::tuple<int, Metric, std::size_t>;
+
+std::vector<Effect> Compare(const ExperimentPlan& plan, std::span<const std::vector<double>> arms, double margin) {
+  if (!plan.by_bets) return CompareWithReference(arms, margin);
+  std::vector<Effect> effects;
+  for (const std::vector<double>& d : arms) effects.push_back(CompareByBets(d, margin));
+  return effects;
+}
 
 std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations& observed, Metric step_metric,
                                   double margin) {
@@ -40,11 +45,15 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
   for (const auto& [family, members] : families) {
     std::vector<std::vector<double>> arms;
     for (const std::size_t t : members) arms.push_back(judgements[t].d);
-    const std::vector<Effect> effects = CompareWithReference(arms, std::log1p(margin));
+    const std::vector<Effect> effects = Compare(plan, arms, std::log1p(margin));
     const PooledSpread spread = PoolWithinArms(arms);
     for (std::size_t i = 0; i < members.size(); ++i) {
       Judgement& one = judgements[members[i]];
       one.effect = effects[i];
+      if (plan.by_bets) {
+        one.detectable = DetectableByBets(std::sqrt(Variance(one.d)), effects[i].n);
+        continue;
+      }
       const bool exact = effects[i].method == Method::kExact;
       // At Holm's first step: what is detected there holds whatever the others show.
       const double alpha = 0.05 / static_cast<double>(plan.comparisons.size());
@@ -201,7 +210,9 @@ NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Met
   const PooledSpread spread = PoolWithinArms(arms);
   const int n = static_cast<int>(arms.front().size());
   noise.pair_sd_pct = 100 * std::sqrt(spread.variance);
-  noise.detectable_pct = Percent(DetectableEffect(std::sqrt(spread.variance), n, spread.df));
+  const double detectable = plan.by_bets ? DetectableByBets(std::sqrt(spread.variance), n)
+                                         : DetectableEffect(std::sqrt(spread.variance), n, spread.df);
+  if (std::isfinite(detectable)) noise.detectable_pct = Percent(detectable);
   return noise;
 }
 
@@ -211,6 +222,8 @@ std::string_view MethodName(Method method) {
       return "exact";
     case Method::kPooled:
       return "pooled";
+    case Method::kBets:
+      return "bets";
     case Method::kTooFew:
       break;
   }
@@ -223,6 +236,10 @@ void AddReason(std::string& reason, const std::string& more) {
 
 double Percent(double log_ratio) {
   return 100 * std::expm1(log_ratio);
+}
+
+Metric TimedMetric(Metric own, Metric step_metric) {
+  return own == Metric::kEpochBoundary ? Metric::kEpochBoundary : step_metric;
 }
 
 }  // namespace loopscope

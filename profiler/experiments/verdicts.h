@@ -25,7 +25,7 @@ std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observa
 // effect it can detect.
 NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Metric step_metric = Metric::kStepTime);
 
-// As the report names it: "exact", "pooled", or "" under four blocks.
+// As the report names it: "exact", "pooled", "bets", or "" under four blocks.
 std::string_view MethodName(Method method);
 
 // Reasons are joined by semicolons; nothing is added where there is none.
@@ -33,5 +33,8 @@ void AddReason(std::string& reason, const std::string& more);
 
 // A difference of logarithms as a percentage.
 double Percent(double log_ratio);
+
+// Step times, or what happens at epochs' ends: treatments of memory are timed too, their peak is judged beside.
+Metric TimedMetric(Metric own, Metric step_metric);
 
 }  // namespace loopscope

@@ -165,7 +165,7 @@ Result<std::vector<fs::path>> CaptureFiles(const fs::path& path) {
     return Error{"holds no capture", path.string(),
                  "the program may have ended before it loaded LibTorch; pass a folder with .cap files"};
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -187,7 +187,7 @@ void AddGpuNames(Trace& trace) {
     if (!device.name.empty()) names.push_back(device.name);
   }
   std::vector<std::string>& known = trace.run.gpus;
-  if (!names.empty() && std::find(known.begin(), known.end(), names.front()) == known.end()) known = std::move(names);
+  if (!names.empty() && std::ranges::find(known, names.front()) == known.end()) known = std::move(names);
 }
 
 // What a rank reports about itself overrides what the launcher of all ranks knew.
@@ -212,9 +212,9 @@ void Order(std::vector<CaptureTrace>& all) {
     std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
     return number;
   };
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.step_ends > b.step_ends; });
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.step_ends > b.step_ends; });
   const auto fewer =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return 2 * one.step_ends < all.front().step_ends; });
+      std::ranges::find_if(all, [&](const auto& one) { return 2 * one.step_ends < all.front().step_ends; });
   std::stable_sort(all.begin(), fewer, [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 

@@ -53,7 +53,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
     if (spec.all_operators) environment[env::kAllOps] = "0";
   }
   if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
-  if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentText(spec.treatment);
+  if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentSettings(spec.treatment);
   if (spec.target) {
     environment[env::kTarget] = fmt::format("{}{}{:.17g}", spec.target->target.metric,
                                             spec.target->target.at_least ? ">=" : "<=", spec.target->target.value);
@@ -155,8 +155,8 @@ Environment RecordedEnvironment(const Environment& environment) {
   Environment recorded;
   for (const auto& [name, value] : environment) {
     const auto begins = [&name = name](std::string_view prefix) { return name.starts_with(prefix); };
-    const bool matters = std::any_of(kRecordedPrefixes.begin(), kRecordedPrefixes.end(), begins) ||
-                         std::find(kRecordedNames.begin(), kRecordedNames.end(), name) != kRecordedNames.end();
+    const bool matters = std::ranges::any_of(kRecordedPrefixes, begins) ||
+                         std::ranges::find(kRecordedNames, name) != kRecordedNames.end();
     if (matters && !SoundsSecret(name)) recorded[name] = Redacted(value);
   }
   return recorded;

@@ -128,7 +128,7 @@ std::string WhyNoLibTorch(const Program& program) {
     static bool IsTorch(const std::string& at) { return at.find("libtorch_cpu.so") != at.npos; }
   };
   const std::vector<std::string> libraries = LinkedLibraries(program);
-  if (std::any_of(libraries.begin(), libraries.end(), Library::IsTorch)) {
+  if (std::ranges::any_of(libraries, Library::IsTorch)) {
     return path +
            " is linked with LibTorch, but the probe was not loaded: is it set-user-id, or does it clear LD_PRELOAD?";
   }

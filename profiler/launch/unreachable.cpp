@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 3> kClearing{"sudo", "doas", "su"};
 
 template <std::size_t kSize>
 bool Is(const std::array<std::string_view, kSize>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 std::string FileName(const std::string& word) {

@@ -4,6 +4,8 @@
 #include "reports/json/compare.h"
 #include "reports/json/gate.h"
 #include "reports/json/launches.h"
+#include "reports/json/run.h"
+#include "reports/json/schema.h"
 #include "reports/json/steps.h"
 #include "reports/json/sweep.h"
 #include "reports/json/target.h"
@@ -12,26 +14,6 @@ namespace loopscope {
 namespace {
 
 using namespace json_members;
-
-RunInfo ReadRun(const json& object) {
-  RunInfo run;
-  run.source = Text(object, "source");
-  run.command = Texts(object, "command");
-  run.started = Text(object, "started");
-  run.working_directory = Text(object, "working_directory");
-  const json& host = Member(object, "host");
-  run.cpu = Text(host, "cpu");
-  run.cores = Whole<int>(host, "cores");
-  run.cpu_features = Texts(host, "features");
-  run.gpus = Texts(host, "gpus");
-  run.versions = TextMap(object, "versions");
-  run.environment = TextMap(object, "environment");
-  run.treatment = Text(object, "treatment");
-  run.exit_status = Whole<int>(object, "exit_status", -1);
-  run.ranks = Whole<int>(object, "ranks", 1);
-  run.rank = Whole<int>(object, "rank");
-  return run;
-}
 
 Quality ReadQuality(const json& object) {
   const std::vector<std::string> warnings = Texts(object, "warnings");
@@ -210,42 +192,15 @@ Report ReadReport(const json& object) {
   return report;
 }
 
-Error NotAReport(std::string what) {
-  return {std::move(what), "", "pass JSON that `loopscope … --json FILE` wrote"};
-}
-
-// Empty when the schema can be read.
-std::optional<Error> CheckSchema(const json& object) {
-  if (!object.is_object()) return NotAReport("not a Loopscope report: the JSON is not an object");
-  const json& schema = Member(object, "schema");
-  const std::string text = schema.is_string() ? schema.get<std::string>() : "";
-  const std::string version = text.starts_with(kReportSchemaPrefix) ? text.substr(kReportSchemaPrefix.size()) : "";
-  if (version.empty() || version.find_first_not_of("0123456789") != version.npos) {
-    return NotAReport("not a Loopscope report: no \"schema\": \"" + std::string(kReportSchemaPrefix) + "N\"");
-  }
-  if (version.size() > 6 || std::stoi(version) > kReportSchemaVersion) {
-    return Error{"its schema " + std::string(kReportSchemaPrefix) + version.substr(0, 20) + " is newer than " +
-                     std::string(kReportSchemaPrefix) + std::to_string(kReportSchemaVersion) +
-                     ", the newest known here",
-                 "", "read it with the Loopscope that wrote it, or a newer one"};
-  }
-  return std::nullopt;
-}
+constexpr JsonKind kReport{.prefix = kReportSchemaPrefix,
+                           .version = kReportSchemaVersion,
+                           .what = "a Loopscope report",
+                           .next = "pass JSON that `loopscope … --json FILE` wrote"};
 
 }  // namespace
 
 Result<Report> ReadReportJson(std::string_view text) {
-  try {
-    const json object = json::parse(text);
-    if (std::optional<Error> error = CheckSchema(object)) return *error;
-    return ReadReport(object);
-  } catch (const json::parse_error& error) {
-    return NotAReport("not JSON, or cut short (at byte " + std::to_string(error.byte) + ")");
-  } catch (const json::exception& error) {
-    const std::string message = error.what();  // "[json.exception.type_error.302] (/steps/mean_ms) type must be …"
-    return NotAReport("a field is not as the schema says: " +
-                      message.substr(std::min(message.find("] ") + 2, message.size())));
-  }
+  return ReadJson<Report>(text, kReport, ReadReport);
 }
 
 }  // namespace loopscope

@@ -8,6 +8,7 @@
 #include "reports/json/gate.h"
 #include "reports/json/launches.h"
 #include "reports/json/read.h"
+#include "reports/json/run.h"
 #include "reports/json/steps.h"
 #include "reports/json/sweep.h"
 #include "reports/json/target.h"
@@ -30,24 +31,6 @@ Json Numbers(const std::vector<double>& values) {
   Json numbers = Json::array();
   for (const double value : values) numbers.push_back(NumberOrNull(value));
   return numbers;
-}
-
-Json RunJson(const RunInfo& run) {
-  return {{"command", run.command},
-          {"started", TextOrNull(run.started)},
-          {"source", run.source},
-          {"host",
-           {{"cpu", TextOrNull(run.cpu)},
-            {"cores", run.cores > 0 ? Json(run.cores) : Json(nullptr)},
-            {"gpus", run.gpus},
-            {"features", run.cpu_features}}},
-          {"versions", run.versions},
-          {"ranks", run.ranks},
-          {"rank", run.rank},
-          {"working_directory", TextOrNull(run.working_directory)},
-          {"environment", run.environment},
-          {"treatment", TextOrNull(run.treatment)},
-          {"exit_status", run.exit_status < 0 ? Json(nullptr) : Json(run.exit_status)}};
 }
 
 Json BreakdownJson(const std::array<std::optional<double>, kParts>& breakdown_ms) {

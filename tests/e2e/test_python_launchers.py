@@ -84,7 +84,8 @@ def test_a_notebook(run):
     is_sound(report, "optimizer:Adam#1", batch=64)
     cell = {f"In[4]:{line}" for line in (3, 5, 7, 8)}  # the cells have no file: their number stands for it
     places = found(report)
-    only(places, {rule: cell for rule in ("host-sync", "single-tensor-optimizer", "fp32-compute", "input-starvation")})
+    rules = ("host-sync", "single-tensor-optimizer", "fp32-compute", "input-starvation", "slow-epoch-start")
+    only(places, {rule: cell for rule in rules})
     assert places["host-sync"] == {"In[4]:8"}
     assert "which it was not" in " ".join(report["quality"]["warnings"])
 

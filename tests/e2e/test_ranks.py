@@ -59,6 +59,28 @@ def test_a_straggler_among_four(loopscope):
     assert max(map(len, done.out.splitlines())) <= 80
 
 
+def test_summaries_reduce_to_the_same_report(loopscope):
+    traces, summaries = loopscope.folder / "traces", loopscope.folder / "summaries"
+    traces.mkdir(), summaries.mkdir()
+    for rank, own_ms in enumerate([12, 12.2, 18, 11.9]):
+        export(traces / f"rank{rank}.sqlite", own_ms)
+        done = loopscope("report", "--summary", summaries / f"rank{rank}.summary", traces / f"rank{rank}.sqlite")
+        assert (done.code, done.out, done.err) == (0, "", "")
+        assert (summaries / f"rank{rank}.summary").stat().st_size < 32_000
+    (traces / "rank4.sqlite").write_bytes(b"SQLite format 3\0torn")
+    _, of_traces = loopscope.report("report", traces)
+    warning = of_traces["quality"]["warnings"].pop()
+    assert "rank4.sqlite" in warning
+    done, reduced = loopscope.report("report", "--reduce", summaries)
+    assert done.code == 0 and reduced == of_traces
+    assert "for rank 2" in done.out
+    done = loopscope("report", "--summary", "all.summary", traces)
+    assert done.code == 2 and "rank4.sqlite" in done.message(), "what can be read is written all the same"
+    assert loopscope.report("report", "--reduce", "all.summary")[1] == of_traces
+    done = loopscope("report", "--reduce", "--summary", "x", traces)
+    assert done.code == 2 and "write summaries first" in done.message() and not (loopscope.folder / "x").exists()
+
+
 def test_equal_ranks_are_no_finding(loopscope):
     for rank in range(2):
         export(loopscope.folder / f"rank{rank}.sqlite", 12)

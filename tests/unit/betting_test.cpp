@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "profiler/core/statistics/gate_power.h"
@@ -65,6 +66,61 @@ TEST(BetsUpper, IsWhereBetsBelowItReachTheEvidence) {
   }
   EXPECT_FALSE(BetsUpper(machine.Pairs(4), 20)) << "four pairs multiply the capital by 16 at most";
   EXPECT_FALSE(BetsUpper({}, 20));
+}
+
+struct Stopped {
+  int called = 0, missed = 0;  // of kStopped runs: a difference was called; the interval does not hold the truth
+  double pairs = 0;
+};
+constexpr int kStopped = 1500;
+
+// Pairs that are looked at from the sixth on, and end when a difference is called or `most` are reached.
+Stopped LookedAtEachTime(Machine machine, double truth, int most) {
+  Stopped stopped;
+  machine.slowdown = std::expm1(truth);
+  for (int run = 0; run < kStopped; ++run) {
+    std::vector<double> d;
+    Bets above(Bets::On::kAbove, 0), below(Bets::On::kBelow, 0);
+    const auto surely = [&] { return std::max(above.evidence(), below.evidence()) >= kEachSide95; };
+    while (static_cast<int>(d.size()) < most && (static_cast<int>(d.size()) < kClearPairs || !surely())) {
+      d.push_back(machine.Pairs(1).front());
+      above.Add(d.back());
+      below.Add(d.back());
+    }
+    const Effect effect = CompareByBets(d, 0.02);
+    EXPECT_EQ(effect.p <= 0.05, surely());
+    stopped.called += effect.p <= 0.05;
+    stopped.missed += effect.ci95 && (truth < effect.ci95->low || truth > effect.ci95->high);
+    stopped.pairs += static_cast<double>(d.size()) / kStopped;
+  }
+  return stopped;
+}
+
+TEST(CompareByBets, IsTrueWheneverOneLooks) {
+  EXPECT_LE(LookedAtEachTime(Bursty(), 0, 24).called, 0.05 * kStopped);
+  EXPECT_LE(LookedAtEachTime(Bursty(), 0, 24).missed, 0.05 * kStopped);
+  EXPECT_LE(LookedAtEachTime(Machine(15), 0, 24).called, 0.05 * kStopped);
+  for (const double truth : {-0.1, 0.05, 0.4})
+    EXPECT_LE(LookedAtEachTime(Machine(16), truth, 24).missed, 0.05 * kStopped);
+}
+
+TEST(CompareByBets, AClearGainIsCalledAfterSixPairs) {
+  const Stopped stopped = LookedAtEachTime(Machine(17), -0.2, 24);
+  EXPECT_EQ(stopped.called, kStopped);
+  EXPECT_LT(stopped.pairs, 7);
+}
+
+TEST(CompareByBets, EquivalentIsWhatStaysWithinTheMargin) {
+  std::vector<double> d;
+  for (int i = 0; i < 12; ++i) d.push_back(i % 2 ? 0.001 : -0.001);
+  const Effect same = CompareByBets(d, 0.05);
+  EXPECT_LE(same.p_equivalent, 0.05);
+  EXPECT_GT(same.p, 0.05);
+  ASSERT_TRUE(same.ci95);
+  EXPECT_LT(same.ci95->low, -0.001);
+  EXPECT_GT(same.ci95->high, 0.001);
+  EXPECT_EQ(CompareByBets({}, 0.05).method, Method::kTooFew);
+  EXPECT_FALSE(CompareByBets(std::vector{0.1, 0.1}, 0.05).ci95);
 }
 
 TEST(GatePower, ASmallerSlowdownIsFoundWithLessNoise) {

@@ -252,7 +252,7 @@ TEST_F(CaptureWriter, ClosedChunksCarryTheirChecksum) {
   }
   const auto values = ValuesOf(read, wire::MarkKind::kStepEnd);
   EXPECT_EQ(values.size() + read.header.dropped, 10'000u);
-  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+  EXPECT_TRUE(std::ranges::is_sorted(values));
 }
 
 TEST_F(CaptureWriter, AThreadThatIsFasterThanTheHelperLosesNothing) {
@@ -264,7 +264,7 @@ TEST_F(CaptureWriter, AThreadThatIsFasterThanTheHelperLosesNothing) {
   EXPECT_EQ(read.header.dropped, 0u);
   const auto values = ValuesOf(read, wire::MarkKind::kStepEnd);
   EXPECT_EQ(values.size(), kMarks);
-  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+  EXPECT_TRUE(std::ranges::is_sorted(values));
 }
 
 TEST_F(CaptureWriter, ManyThreadsLoseNothingUncounted) {
@@ -292,7 +292,7 @@ TEST_F(CaptureWriter, ManyThreadsLoseNothingUncounted) {
   EXPECT_EQ(by_thread.size(), static_cast<std::size_t>(kThreads));
   EXPECT_GE(metrics + read.header.dropped, static_cast<std::size_t>(kThreads * kMarks));
   EXPECT_GT(metrics, 0u);
-  for (const auto& [tid, values] : by_thread) EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+  for (const auto& [tid, values] : by_thread) EXPECT_TRUE(std::ranges::is_sorted(values));
 }
 
 TEST_F(CaptureWriter, RecordsSurviveSigkillInMidWrite) {
@@ -317,7 +317,7 @@ TEST_F(CaptureWriter, RecordsSurviveSigkillInMidWrite) {
   EXPECT_EQ(read.header.clean_end, 0u);
   EXPECT_GT(values.size() + read.header.dropped, 20'000u);
   EXPECT_GT(values.size(), 1000u);
-  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+  EXPECT_TRUE(std::ranges::is_sorted(values));
 }
 
 TEST_F(CaptureWriter, AForkedChildSharesTheFileInChunksOfItsOwn) {

@@ -185,7 +185,7 @@ TEST(ShapePlan, VerdictsComeBeforeTheRecommendedSet) {
   EXPECT_THAT(none.shortage, HasSubstr("nothing can be called faster or slower: 96 s more are needed"));
 }
 
-TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
+TEST(LaunchWindow, HoldsTwentyStepsTwoSecondsAndTheLoader) {
   const ExperimentOptions options;
   EXPECT_EQ(PilotWindow(options, 0, 0).steps, 20);
   EXPECT_EQ(PilotWindow(options, 0, 32).steps, 32);  // of an epoch, with its boundary
@@ -202,12 +202,12 @@ TEST(Window, HoldsTwentyStepsTwoSecondsAndTheLoader) {
   EXPECT_EQ(FinalWindow(fixed, 0, 400, 15).steps, 33);
 }
 
-TEST(Window, WholeEpochsWhereOneBeginsInIt) {
+TEST(LaunchWindow, WholeEpochsWhereOneBeginsInIt) {
   ExperimentOptions options;
-  const Window held = WholeEpochs({10, 40}, 20, options, 50);
+  const LaunchWindow held = WholeEpochs({10, 40}, 20, options, 50);
   EXPECT_EQ(held.steps, 40);
   EXPECT_FALSE(held.whole_epochs) << "the first epoch holds it";
-  const Window whole = WholeEpochs({10, 40}, 50, options, 30);
+  const LaunchWindow whole = WholeEpochs({10, 40}, 50, options, 30);
   EXPECT_EQ(whole.steps, 60);
   EXPECT_TRUE(whole.whole_epochs);
   EXPECT_EQ(WholeEpochs({10, 40}, 31, options, 30).steps, 30) << "about as many";
@@ -220,17 +220,17 @@ TEST(Window, WholeEpochsWhereOneBeginsInIt) {
   EXPECT_TRUE(WholeEpochs({10, 40}, 40, options, 20).whole_epochs);
 }
 
-TEST(Window, IsDescribed) {
+TEST(LaunchWindow, IsDescribed) {
   EXPECT_EQ(DescribeWindow({10, 40}), "10 steps of warm-up, 40 measured");
   EXPECT_EQ(DescribeWindow({10, 24, true}), "10 steps of warm-up, 24 measured, in whole epochs");
 }
 
-TEST(Window, LoadersRunAheadByTwoBatchesPerWorker) {
+TEST(LaunchWindow, LoadersRunAheadByTwoBatchesPerWorker) {
   EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("loader.workers"), {"2", "8"}, {}, 0}}, {}), 16);
   EXPECT_EQ(RunAhead(std::vector<Candidate>{{FindTreatment("amp"), {"bf16"}, {}, 0}}, {}), 0);
 }
 
-TEST(Window, WorkersAndPrefetchAreEachTheMostOfAnyArm) {
+TEST(LaunchWindow, WorkersAndPrefetchAreEachTheMostOfAnyArm) {
   const Candidate workers{FindTreatment("loader.workers"), {"8", "2"}, {}, 0};
   const Candidate prefetch{FindTreatment("loader.prefetch"), {"4", "8"}, {}, 0};
   EXPECT_EQ(RunAhead(std::vector{prefetch}, {.workers = 4, .prefetch = 2}), 32);

@@ -239,7 +239,7 @@ TEST(LaunchEnvironment, ProbesReadTheTreatmentsThatItWrites) {
     return settings;
   };
   const Settings all{{"loader.workers", "4"}, {"amp", "bf16"}, {"schedule", ""}};
-  EXPECT_EQ(read(TreatmentText(all)), all);
+  EXPECT_EQ(read(TreatmentSettings(all)), all);
   EXPECT_EQ(read(";;amp;=x;a=b=c;"), (Settings{{"", "x"}, {"a", "b=c"}}));
   EXPECT_THAT(read(""), IsEmpty());
 }

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -93,7 +94,7 @@ TEST(ParseInputs, AnyTextIsSplitAtItsSemicolons) {
   for (int round = 0; round < 5000; ++round) {
     std::string text(random() % 24, ' ');
     for (char& c : text) c = letters[random() % letters.size()];
-    const auto expected = text.empty() ? 0 : std::count(text.begin(), text.end(), ';') + 1;
+    const auto expected = text.empty() ? 0 : std::ranges::count(text, ';') + 1;
     EXPECT_EQ(ParseInputs(text).size(), static_cast<std::size_t>(expected)) << text;
   }
 }

@@ -7,9 +7,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "profiler/core/file_text.h"
 #include "profiler/diagnosis/rank_inputs.h"
+#include "profiler/diagnosis/rank_selection.h"
 #include "profiler/diagnosis/report_from.h"
+#include "profiler/diagnosis/summaries.h"
+#include "reports/json/tree.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/nsys_builder.h"
 
@@ -134,7 +139,9 @@ TEST(SelectRanks, WhatTrainedNothingBesideRanksIsNoRank) {
   RankSummary launcher = Summary("torchrun.cap");
   launcher.steps = 0;
   EXPECT_THAT(Inputs(SelectRanks({launcher, Summary("a", 0, 2), Summary("b", 1, 2)})), ElementsAre("a", "b"));
-  EXPECT_EQ(SelectRanks({launcher, launcher}).ranks.size(), 2u) << "nothing trained: all stay";
+  RankSummary worker = launcher;
+  worker.input = "worker.cap";
+  EXPECT_EQ(SelectRanks({launcher, worker}).ranks.size(), 2u) << "nothing trained: all stay";
 }
 
 class RankFolder : public testing::Test {
@@ -433,6 +440,96 @@ TEST_F(RanksOfTraces, ADumpOfEachRankTellsWhoNeverCame) {
   ASSERT_EQ(report->findings.size(), 1u);
   EXPECT_THAT(report->findings[0].title, HasSubstr("rank 1 never entered all_reduce #6"));
   EXPECT_EQ(report->per_rank.size(), 2u);
+}
+
+std::string JsonOf(const Report& report) {
+  return ReportTree(report).dump(2);
+}
+
+class RankSummaries : public RankFolder {
+ protected:
+  // Writes a file of summaries for each trace in the folder, and returns their folder.
+  fs::path Summarize() const {
+    const fs::path to = folder_ / "summaries";
+    fs::create_directory(to);
+    for (const Input& input : RankInputs(folder_)) {
+      const Summaries one = SummariesOf({input.path});
+      EXPECT_EQ(one.ranks, 1) << input.path;
+      std::ofstream(to / (input.path.filename().string() + ".summary")) << one.lines;
+    }
+    return to;
+  }
+
+  static Report Reduced(const std::vector<std::string>& inputs) {
+    Result<Report> report = ReportOfSummaries(inputs);
+    EXPECT_TRUE(report) << (report ? "" : report.error().Message());
+    return report ? std::move(*report) : Report{};
+  }
+};
+
+TEST_F(RankSummaries, GiveTheReportOfTheirTraces) {
+  AddNsys("rank0.sqlite", 12);
+  AddNsys("rank1.sqlite", 18);
+  AddNsys("rank2.sqlite", 11);
+  const Report whole = Read();
+  ASSERT_EQ(whole.per_rank.size(), 3u);
+  EXPECT_EQ(JsonOf(Reduced({Summarize()})), JsonOf(whole));
+  const Summaries at_once = SummariesOf({folder_});
+  EXPECT_EQ(at_once.ranks, 3);
+  std::ofstream(folder_ / "all.summary") << at_once.lines;
+  EXPECT_EQ(JsonOf(Reduced({folder_ / "all.summary"})), JsonOf(whole));
+  const Result<Report> by_name = ReportFrom(folder_ / "all.summary");
+  ASSERT_TRUE(by_name) << "known without --reduce too";
+  EXPECT_EQ(JsonOf(*by_name), JsonOf(whole));
+}
+
+TEST_F(RankSummaries, GiveTheReportOfTheirCaptures) {
+  AddGlooCapture("python-2.cap", 0, 3'000'000, /*in_hook=*/true);
+  AddGlooCapture("python-3.cap", 1, 7'000'000);
+  EXPECT_EQ(JsonOf(Reduced({Summarize()})), JsonOf(Read()));
+}
+
+TEST_F(RankSummaries, OneRankGivesItsOwnReport) {
+  AddCapture("python-1.cap", 12, -1, 0);
+  AddCapture("worker-2.cap", 0, -1, 0);
+  const Summaries one = SummariesOf({folder_});
+  EXPECT_EQ(one.ranks, 1);
+  std::ofstream(folder_ / "one.summary") << one.lines;
+  const Report report = Reduced({folder_ / "one.summary"});
+  EXPECT_THAT(report.per_rank, IsEmpty());
+  EXPECT_NEAR(*report.steps.mean_ms, 10, 1e-6);
+}
+
+TEST_F(RankSummaries, WhatIsDamagedIsNamedAndTheRestIsUsed) {
+  for (int rank = 0; rank < 4; ++rank) AddNsys("rank" + std::to_string(rank) + ".sqlite", 10);
+  const fs::path folder = Summarize();
+  const auto text = [&](int rank) { return folder / fmt::format("rank{}.sqlite.summary", rank); };
+  fs::resize_file(text(0), fs::file_size(text(0)) - 1);
+  std::string newer = FileText(text(1));
+  newer.replace(newer.find("summary/1"), 9, "summary/7");
+  std::ofstream(text(1)) << newer;
+  std::ofstream(folder / "notes.txt") << "left aside";
+  const Report report = Reduced({folder});
+  EXPECT_EQ(report.per_rank.size(), 2u);
+  EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("rank0.sqlite.summary: is cut short after 0 ranks")));
+  EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("loopscope.summary/7 is newer than loopscope.summary/1")));
+  EXPECT_THAT(report.quality.warnings, testing::Not(Contains(HasSubstr("notes.txt"))));
+}
+
+TEST_F(RankSummaries, WithoutAnyThereIsAnError) {
+  std::ofstream(folder_ / "a.json") << "{}";
+  EXPECT_THAT(ReportOfSummaries({folder_}).error().Message(), HasSubstr("holds no summaries"));
+  EXPECT_THAT(ReportOfSummaries({folder_ / "a.json"}).error().Message(), HasSubstr("not a file of ranks' summaries"));
+  EXPECT_THAT(ReportOfSummaries({folder_ / "none"}).error().Message(), HasSubstr("no such file or folder"));
+}
+
+TEST_F(RankSummaries, ASummaryTwiceCountsOnce) {
+  AddNsys("rank0.sqlite", 12);
+  AddNsys("rank1.sqlite", 18);
+  const fs::path folder = Summarize();
+  const Report report = Reduced({folder, folder / "rank1.sqlite.summary"});
+  EXPECT_EQ(report.per_rank.size(), 2u);
+  EXPECT_THAT(report.quality.warnings, Contains(HasSubstr("rank1.sqlite is there twice")));
 }
 
 }  // namespace

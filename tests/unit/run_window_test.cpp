@@ -1,3 +1,5 @@
+#include "probes/preload/run_window.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,19 +8,18 @@
 
 #include "probes/preload/op_load.h"
 #include "probes/preload/passes.h"
-#include "probes/preload/window.h"
 
 namespace loopscope {
 namespace {
 
-Window Started(const WindowSettings& settings) {
-  Window window;
+RunWindow Started(const WindowSettings& settings) {
+  RunWindow window;
   window.Start(settings);
   return window;
 }
 
-TEST(Window, OpensAfterWarmUpAndClosesAfterItsSteps) {
-  Window window = Started({.warmup = 3, .steps = 2});
+TEST(RunWindow, OpensAfterWarmUpAndClosesAfterItsSteps) {
+  RunWindow window = Started({.warmup = 3, .steps = 2});
   EXPECT_FALSE(window.StepEnded(1).measure_begin);
   EXPECT_FALSE(window.StepEnded(2).measure_begin);
   EXPECT_TRUE(window.StepEnded(3).measure_begin);
@@ -31,16 +32,16 @@ TEST(Window, OpensAfterWarmUpAndClosesAfterItsSteps) {
   EXPECT_FALSE(window.StepEnded(6).finish);  // once
 }
 
-TEST(Window, WithoutStepsItStaysOpen) {
-  Window window = Started({.warmup = 0, .steps = 0});
+TEST(RunWindow, WithoutStepsItStaysOpen) {
+  RunWindow window = Started({.warmup = 0, .steps = 0});
   EXPECT_TRUE(window.StepEnded(1).measure_begin);
   for (int n = 2; n < 1000; ++n) EXPECT_FALSE(window.StepEnded(n).finish);
   EXPECT_TRUE(window.record_ops());
   EXPECT_EQ(window.measured(), 998u);
 }
 
-TEST(Window, DetailCoversTheFirstStepsAfterWarmUp) {
-  Window window = Started({.warmup = 2, .steps = 10, .detail = 2});
+TEST(RunWindow, DetailCoversTheFirstStepsAfterWarmUp) {
+  RunWindow window = Started({.warmup = 2, .steps = 10, .detail = 2});
   window.StepEnded(1);
   EXPECT_FALSE(window.detail());
   window.StepEnded(2);
@@ -52,7 +53,7 @@ TEST(Window, DetailCoversTheFirstStepsAfterWarmUp) {
 }
 
 // Which of `steps` measured steps have their ops recorded.
-std::vector<bool> Recorded(Window window, int steps, Thinning thinning) {
+std::vector<bool> Recorded(RunWindow window, int steps, Thinning thinning) {
   std::vector<bool> recorded;
   window.Thin(thinning);
   window.StepEnded(0);
@@ -63,8 +64,8 @@ std::vector<bool> Recorded(Window window, int steps, Thinning thinning) {
   return recorded;
 }
 
-TEST(Window, OfALongWindowOneStepInFourHasItsOpsRecorded) {
-  const Window window = Started({.warmup = 1, .steps = 0, .all_ops = 10});
+TEST(RunWindow, OfALongWindowOneStepInFourHasItsOpsRecorded) {
+  const RunWindow window = Started({.warmup = 1, .steps = 0, .all_ops = 10});
   EXPECT_THAT(Recorded(window, 5000, Thinning::kNever), testing::Each(true));
   const std::vector<bool> recorded = Recorded(window, 10 + 4000, Thinning::kLate);
   const auto thin = recorded.begin() + 10;
@@ -72,24 +73,24 @@ TEST(Window, OfALongWindowOneStepInFourHasItsOpsRecorded) {
   for (int group = 0; group < 1000; ++group) EXPECT_EQ(std::count(thin + 4 * group, thin + 4 * group + 4, true), 1);
 }
 
-TEST(Window, WhereOpsHoldStepsUpItThinsEarlierAndStaysOpenForAsMany) {
+TEST(RunWindow, WhereOpsHoldStepsUpItThinsEarlierAndStaysOpenForAsMany) {
   const WindowSettings settings{
       .warmup = 1, .steps = 30, .all_ops = 64, .early_ops = 10, .least_ops = 50, .more_ns = 1000};
   const std::vector<bool> recorded = Recorded(Started(settings), 200, Thinning::kEarly);
   EXPECT_TRUE(std::all_of(recorded.begin(), recorded.begin() + 10, [](bool one) { return one; }));
   // A step in each four of those after the first 10; when the 30th is over, so is the window.
-  EXPECT_EQ(std::count(recorded.begin(), recorded.end(), true), 30);
+  EXPECT_EQ(std::ranges::count(recorded, true), 30);
   EXPECT_EQ(std::count(recorded.begin(), recorded.begin() + 10 + 4 * 20, true), 30);
   const std::vector<bool> late = Recorded(Started(settings), 200, Thinning::kLate);
   EXPECT_TRUE(std::all_of(late.begin(), late.begin() + 30, [](bool one) { return one; }));
-  EXPECT_EQ(std::count(late.begin(), late.end(), true), 30);
+  EXPECT_EQ(std::ranges::count(late, true), 30);
 }
 
-TEST(Window, ForMoreOpsItStaysOpenForSomeTimeOnly) {
+TEST(RunWindow, ForMoreOpsItStaysOpenForSomeTimeOnly) {
   const WindowSettings settings{
       .warmup = 1, .steps = 30, .all_ops = 64, .early_ops = 10, .least_ops = 50, .more_ns = 7};
   EXPECT_EQ(Recorded(Started(settings), 200, Thinning::kEarly).size(), 200u);
-  Window window = Started(settings);
+  RunWindow window = Started(settings);
   window.Thin(Thinning::kEarly);
   std::uint64_t step = 0;
   while (!window.StepEnded(step).measure_end) ++step;
@@ -97,8 +98,8 @@ TEST(Window, ForMoreOpsItStaysOpenForSomeTimeOnly) {
   EXPECT_EQ(window.measured(), 37u);
 }
 
-TEST(Window, WeighsOpsInTheStepsBetweenDetailAndThinning) {
-  Window window = Started({.warmup = 1, .steps = 50, .detail = 2, .all_ops = 64, .early_ops = 5});
+TEST(RunWindow, WeighsOpsInTheStepsBetweenDetailAndThinning) {
+  RunWindow window = Started({.warmup = 1, .steps = 50, .detail = 2, .all_ops = 64, .early_ops = 5});
   std::vector<std::uint64_t> weighed;
   for (std::uint64_t step = 0; step < 10; ++step) {
     if (window.weighs_ops()) weighed.push_back(window.measured());
@@ -126,7 +127,7 @@ TEST(OpLoad, IsHeavyWhereMostStepsAreShortForTheirRecords) {
 }
 
 // Whatever recurs every so many steps is recorded as often as anything else.
-TEST(Window, NoRegularEventHidesBetweenTheRecordedSteps) {
+TEST(RunWindow, NoRegularEventHidesBetweenTheRecordedSteps) {
   constexpr int kOccurrences = 200;
   for (int period = 2; period <= 100; ++period) {
     const std::vector<bool> recorded =
@@ -139,8 +140,8 @@ TEST(Window, NoRegularEventHidesBetweenTheRecordedSteps) {
   }
 }
 
-TEST(Window, AtAnEpochBoundaryOpsAreRecordedInAnyCase) {
-  Window window = Started({.warmup = 1, .steps = 0, .detail = 1, .all_ops = 1});
+TEST(RunWindow, AtAnEpochBoundaryOpsAreRecordedInAnyCase) {
+  RunWindow window = Started({.warmup = 1, .steps = 0, .detail = 1, .all_ops = 1});
   window.EpochStarted();
   window.StepEnded(0);
   std::uint64_t step = 1;
@@ -149,8 +150,8 @@ TEST(Window, AtAnEpochBoundaryOpsAreRecordedInAnyCase) {
   EXPECT_TRUE(window.record_ops());
 }
 
-TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
-  Window window = Started({.warmup = 1, .steps = 2, .detail = 1, .until_epoch = true, .time_ns = 1000});
+TEST(RunWindow, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
+  RunWindow window = Started({.warmup = 1, .steps = 2, .detail = 1, .until_epoch = true, .time_ns = 1000});
   window.EpochStarted();
   window.StepEnded(1);
   window.StepEnded(2);
@@ -167,11 +168,11 @@ TEST(Window, GoesOnUntilTheTrainingAfterAnEpochBoundary) {
   EXPECT_TRUE(window.StepEnded(6).finish);
 }
 
-TEST(Window, RanksWhoseTimeIsUpProposeAnEndAndComeToTheAgreedOne) {
+TEST(RunWindow, RanksWhoseTimeIsUpProposeAnEndAndComeToTheAgreedOne) {
   const WindowSettings settings = {
       .warmup = 1, .steps = 1, .detail = 0, .until_epoch = true, .time_ns = 100, .ends_together = true};
-  Window early = Started(settings), late = Started(settings);
-  for (Window* rank : {&early, &late}) {
+  RunWindow early = Started(settings), late = Started(settings);
+  for (RunWindow* rank : {&early, &late}) {
     rank->EpochStarted();
     rank->StepEnded(1);
     EXPECT_FALSE(rank->awaits_common_end()) << "in the window";
@@ -185,15 +186,15 @@ TEST(Window, RanksWhoseTimeIsUpProposeAnEndAndComeToTheAgreedOne) {
   EXPECT_FALSE(early.awaits_common_end());
   EXPECT_FALSE(late.StepEnded(101).finish) << "step 3, whose time is not up";
   late.EndAt(4);
-  for (Window* rank : {&early, &late}) {
+  for (RunWindow* rank : {&early, &late}) {
     const WindowActions last = rank->StepEnded(103);
     EXPECT_TRUE(last.finish);
     EXPECT_EQ(last.propose_end, 0u);
   }
 }
 
-TEST(Window, ABoundaryEndsTheRunBeforeTheAgreedStep) {
-  Window window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100, .ends_together = true});
+TEST(RunWindow, ABoundaryEndsTheRunBeforeTheAgreedStep) {
+  RunWindow window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100, .ends_together = true});
   window.EpochStarted();
   window.StepEnded(1);
   window.StepEnded(2);
@@ -204,8 +205,8 @@ TEST(Window, ABoundaryEndsTheRunBeforeTheAgreedStep) {
   EXPECT_TRUE(window.StepEnded(4).finish);
 }
 
-TEST(Window, ABoundaryInsideTheWindowIsEnough) {
-  Window window = Started({.warmup = 1, .steps = 4, .detail = 1, .until_epoch = true, .time_ns = 1000});
+TEST(RunWindow, ABoundaryInsideTheWindowIsEnough) {
+  RunWindow window = Started({.warmup = 1, .steps = 4, .detail = 1, .until_epoch = true, .time_ns = 1000});
   window.EpochStarted();
   window.StepEnded(1);
   window.EpochEnding();
@@ -219,8 +220,8 @@ TEST(Window, ABoundaryInsideTheWindowIsEnough) {
   EXPECT_TRUE(window.StepEnded(5).finish);
 }
 
-TEST(Window, ABoundaryDuringWarmUpDoesNotCount) {
-  Window window = Started({.warmup = 2, .steps = 1, .detail = 1, .until_epoch = true, .time_ns = 1000});
+TEST(RunWindow, ABoundaryDuringWarmUpDoesNotCount) {
+  RunWindow window = Started({.warmup = 2, .steps = 1, .detail = 1, .until_epoch = true, .time_ns = 1000});
   window.EpochStarted();
   window.StepEnded(1);
   window.EpochEnding();
@@ -229,8 +230,8 @@ TEST(Window, ABoundaryDuringWarmUpDoesNotCount) {
   EXPECT_FALSE(window.StepEnded(3).finish);
 }
 
-TEST(Window, WaitsForABoundaryNoLongerThanItsTime) {
-  Window window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100});
+TEST(RunWindow, WaitsForABoundaryNoLongerThanItsTime) {
+  RunWindow window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100});
   window.EpochStarted();
   window.StepEnded(10);
   EXPECT_FALSE(window.StepEnded(20).finish);
@@ -238,8 +239,8 @@ TEST(Window, WaitsForABoundaryNoLongerThanItsTime) {
   EXPECT_TRUE(window.StepEnded(120).finish);
 }
 
-TEST(Window, WithoutALoaderThereIsNoBoundaryToWaitFor) {
-  Window window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100});
+TEST(RunWindow, WithoutALoaderThereIsNoBoundaryToWaitFor) {
+  RunWindow window = Started({.warmup = 1, .steps = 1, .until_epoch = true, .time_ns = 100});
   window.StepEnded(1);
   EXPECT_TRUE(window.StepEnded(2).finish);
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <string>
@@ -22,7 +23,7 @@ class Program {
   Program() { trace.threads.resize(1); }
 
   StringId Name(std::string_view text) {
-    const auto found = std::find(trace.strings.begin(), trace.strings.end(), text);
+    const auto found = std::ranges::find(trace.strings, text);
     if (found != trace.strings.end()) return static_cast<StringId>(found - trace.strings.begin());
     trace.strings.emplace_back(text);
     return static_cast<StringId>(trace.strings.size() - 1);
@@ -512,7 +513,7 @@ TEST(Timeline, HoldsOnRandomPrograms) {
       event.sequence = random() % 50;
       event.name = program.Name(random() % 2 ? "aten::conv2d" : "autograd::engine::evaluate_function: X");
     }
-    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    std::ranges::sort(events, [](const Event& a, const Event& b) {
       return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
     });
     program.trace.threads[0].events = events;

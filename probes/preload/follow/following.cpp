@@ -50,7 +50,7 @@ void Use(const Follower* given) noexcept {
   follower.store(given, std::memory_order_release);
 }
 
-bool Next(std::uint64_t time_ns, const Window& window) noexcept {
+bool Next(std::uint64_t time_ns, const RunWindow& window) noexcept {
   if (!wanted || follower.load(std::memory_order_relaxed) == nullptr) return false;
   step_ns = began_ns == 0 ? 0 : time_ns - began_ns;
   began_ns = time_ns;

@@ -23,7 +23,7 @@ void Use(const Follower* follower) noexcept;
 // In one of the program's first steps, before any is measured.
 void Prepare() noexcept;
 // A step ended at time_ns. Returns whether the next one is to be followed. Under the loop's lock.
-bool Next(std::uint64_t time_ns, const Window& window) noexcept;
+bool Next(std::uint64_t time_ns, const RunWindow& window) noexcept;
 // Starts or stops following, as Next() returned.
 void Turn(bool follow) noexcept;
 // An epoch ends in the step at hand.

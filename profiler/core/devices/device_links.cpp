@@ -12,7 +12,7 @@ bool IsDeviceCall(const Event& event) {
 template <class Value>
 void SortByCorrelation(std::vector<std::pair<std::uint32_t, Value>>& all) {
   const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
-  if (!std::is_sorted(all.begin(), all.end(), before)) std::stable_sort(all.begin(), all.end(), before);
+  if (!std::ranges::is_sorted(all, before)) std::ranges::stable_sort(all, before);
 }
 
 template <class Value>

@@ -82,8 +82,8 @@ void DeviceTimelineBuilder::MeasureQueue() {
   const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
   std::nth_element(delays.begin(), middle, delays.end());
   device_.delay_us_ = static_cast<double>(*middle) / 1e3;
-  std::sort(launched.begin(), launched.end());
-  std::sort(begun.begin(), begun.end());
+  std::ranges::sort(launched);
+  std::ranges::sort(begun);
   double waiting = 0;
   std::size_t started = 0;
   for (std::size_t i = 0; i < launched.size(); ++i) {

@@ -18,11 +18,11 @@ struct Tally {
   bool detail_only = true;  // sites are known only in the steps of the detail window
 };
 
-struct Switch {
+struct DebugSwitch {
   wire::OpFlag flag;
   const char* name;
 };
-constexpr Switch kSwitches[] = {
+constexpr DebugSwitch kSwitches[] = {
     {wire::kOpAnomaly, "anomaly mode"}, {wire::kOpProfiler, "torch profiler"}, {wire::kOpEmitNvtx, "emit_nvtx"}};
 
 // What aten::item and aten::is_nonzero each call, once.
@@ -80,7 +80,7 @@ class Counting {
           CountRange(ref, event, calls);
         }
       });
-      for (const Switch& one : kSwitches) {
+      for (const DebugSwitch& one : kSwitches) {
         if (flags & one.flag) switched_on_[one.name].insert(index);
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace loopscope {
 namespace {
@@ -12,10 +13,19 @@ constexpr std::array<double, Bets::kSizes> kBetSizes = {1, 2, 4, 8, 11.3, 16, 22
 constexpr double kBeyond = 1;  // far outside of what was seen: each bet wins all that it can
 constexpr int kHalvings = 60;
 
-double EvidenceBelow(std::span<const double> d, double center) {
-  Bets bets(Bets::On::kBelow, center);
+double Evidence(std::span<const double> d, Bets::On side, double center) {
+  Bets bets(side, center);
   for (const double one : d) bets.Add(one);
   return bets.evidence();
+}
+
+double EvidenceBelow(std::span<const double> d, double center) {
+  return Evidence(d, Bets::On::kBelow, center);
+}
+
+// What is so surely wrong (Ville) that p is at most that.
+double PFrom(double evidence) {
+  return std::min(1.0, 1 / evidence);
 }
 
 }  // namespace
@@ -44,6 +54,19 @@ std::optional<double> BetsUpper(std::span<const double> d, double evidence) {
     (EvidenceBelow(d, middle) < evidence ? low : high) = middle;
   }
   return high;
+}
+
+Effect CompareByBets(std::span<const double> d, double margin) {
+  if (d.empty()) return {};
+  Effect effect{.method = Method::kBets, .n = static_cast<int>(d.size()), .estimate = HodgesLehmann(d)};
+  const double differs = std::max(Evidence(d, Bets::On::kAbove, 0), EvidenceBelow(d, 0));
+  effect.p = PFrom(differs / 2);
+  effect.p_equivalent = PFrom(std::min(EvidenceBelow(d, margin), Evidence(d, Bets::On::kAbove, -margin)));
+  std::vector<double> mirrored(d.begin(), d.end());
+  for (double& one : mirrored) one = -one;
+  const std::optional<double> high = BetsUpper(d, kEachSide95), low = BetsUpper(mirrored, kEachSide95);
+  if (high && low) effect.ci95 = Bounds{-*low, *high};
+  return effect;
 }
 
 }  // namespace loopscope

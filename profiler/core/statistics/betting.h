@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "profiler/core/statistics/statistics.h"
+
 namespace loopscope {
 
 // Bets against one value of what pairs are symmetric about. Where that value is right, the capital that the bets are
@@ -31,5 +33,14 @@ class Bets {
 // The smallest value that bets on a truth below it make `evidence` or more against: with evidence 20 the truth lies
 // above it in at most 5 % of all cases, whenever one looked. None where the pairs are too few for any value.
 std::optional<double> BetsUpper(std::span<const double> d, double evidence);
+
+// Evidence of 2.5 %, that each side of an interval of 95 % needs; five pairs multiply a capital by 2^5 at most.
+inline constexpr double kEachSide95 = 40;
+inline constexpr int kClearPairs = 6;
+
+// As CompareWithReference of one arm, but true whenever one looks: p = 2 / the larger evidence of a bet on each side of
+// no difference, and the interval holds what neither of such bets makes evidence of kEachSide95 against (none where d's
+// are too few to bound anything). `margin` is on the log scale.
+Effect CompareByBets(std::span<const double> d, double margin);
 
 }  // namespace loopscope

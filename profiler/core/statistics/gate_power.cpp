@@ -41,4 +41,11 @@ double DetectableSlowdown(double pair_sd, const GateLimits& limits) {
   return std::expm1(high);
 }
 
+double DetectableByBets(double pair_sd, int pairs) {
+  if (pairs < kClearPairs) return HUGE_VAL;
+  const GateLimits limits{
+      .floor = 0, .fails_from = kEachSide95, .passes_from = HUGE_VAL, .fewest_pairs = kClearPairs, .most_pairs = pairs};
+  return std::log1p(DetectableSlowdown(pair_sd, limits));
+}
+
 }  // namespace loopscope

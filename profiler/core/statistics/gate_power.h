@@ -17,4 +17,8 @@ GatePower PowerOf(double pair_sd, double slowdown, const GateLimits& limits);
 // The smallest slowdown that fails in 80 % of gates.
 double DetectableSlowdown(double pair_sd, const GateLimits& limits);
 
+// The smallest difference, on the log scale, that CompareByBets calls in 80 % of all cases when it is looked at after
+// each of `pairs`; infinite where so few can decide nothing.
+double DetectableByBets(double pair_sd, int pairs);
+
 }  // namespace loopscope

@@ -45,7 +45,7 @@ double StudentP(double t, double df, Tail tail);
 inline constexpr int kExactBlocks = 10;  // from here on signed ranks
 inline constexpr int kFewestBlocks = 4;  // from here on the pooled form; below, no verdict
 
-enum class Method { kTooFew, kPooled, kExact };
+enum class Method { kTooFew, kPooled, kExact, kBets };
 
 // The spread that the pooled form gives every arm: the mean of the arms' own variances, with
 // df = (n - 1) k / (1 + (k - 1) / 4), since the d's of k arms against one reference are correlated by about a half.

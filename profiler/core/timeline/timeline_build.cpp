@@ -152,7 +152,7 @@ void TimelineBuilder::IndexProducers() {
     producers.push_back({event.sequence, {thread, i}});
   }
   if (sorted) return;
-  std::stable_sort(producers.begin(), producers.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(producers, [](const auto& a, const auto& b) { return a.first < b.first; });
   auto last = std::unique(producers.rbegin(), producers.rend(),
                           [](const auto& a, const auto& b) { return a.first == b.first; });
   producers.erase(producers.begin(), last.base());

@@ -156,11 +156,11 @@ void TimelineBuilder::AddBackwardNodes() {
   other.insert(other.end(), activity_.optimizer.begin(), activity_.optimizer.end());
   for (const Activity::Loader& loader : activity_.loaders) other.push_back(loader.time);
   const auto by_start = [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; };
-  std::sort(other.begin(), other.end(), by_start);
-  std::sort(nodes.begin(), nodes.end(), by_start);
+  std::ranges::sort(other, by_start);
+  std::ranges::sort(nodes, by_start);
   const std::vector<Interval> bursts = Bursts(nodes, other);
   activity_.backward.insert(activity_.backward.end(), bursts.begin(), bursts.end());
-  std::sort(activity_.backward.begin(), activity_.backward.end(), by_start);
+  std::ranges::sort(activity_.backward, by_start);
 }
 
 }  // namespace loopscope

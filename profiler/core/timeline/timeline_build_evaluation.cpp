@@ -51,7 +51,7 @@ class EvaluationSigns {
     for (const auto& [time_ns, training] : activity.modes) training_mode_seen_ |= training;
     for (const std::int64_t time_ns : epoch_starts) turns_.push_back({time_ns, true});
     for (const std::int64_t time_ns : epoch_ends) turns_.push_back({time_ns, false});
-    std::sort(turns_.begin(), turns_.end());
+    std::ranges::sort(turns_);
   }
 
   // `work`: from the first layer to the last operator of the model.

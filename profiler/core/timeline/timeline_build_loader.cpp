@@ -28,7 +28,7 @@ class LoaderInference {
         turns_.push_back(mark.time_ns);
       }
     }
-    std::sort(calls_.begin(), calls_.end(), [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    std::ranges::sort(calls_, [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
     FindWorkers(trace);
   }
 
@@ -115,8 +115,7 @@ class LoaderInference {
       std::from_chars(fact->second.data(), fact->second.data() + fact->second.size(), workers);
     }
     if (workers < 0 || asked.empty()) return;
-    const auto most =
-        std::max_element(asked.begin(), asked.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::ranges::max_element(asked, [](const auto& a, const auto& b) { return a.second < b.second; });
     if (workers > 0) {
       with_workers_.insert(most->first);
     } else {

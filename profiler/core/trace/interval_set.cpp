@@ -29,8 +29,8 @@ std::vector<Interval> Merged(std::vector<Interval> sorted) {
 }  // namespace
 
 IntervalSet::IntervalSet(std::vector<Interval> any_order) {
-  if (!std::is_sorted(any_order.begin(), any_order.end(), ByStart)) {
-    std::sort(any_order.begin(), any_order.end(), ByStart);
+  if (!std::ranges::is_sorted(any_order, ByStart)) {
+    std::ranges::sort(any_order, ByStart);
   }
   intervals_ = Merged(std::move(any_order));
 }

@@ -14,7 +14,7 @@ template <std::size_t N>
 bool IsAten(std::string_view name, const std::array<std::string_view, N>& names) {
   if (!name.starts_with(kAten)) return false;
   name.remove_prefix(kAten.size());
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 constexpr auto kConvolutions = std::to_array<std::string_view>({"conv1d",

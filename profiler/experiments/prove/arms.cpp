@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kAloneArms = 3;  // measured alone unless asked otherwise
 
-int ArmOf(ExperimentPlan& plan, std::string name, Settings settings) {
+int IndexOfArm(ExperimentPlan& plan, std::string name, Settings settings) {
   const auto same = std::ranges::find(plan.arms, settings, &Arm::settings);
   if (same != plan.arms.end()) return static_cast<int>(same - plan.arms.begin());
   plan.arms.push_back({.name = std::move(name), .settings = std::move(settings)});
@@ -41,10 +41,10 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
                                   .reference = with_others ? kAllArm : kBaselineArm,
                                   .metric = candidates[i].treatment->metric});
     };
-    if (in_all[i] && all.size() > 1) compare(true, ArmOf(plan, "ALL-" + own.first, Without(all, own)));
+    if (in_all[i] && all.size() > 1) compare(true, IndexOfArm(plan, "ALL-" + own.first, Without(all, own)));
     // One fix that is all there is, or that fails with the others, is measured alone.
     const bool only_alone = !in_all[i] || all.size() == 1;
-    if (only_alone || costliest++ < wanted) compare(false, ArmOf(plan, own.first, {own}));
+    if (only_alone || costliest++ < wanted) compare(false, IndexOfArm(plan, own.first, {own}));
   }
   return plan;
 }

@@ -10,11 +10,13 @@
 #include "profiler/experiments/journaled.h"
 #include "profiler/experiments/prove/arm_pilots.h"
 #include "profiler/experiments/prove/arms.h"
+#include "profiler/experiments/prove/combined.h"
 #include "profiler/experiments/prove/live.h"
 #include "profiler/experiments/prove/pilots.h"
 #include "profiler/experiments/prove/recommend.h"
 #include "profiler/experiments/prove/rows.h"
 #include "profiler/experiments/prove/same_training_launches.h"
+#include "profiler/experiments/prove/whole_set.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
@@ -26,6 +28,7 @@ std::string Identity(const ExperimentInput& input) {
   for (const Candidate& candidate : input.candidates) {
     text += fmt::format("|{}={}", candidate.treatment->id, fmt::join(candidate.values, ","));
   }
+  if (input.options.until_decided) text += "|all first";
   return text;
 }
 
@@ -44,9 +47,17 @@ class Experiment {
     if (series_.stopped()) return Interrupted();
     SetAside();
     if (contenders_.empty()) return {};
-    Result<void> planned = MakePlan(*pilots);
-    if (!planned) return planned;
-    RunAndJudge();
+    PlanFixes(*pilots);
+    if (input_.options.until_decided) whole_ = MeasureWholeSet(input_, contenders_, *pilots, plan_, series_);
+    if (whole_) report_.plan = whole_->plan.Describe(series_.spent_s());
+    if (whole_ && whole_->only_fix) {
+      JudgeOnlyFix();
+    } else {
+      Result<void> shaped = ShapeBlocks(*pilots);
+      if (!shaped) return shaped;
+      RunAndJudge();
+    }
+    report_.trials.insert(report_.trials.end(), aside_.begin(), aside_.end());
     return {};
   }
 
@@ -77,21 +88,52 @@ class Experiment {
     if (contenders_.empty()) report_.trials = aside_;
   }
 
-  Result<void> MakePlan(FixPilots& pilots) {
+  void PlanFixes(const FixPilots& pilots) {
     std::vector<bool> in_all;
     for (const Contender& one : contenders_) in_all.push_back(one.state.in_all);
     plan_ = PlanArms(CandidatesIn(contenders_), in_all, input_.options.alone);
     plan_.side_by_side = series_.takes_turns();
-    // What there will be no time for needs no pilot.
     GuessArms(pilots, all_changed_, plan_);
+  }
+
+  Result<void> ShapeBlocks(FixPilots& pilots) {
+    plan_.set_known = whole_.has_value();
+    if (whole_ && series_.stopped()) {
+      EndAll("interrupted before it was measured by itself");
+      return {};
+    }
+    // What there will be no time for needs no pilot.
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
+    if (whole_ && plan_.blocks < kFewestBlocks) {
+      EndAll("the budget left no blocks for it by itself, only for all fixes together (--budget, --only)");
+    }
     series_.Expect(static_cast<int>(std::ranges::count(plan_.arms, true, &Arm::to_pilot)) - plan_.left_out, -1);
     Result<void> piloted = RunArmPilots(input_, contenders_, pilots, plan_, series_);
     if (!piloted) return piloted;
+    if (!AnyOpen()) return {};
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
-    report_.plan = plan_.Describe(series_.spent_s());
-    series_.ShowPlan(report_.plan);
+    const std::vector<std::string> lines = plan_.Describe(series_.spent_s());
+    report_.plan.insert(report_.plan.end(), lines.begin(), lines.end());
+    series_.ShowPlan(lines);
     return {};
+  }
+
+  void EndAll(const std::string& why) {
+    for (int arm = kAllArm + 1; arm < static_cast<int>(plan_.arms.size()); ++arm) {
+      plan_.EndComparisons(arm, TrialVerdict::kInconclusive, why);
+    }
+  }
+
+  bool AnyOpen() const {
+    return std::ranges::any_of(plan_.comparisons,
+                               [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; });
+  }
+
+  void JudgeOnlyFix() {
+    const Metric step_metric = StepMetric(CandidatesIn(contenders_));
+    report_.noise = NoiseOf(whole_->plan, whole_->observed, step_metric);
+    report_.trials = JudgeFixes(whole_->plan, whole_->observed, contenders_, input_.options.margin);
+    if (!RecommendedSet(whole_->plan, report_.trials).empty()) CombineWhole(step_metric);
   }
 
   void RunAndJudge() {
@@ -100,14 +142,45 @@ class Experiment {
                        .seed = input_.options.seed,
                        .end_s = input_.options.budget_s,
                        .kept_back = plan_.fresh_blocks,
-                       .same_work = SameWorkOf(CandidatesIn(contenders_))};
+                       .same_work = SameWorkOf(CandidatesIn(contenders_)),
+                       .baseline = whole_ ? whole_->baseline() : std::nullopt};
     const Observations observed = RunBlocks(input_.options, run, plan_, series_);
+    const Metric step_metric = run.same_work.step_metric;
     report_.trials = JudgeFixes(plan_, observed, contenders_, input_.options.margin);
-    report_.noise = NoiseOf(plan_, observed, run.same_work.step_metric);
-    if (!series_.stopped()) {
+    report_.noise = NoiseOf(plan_, observed, step_metric);
+    if (whole_ && !report_.noise.pair_sd_pct) report_.noise = NoiseOf(whole_->plan, whole_->observed, step_metric);
+    Combine(step_metric);
+  }
+
+  // What is recommended is measured afresh only where it was chosen: all fixes together were measured before anything
+  // was known of each.
+  void Combine(Metric step_metric) {
+    const std::vector<int> members = RecommendedSet(plan_, report_.trials);
+    const bool chosen = SettingsOf(members, contenders_) != plan_.arms[kAllArm].settings;
+    const bool afresh = !whole_ || (chosen && !members.empty());
+    if (afresh && !series_.stopped()) {
       report_.combined = MeasureRecommended(input_, plan_, report_.trials, contenders_, series_);
     }
-    report_.trials.insert(report_.trials.end(), aside_.begin(), aside_.end());
+    if (!whole_ || (report_.combined && report_.combined->speedup)) return;
+    const std::string why_not = report_.combined ? report_.combined->reason : "interrupted";
+    CombineWhole(step_metric);
+    if (afresh) {
+      AddReason(report_.combined->reason, fmt::format("{} of them {} recommended, but not measured together: {}",
+                                                      members.size(), members.size() == 1 ? "is" : "are", why_not));
+    }
+  }
+
+  void CombineWhole(Metric step_metric) {
+    report_.combined = RowOf(MembersOfAll(), contenders_);
+    AddMeasured(whole_->plan, whole_->observed, step_metric, input_.options.margin, "pairs", *report_.combined);
+  }
+
+  std::vector<int> MembersOfAll() const {
+    std::vector<int> members;
+    for (int i = 0; i < static_cast<int>(contenders_.size()); ++i) {
+      if (contenders_[i].together()) members.push_back(i);
+    }
+    return members;
   }
 
   const ExperimentInput& input_;
@@ -116,6 +189,7 @@ class Experiment {
   std::vector<Contender> contenders_;
   std::vector<TrialRow> aside_;
   ExperimentPlan plan_;
+  std::optional<WholeSet> whole_;
   bool all_changed_ = false;
 };
 

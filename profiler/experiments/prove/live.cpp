@@ -163,7 +163,7 @@ LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes)
 }
 
 LaunchSpec LiveSpec(const ExperimentInput& input, const LivePlan& live) {
-  const Window window{PilotWindow(input.options, input.loader.run_ahead(), 0).warmup, live.steps()};
+  const LaunchWindow window{PilotWindow(input.options, input.loader.run_ahead(), 0).warmup, live.steps()};
   LaunchSpec spec = SpecOf(input.options, input.clock, window, "live pairs");
   spec.live = live.schedule;
   // Its length is known: only a program that hangs takes several times that.

@@ -19,7 +19,7 @@ constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
 
 PilotRun FirstRun(const ExperimentInput& input, LaunchSeries& series) {
   const bool boundary = std::ranges::any_of(input.candidates, JudgedByBoundary);
-  const Window window =
+  const LaunchWindow window =
       PilotWindow(input.options, RunAhead(input.candidates, input.loader), boundary ? input.steps_per_epoch : 0);
   return {input.options, input.clock, window, series};
 }

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "profiler/experiments/pilots.h"
-#include "profiler/experiments/prove/same_training.h"
-#include "profiler/experiments/verdicts.h"
+#include "profiler/experiments/prove/combined.h"
 
 namespace loopscope {
 namespace {
@@ -53,21 +51,6 @@ std::string Warm(const ExperimentOptions& options, const ExperimentPlan& plan, E
   return "";
 }
 
-void FillCombined(const Observations& observed, Metric step_metric, const PlannedComparison& comparison, double margin,
-                  CombinedRow& row) {
-  const std::vector<std::vector<double>> d{observed.Differences(comparison, step_metric)};
-  const Effect effect = CompareWithReference(d, std::log1p(margin))[0];
-  row.n = effect.n;
-  if (effect.method == Method::kTooFew) {
-    row.reason = fmt::format("{} fresh blocks were run, {} are needed", effect.n, kFewestBlocks);
-    if (!observed.ended_early.empty()) row.reason += ": " + observed.ended_early;
-    return;
-  }
-  row.method = MethodName(effect.method);
-  row.speedup = std::exp(-effect.estimate);
-  row.ci95 = std::array{std::exp(-effect.ci95->high), std::exp(-effect.ci95->low)};
-}
-
 }  // namespace
 
 std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows) {
@@ -95,8 +78,7 @@ std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, cons
                                               LaunchSeries& series) {
   const std::vector<int> members = RecommendedSet(plan, rows);
   if (members.empty()) return std::nullopt;
-  CombinedRow combined;
-  for (const int member : members) combined.treatments.push_back(contenders[member].candidate.Setting());
+  CombinedRow combined = RowOf(members, contenders);
   ExperimentPlan fresh = FreshPlan(plan, SettingsOf(members, contenders));
   if (const std::string why = Warm(input.options, plan, fresh, series); !why.empty()) {
     combined.reason = "together they fail: " + why;
@@ -115,12 +97,7 @@ std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, cons
                      .drop_losers = false,
                      .same_work = SameWorkOf(CandidatesIn(contenders))};
   const Observations observed = RunBlocks(input.options, run, fresh, series);
-  FillCombined(observed, run.same_work.step_metric, fresh.comparisons[0], input.options.margin, combined);
-  const auto untold =
-      std::ranges::count_if(members, [&](int member) { return CannotTell(contenders[member].state.loss); });
-  if (untold > 0 && combined.speedup) {
-    combined.reason = fmt::format("for {} of these it is unknown whether training stays the same", untold);
-  }
+  AddMeasured(fresh, observed, run.same_work.step_metric, input.options.margin, "fresh blocks", combined);
   return combined;
 }
 

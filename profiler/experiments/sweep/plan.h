@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "profiler/core/report/sweep.h"
+#include "profiler/experiments/launch_window.h"
 #include "profiler/experiments/plan.h"
 #include "profiler/experiments/same_work.h"
-#include "profiler/experiments/window.h"
 
 namespace loopscope {
 
@@ -16,7 +16,7 @@ struct SweepPlan {
   std::vector<Arm> arms;   // one per cell of the sweep
   std::vector<bool> live;  // those that can be measured
   SameWork same_work;
-  Window window;
+  LaunchWindow window;
   int grid_blocks = 0, fresh_blocks = 0;
   bool side_by_side = false;  // the launches of a block are, in turns
   std::string shortage;       // what the budget does not allow; empty when nothing is missing

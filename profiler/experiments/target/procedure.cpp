@@ -17,7 +17,7 @@
 namespace loopscope {
 namespace {
 
-constexpr Window kShort{.warmup = 1, .steps = 5};  // of the launches that show whether a treatment applies
+constexpr LaunchWindow kShort{.warmup = 1, .steps = 5};  // of the launches that show whether a treatment applies
 
 std::string Identity(const ToTargetInput& input) {
   std::string text =

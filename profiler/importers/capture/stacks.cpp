@@ -36,7 +36,7 @@ void AddStacks(const CaptureDefinitions& all, Trace& trace) {
       if (!(frame & wire::kFrameIsText) && frame != 0) unique.push_back(frame);
     }
   }
-  std::sort(unique.begin(), unique.end());
+  std::ranges::sort(unique);
   unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
   Symbolized symbols = Symbolize(all.modules, unique);
   for (const auto& stack : all.stacks) {

@@ -53,8 +53,7 @@ bool IsUserModule(std::string_view path) {
   if (path.empty() || path.front() != '/' || path.find("/torch/lib/") != path.npos) return false;
   const auto starts = [&](std::string_view prefix) { return file.starts_with(prefix); };
   const auto below = [&](std::string_view folder) { return path.starts_with(folder); };
-  return std::none_of(kLibraries.begin(), kLibraries.end(), starts) &&
-         std::none_of(kLibraryFolders.begin(), kLibraryFolders.end(), below);
+  return std::ranges::none_of(kLibraries, starts) && std::ranges::none_of(kLibraryFolders, below);
 }
 
 bool IsUserSource(std::string_view path) {

@@ -41,7 +41,7 @@ void SortByFirstTime(std::vector<ChunkView>& chunks) {
     last = first ? first : last;
     order[i] = {last, i};
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<ChunkView> sorted;
   for (const auto& [time, index] : order) sorted.push_back(chunks[index]);
   chunks = std::move(sorted);
@@ -116,8 +116,8 @@ class ThreadReader {
     }
     std::erase_if(events, [](const Event& event) { return event.start_ns < 0; });
     const auto by_start = [](const Event& a, const Event& b) { return a.start_ns < b.start_ns; };
-    if (!std::is_sorted(events.begin(), events.end(), by_start)) {
-      std::stable_sort(events.begin(), events.end(), StartsFirst);
+    if (!std::ranges::is_sorted(events, by_start)) {
+      std::ranges::stable_sort(events, StartsFirst);
     }
     return std::move(read_);
   }

@@ -18,7 +18,10 @@ void SortRuns(std::span<T> all, Before before) {
   for (std::size_t i = 1; i < all.size() && bounds.size() <= kMaxRuns; ++i) {
     if (before(all[i], all[i - 1])) bounds.push_back(i);
   }
-  if (bounds.size() > kMaxRuns) return std::stable_sort(all.begin(), all.end(), before);
+  if (bounds.size() > kMaxRuns) {
+    std::ranges::stable_sort(all, before);
+    return;
+  }
   bounds.push_back(all.size());
   const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
   while (bounds.size() > 2) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 float Quantile(std::vector<float> scores, double q) {
-  std::sort(scores.begin(), scores.end());
+  std::ranges::sort(scores);
   return scores[static_cast<size_t>(q * static_cast<double>(scores.size() - 1))];
 }
 

@@ -12,7 +12,7 @@
 
 namespace loopscope::capture {
 
-struct Window {
+struct WriteSpan {
   unsigned char* records = nullptr;  // of the chunk
   wire::ChunkHeader* header = nullptr;
   std::uint32_t used = 0;        // bytes
@@ -38,25 +38,25 @@ inline void PrefetchForWrite(const unsigned char* line) noexcept {
 
 // Writes records, given as words, where they fit at once; returns false where not.
 template <std::size_t count>
-[[gnu::always_inline]] inline bool AppendAtOnce(Window& window, const std::atomic<std::uint32_t>& generation,
+[[gnu::always_inline]] inline bool AppendAtOnce(WriteSpan& span, const std::atomic<std::uint32_t>& generation,
                                                 const std::array<std::uint64_t, count>& words) noexcept {
   constexpr std::uint32_t kBytes = count * 8;
-  if (window.busy || window.used + kBytes > window.fast_end ||
-      window.generation != generation.load(std::memory_order_relaxed)) {
+  if (span.busy || span.used + kBytes > span.fast_end ||
+      span.generation != generation.load(std::memory_order_relaxed)) {
     return false;
   }
-  window.busy = true;
+  span.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  unsigned char* to = window.records + window.used;
+  unsigned char* to = span.records + span.used;
   for (const std::uint64_t word : words) {
     std::memcpy(to, &word, sizeof word);  // a word at a time, never through a copy on the stack
     to += sizeof word;
   }
-  window.used += kBytes;
+  span.used += kBytes;
   PrefetchForWrite(to + kPrefetchBytes);
-  std::atomic_ref<std::uint32_t>(window.header->used).store(window.used, std::memory_order_release);
+  std::atomic_ref<std::uint32_t>(span.header->used).store(span.used, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  window.busy = false;
+  span.busy = false;
   return true;
 }
 

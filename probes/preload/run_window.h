@@ -36,7 +36,7 @@ struct WindowActions {
   std::uint64_t propose_end = 0;  // the step, from the run's start, at which all ranks may still end; 0: none
 };
 
-class Window {
+class RunWindow {
  public:
   void Start(const WindowSettings& settings) {
     settings_ = settings;

@@ -1,0 +1,152 @@
+// `prove` without a fixed number of blocks: all fixes together come first, in pairs that end when they are enough.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "profiler/experiments/prove/experiment.h"
+#include "profiler/treatments/treatments.h"
+#include "tests/support/scripted_launcher.h"
+
+namespace loopscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Candidate OneFix(const std::string& id, const std::string& value) {
+  return {FindTreatment(id), {value}, {"rule-of-" + id}, 1};
+}
+
+ExperimentInput SetFirst(std::vector<Candidate> candidates, double budget_s = 1e6) {
+  ExperimentInput input;
+  input.command = {"train"};
+  input.candidates = std::move(candidates);
+  input.options.until_decided = true;
+  input.options.check_training = false;
+  input.options.budget_s = budget_s;
+  input.options.min_window_s = 0.5;
+  return input;
+}
+
+Report Proved(const ExperimentInput& input, ScriptedProgram& program, const ExperimentEvents& events = {}) {
+  Report report;
+  const auto done = RunExperiment(input, std::ref(program), events, report);
+  EXPECT_TRUE(done.ok()) << done.error().what;
+  return report;
+}
+
+int LaunchesOf(const ScriptedProgram& program, const std::string& start, const std::string& end = "") {
+  return static_cast<int>(std::ranges::count_if(
+      program.log, [&](const LaunchSpec& spec) { return spec.label.starts_with(start) && spec.label.ends_with(end); }));
+}
+
+ScriptedProgram TwoGains(unsigned seed) {
+  ScriptedProgram program(seed);
+  program.treatments["amp"] = {.factor = 1 / 1.5};
+  program.treatments["grad.set_to_none"] = {.factor = 1 / 1.3};
+  return program;
+}
+
+std::vector<Candidate> TwoFixes() {
+  return {OneFix("amp", "bf16"), OneFix("grad.set_to_none", "on")};
+}
+
+double SpentOn(const ScriptedProgram& like, int launches) {
+  ScriptedProgram copy = like;
+  return launches * copy({.steps = 20}).wall_s;
+}
+
+TEST(WholeSet, AClearGainIsKnownAfterSixPairsAndNotMeasuredAgain) {
+  ScriptedProgram program = TwoGains(3);
+  const Report report = Proved(SetFirst(TwoFixes()), program);
+  EXPECT_LE(LaunchesOf(program, "pair "), 2 * 8);
+  EXPECT_GE(LaunchesOf(program, "pair "), 2 * 6);
+  ASSERT_TRUE(report.combined && report.combined->speedup && report.combined->ci95);
+  EXPECT_THAT(report.combined->treatments, ElementsAre("amp=bf16", "grad.set_to_none=on"));
+  EXPECT_EQ(report.combined->method, "bets");
+  EXPECT_NEAR(*report.combined->speedup / (1.5 * 1.3), 1, 0.08);
+  EXPECT_GT((*report.combined->ci95)[0], 1);
+  EXPECT_EQ(LaunchesOf(program, "fresh "), 0) << "both are recommended: nothing was chosen";
+  for (const TrialRow& row : report.trials) EXPECT_EQ(row.verdict, TrialVerdict::kFaster) << row.treatment;
+}
+
+TEST(WholeSet, ComesBeforeThePilotsOfTheArms) {
+  ScriptedProgram program = TwoGains(4);
+  Proved(SetFirst(TwoFixes()), program);
+  const auto first = [&](const std::string& start) {
+    return std::ranges::find_if(program.log, [&](const LaunchSpec& one) { return one.label.starts_with(start); });
+  };
+  EXPECT_LT(first("pair "), first("arm pilot"));
+  EXPECT_LT(first("arm pilot"), first("block "));
+}
+
+TEST(WholeSet, WhatIsChosenIsMeasuredAfresh) {
+  ScriptedProgram program = TwoGains(5);
+  program.treatments["cudnn.benchmark"] = {.factor = 1.25};
+  std::vector<Candidate> fixes = TwoFixes();
+  fixes.push_back(OneFix("cudnn.benchmark", "on"));
+  const Report report = Proved(SetFirst(fixes), program);
+  ASSERT_TRUE(report.combined && report.combined->speedup);
+  EXPECT_THAT(report.combined->treatments, ElementsAre("amp=bf16", "grad.set_to_none=on"));
+  EXPECT_GE(LaunchesOf(program, "fresh "), 2 * 4);
+}
+
+// The budget holds pilots and pairs, but no blocks beside them.
+TEST(WholeSet, AShortBudgetAnswersTheFirstQuestionFirst) {
+  ScriptedProgram program = TwoGains(6);
+  const Report report = Proved(SetFirst(TwoFixes(), SpentOn(program, 13)), program);
+  EXPECT_GE(LaunchesOf(program, "pair "), 2 * 4);
+  EXPECT_EQ(LaunchesOf(program, "block "), 0);
+  ASSERT_TRUE(report.combined && report.combined->speedup && report.combined->ci95);
+  EXPECT_GT((*report.combined->ci95)[0], 1);
+  for (const TrialRow& row : report.trials) {
+    EXPECT_EQ(row.verdict, TrialVerdict::kInconclusive);
+    EXPECT_THAT(row.reason, HasSubstr("the budget left no blocks for it"));
+  }
+}
+
+TEST(WholeSet, FourPairsAreJudgedByTheirSpread) {
+  ScriptedProgram program = TwoGains(7);
+  const Report report = Proved(SetFirst(TwoFixes(), SpentOn(program, 11)), program);
+  ASSERT_TRUE(report.combined && report.combined->speedup);
+  EXPECT_LT(report.combined->n, 6);
+  EXPECT_EQ(report.combined->method, "pooled");
+}
+
+TEST(WholeSet, ASingleFixIsTheWholeSet) {
+  ScriptedProgram program = TwoGains(8);
+  const Report report = Proved(SetFirst({OneFix("amp", "bf16")}), program);
+  EXPECT_EQ(LaunchesOf(program, "block ") + LaunchesOf(program, "fresh "), 0);
+  ASSERT_EQ(report.trials.size(), 1u);
+  EXPECT_EQ(report.trials[0].verdict, TrialVerdict::kFaster);
+  EXPECT_EQ(report.trials[0].method, "bets");
+  EXPECT_EQ(report.trials[0].context, "alone");
+  ASSERT_TRUE(report.combined);
+  EXPECT_EQ(report.combined->speedup, report.trials[0].speedup);
+}
+
+TEST(WholeSet, ASingleFixThatBringsNothingEndsWithItsPairs) {
+  ScriptedProgram program(9);
+  program.treatments["amp"] = {};
+  const Report report = Proved(SetFirst({OneFix("amp", "bf16")}), program);
+  EXPECT_LE(LaunchesOf(program, "pair "), 2 * 24);
+  ASSERT_EQ(report.trials.size(), 1u);
+  EXPECT_TRUE(report.trials[0].verdict == TrialVerdict::kInconclusive ||
+              report.trials[0].verdict == TrialVerdict::kEquivalent);
+  EXPECT_FALSE(report.combined) << "nothing is recommended";
+}
+
+TEST(WholeSet, AnInterruptionInItsPairsKeepsThem) {
+  ScriptedProgram program = TwoGains(10);
+  const ExperimentEvents events{.stop = [&] { return LaunchesOf(program, "pair 6 ") == 2; }};
+  Report report;
+  EXPECT_TRUE(RunExperiment(SetFirst(TwoFixes()), std::ref(program), events, report).ok());
+  ASSERT_TRUE(report.combined);
+  EXPECT_GE(report.combined->n, 5);
+  ASSERT_FALSE(report.trials.empty());
+  for (const TrialRow& row : report.trials) EXPECT_THAT(row.reason, HasSubstr("interrupted"));
+}
+
+}  // namespace
+}  // namespace loopscope
