@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "profiler/core/statistics/statistics.h"
 
@@ -62,18 +63,30 @@ void KeepBaseline(ExperimentPlan& plan) {
   plan.arms[kBaselineArm].repeats = needed ? 1 : 0;
 }
 
+// With two fixes an arm is all without the one, and the other alone.
+void EndForBudget(ExperimentPlan& plan, int arm) {
+  const int before = plan.subjects_without_comparison();
+  for (PlannedComparison& one : plan.comparisons) {
+    if (one.arm != arm || one.verdict != TrialVerdict::kOpen) continue;
+    one.verdict = TrialVerdict::kInconclusive;
+    const bool other = std::ranges::any_of(plan.comparisons, [&](const PlannedComparison& also) {
+      return also.subject == one.subject && also.verdict == TrialVerdict::kOpen && also.arm != arm;
+    });
+    const char* what = other ? "this comparison" : one.with_others ? "it: it was only applied with the others" : "it";
+    one.reason = fmt::format("the budget left no blocks for {} (--budget, --only)", what);
+  }
+  plan.arms[arm].repeats = 0;
+  plan.left_out += plan.subjects_without_comparison() - before;
+}
+
 // The least costly fix that still has an arm of its own.
 bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
   const auto measured = [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; };
   if (std::ranges::count_if(plan.comparisons, measured) <= fewest) return false;
   for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
     if (!measured(*one) || one->arm <= kAllArm) continue;
-    one->verdict = TrialVerdict::kInconclusive;
-    one->reason = fmt::format("the budget left no blocks for it{} (--budget, --only)",
-                              one->with_others ? ": it was only applied with the others" : "");
-    plan.arms[one->arm].repeats = 0;
+    EndForBudget(plan, one->arm);
     KeepBaseline(plan);
-    ++plan.left_out;
     return true;
   }
   return false;
@@ -122,6 +135,15 @@ void MakeDo(ExperimentPlan& plan, const ExperimentOptions& options, double secon
 }
 
 }  // namespace
+
+int ExperimentPlan::subjects_without_comparison() const {
+  std::set<int> all, open;
+  for (const PlannedComparison& one : comparisons) {
+    all.insert(one.subject);
+    if (one.verdict == TrialVerdict::kOpen) open.insert(one.subject);
+  }
+  return static_cast<int>(all.size() - open.size());
+}
 
 int ExperimentPlan::launches_per_block() const {
   int launches = 0;

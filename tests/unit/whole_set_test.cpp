@@ -106,6 +106,21 @@ TEST(WholeSet, AShortBudgetAnswersTheFirstQuestionFirst) {
   }
 }
 
+// Whatever the budget leaves out is said; all that was measured together stays recommended.
+TEST(WholeSet, AnyBudgetGivesTheSetAndSaysWhatItLeftOut) {
+  for (int launches = 14; launches < 60; launches += 3) {
+    ScriptedProgram program = TwoGains(11);
+    const Report report = Proved(SetFirst(TwoFixes(), SpentOn(program, launches)), program);
+    ASSERT_TRUE(report.combined && report.combined->ci95) << launches;
+    EXPECT_THAT(report.combined->treatments, ElementsAre("amp=bf16", "grad.set_to_none=on")) << launches;
+    EXPECT_NEAR(*report.combined->speedup / (1.5 * 1.3), 1, 0.1);
+    for (const TrialRow& row : report.trials) {
+      EXPECT_TRUE(row.verdict == TrialVerdict::kFaster || row.reason.find("the budget") != row.reason.npos)
+          << launches << ": " << row.reason;
+    }
+  }
+}
+
 TEST(WholeSet, FourPairsAreJudgedByTheirSpread) {
   ScriptedProgram program = TwoGains(7);
   const Report report = Proved(SetFirst(TwoFixes(), SpentOn(program, 11)), program);

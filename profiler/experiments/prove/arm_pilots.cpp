@@ -1,7 +1,6 @@
 #include "profiler/experiments/prove/arm_pilots.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "profiler/experiments/same_work.h"
@@ -9,20 +8,10 @@
 namespace loopscope {
 namespace {
 
-// The number of fixes that have no comparison left.
-int WithoutComparisons(const ExperimentPlan& plan) {
-  std::set<int> all, running;
-  for (const PlannedComparison& one : plan.comparisons) {
-    all.insert(one.subject);
-    if (one.verdict == TrialVerdict::kOpen) running.insert(one.subject);
-  }
-  return static_cast<int>(all.size() - running.size());
-}
-
 void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
-  const int before = WithoutComparisons(plan);
+  const int before = plan.subjects_without_comparison();
   plan.EndComparisons(arm, TrialVerdict::kInconclusive, why);
-  plan.left_out += WithoutComparisons(plan) - before;
+  plan.left_out += plan.subjects_without_comparison() - before;
 }
 
 // The reference of a comparison that failed is out too, unless others need it.

@@ -133,7 +133,7 @@ class Experiment {
     const Metric step_metric = StepMetric(CandidatesIn(contenders_));
     report_.noise = NoiseOf(whole_->plan, whole_->observed, step_metric);
     report_.trials = JudgeFixes(whole_->plan, whole_->observed, contenders_, input_.options.margin);
-    if (!RecommendedSet(whole_->plan, report_.trials).empty()) CombineWhole(step_metric);
+    if (!RecommendedSet(whole_->plan, report_.trials).empty()) report_.combined = WholeRow(step_metric);
   }
 
   void RunAndJudge() {
@@ -155,24 +155,31 @@ class Experiment {
   // What is recommended is measured afresh only where it was chosen: all fixes together were measured before anything
   // was known of each.
   void Combine(Metric step_metric) {
-    const std::vector<int> members = RecommendedSet(plan_, report_.trials);
+    const std::vector<int> members = Recommended(step_metric);
     const bool chosen = SettingsOf(members, contenders_) != plan_.arms[kAllArm].settings;
     const bool afresh = !whole_ || (chosen && !members.empty());
     if (afresh && !series_.stopped()) {
-      report_.combined = MeasureRecommended(input_, plan_, report_.trials, contenders_, series_);
+      report_.combined = MeasureRecommended(input_, plan_, members, contenders_, series_);
     }
     if (!whole_ || (report_.combined && report_.combined->speedup)) return;
     const std::string why_not = report_.combined ? report_.combined->reason : "interrupted";
-    CombineWhole(step_metric);
+    report_.combined = WholeRow(step_metric);
     if (afresh) {
       AddReason(report_.combined->reason, fmt::format("{} of them {} recommended, but not measured together: {}",
                                                       members.size(), members.size() == 1 ? "is" : "are", why_not));
     }
   }
 
-  void CombineWhole(Metric step_metric) {
-    report_.combined = RowOf(MembersOfAll(), contenders_);
-    AddMeasured(whole_->plan, whole_->observed, step_metric, input_.options.margin, "pairs", *report_.combined);
+  std::vector<int> Recommended(Metric step_metric) const {
+    const std::optional<CombinedRow> all = whole_ ? std::optional(WholeRow(step_metric)) : std::nullopt;
+    const bool faster = all && all->ci95 && (*all->ci95)[0] > 1;
+    return faster ? KeptOfAll(plan_, report_.trials, contenders_) : RecommendedSet(plan_, report_.trials);
+  }
+
+  CombinedRow WholeRow(Metric step_metric) const {
+    CombinedRow row = RowOf(MembersOfAll(), contenders_);
+    AddMeasured(whole_->plan, whole_->observed, step_metric, input_.options.margin, "pairs", row);
+    return row;
   }
 
   std::vector<int> MembersOfAll() const {

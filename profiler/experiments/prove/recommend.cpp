@@ -73,10 +73,25 @@ std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const Tria
   return together;
 }
 
+std::vector<int> KeptOfAll(const ExperimentPlan& plan, std::span<const TrialRow> rows,
+                           std::span<const Contender> contenders) {
+  std::vector<int> kept;
+  for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
+    bool stays = contenders[i].together();
+    for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
+      const PlannedComparison& one = plan.comparisons[t];
+      if (one.subject != i || !one.with_others) continue;
+      const TrialVerdict verdict = rows[t].verdict;
+      stays = stays && (verdict == TrialVerdict::kInconclusive || Helps(rows[t]));
+    }
+    if (stays) kept.push_back(i);
+  }
+  return kept;
+}
+
 std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, const ExperimentPlan& plan,
-                                              std::span<const TrialRow> rows, std::span<const Contender> contenders,
+                                              const std::vector<int>& members, std::span<const Contender> contenders,
                                               LaunchSeries& series) {
-  const std::vector<int> members = RecommendedSet(plan, rows);
   if (members.empty()) return std::nullopt;
   CombinedRow combined = RowOf(members, contenders);
   ExperimentPlan fresh = FreshPlan(plan, SettingsOf(members, contenders));

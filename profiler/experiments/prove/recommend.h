@@ -16,10 +16,16 @@ namespace loopscope {
 // of the others; of those that fail with the others one is recommended, only when nothing else is.
 std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows);
 
+// Of all fixes together, which are faster than none: indices of those in ALL that are not shown to bring nothing or to
+// harm there. What could not be decided stays, since it was part of what was measured.
+std::vector<int> KeptOfAll(const ExperimentPlan& plan, std::span<const TrialRow> rows,
+                           std::span<const Contender> contenders);
+
 // Fresh blocks of baseline and recommended set: the winners of the first blocks are partly winners by luck. At least
-// four, at most as many as the experiment had, within the budget. None when nothing is recommended.
+// four, at most as many as the experiment had, within the budget. None when nothing is recommended (`members` is
+// empty).
 std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, const ExperimentPlan& plan,
-                                              std::span<const TrialRow> rows, std::span<const Contender> contenders,
+                                              const std::vector<int>& members, std::span<const Contender> contenders,
                                               LaunchSeries& series);
 
 }  // namespace loopscope
