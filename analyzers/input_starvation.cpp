@@ -63,8 +63,10 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
     inside.push_back({fmt::format("{} {}: {}{}", MsText(place.ms), of, WhatText(place), HintFor(place)), 1, place.where,
                       wait_ms * place.ms / ms});
   }
-  // Where one line takes most of the wait, it is the place to change.
-  const bool first = !inside.empty() && inside.front().ms > wait_ms / 2;
+  // Where they take most of the wait, the place to change is the largest of them, not the line that asks for a batch.
+  double inside_ms = 0;
+  for (const Evidence& one : inside) inside_ms += one.ms;
+  const bool first = inside_ms > wait_ms / 2;
   finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
 }
 
