@@ -43,15 +43,15 @@ const HalfType* SlowType(const Timeline& timeline, EventRef ref) {
 
 struct Found {
   const HalfType* type = nullptr;
-  double ms = 0;  // in all detailed steps
-  CallSites sites;
+  double ms = 0;    // in all detailed steps
+  CallSites sites;  // in the forward pass, whose lines choose the type
 };
 
 // Under autocast the outer operator has float32 inputs and the one inside it their 16-bit copies: the outermost counts,
 // whatever shows the type.
 Found Measure(const Timeline& timeline) {
   Found found;
-  const NameSet layers(timeline.trace(), IsLayer);
+  const NameSet layers(timeline.trace(), IsLayer), nodes(timeline.trace(), ops::IsBackwardNode);
   EventRef last{kNone, kNone};
   timeline.ForEachDetailed([&](EventRef ref) {
     if (!layers.Has(timeline.event(ref))) return;
@@ -67,7 +67,9 @@ Found Measure(const Timeline& timeline) {
     found.type = type;
     const double ms = Ms(timeline.event(top).duration_ns());
     found.ms += ms;
-    if (const Where* where = timeline.where(top)) found.sites.Add(where, ms, ModuleOf(timeline, top));
+    const bool forward = !HasAncestor(timeline, top, [&](const Event& up) { return nodes.Has(up); });
+    const Where* where = timeline.where(top);
+    if (forward && where) found.sites.Add(where, ms, ModuleOf(timeline, top));
   });
   return found;
 }
