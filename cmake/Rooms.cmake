@@ -9,8 +9,8 @@ function(loopscope_room folder)
   loopscope_library(${name} "${sources}" ${ARGN})
 endfunction()
 
-# A room's sources are read together: a build from nothing takes two thirds of the time. Whoever works on one of them sets
-# this to OFF (the preset `dev` does), and sees there what a source forgot to include.
+# A room's sources are read together, for builds from nothing. Whoever works on one of them sets this to OFF (the preset
+# `dev` does), and sees there what a source forgot to include.
 option(LOOPSCOPE_UNITY "read the sources of a folder together" ON)
 
 # With headers precompiled once, where that helps (PrecompiledHeaders.cmake).

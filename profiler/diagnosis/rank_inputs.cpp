@@ -1,17 +1,11 @@
 #include "profiler/diagnosis/rank_inputs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
-#include <map>
-#include <optional>
-#include <set>
 #include <sstream>
 #include <system_error>
-#include <tuple>
 
 #include "profiler/core/file_text.h"
 #include "profiler/importers/capture/run_json.h"
@@ -85,6 +79,11 @@ std::vector<Input> RankInputsOf(const Trace& trace, const fs::path& file) {
 std::string FolderOf(const fs::path& input) {
   std::error_code error;
   return fs::is_directory(input, error) ? input : input.parent_path();
+}
+
+Error InFile(const fs::path& file, Error error) {
+  error.where = file.native() + (error.where.empty() ? "" : ": " + error.where);
+  return error;
 }
 
 Error MissingInput(const fs::path& input) {

@@ -15,7 +15,8 @@ namespace loopscope {
 std::vector<Input> RankInputs(const std::filesystem::path& folder);
 std::vector<Input> RankInputsOf(const Trace& trace, const std::filesystem::path& file);
 
-std::string FolderOf(const std::filesystem::path& input);  // itself, or where the file lies
+std::string FolderOf(const std::filesystem::path& input);      // itself, or where the file lies
+Error InFile(const std::filesystem::path& file, Error error);  // what was read from it lies at `error.where`
 Error MissingInput(const std::filesystem::path& input);
 
 // Where the trace lies that a folder with at most one rank (`ranks`) stands for.

@@ -22,12 +22,7 @@ Result<Report> FromJson(const fs::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   auto report = ReadReportJson(text.str());
-  if (!report) {
-    Error error = report.error();
-    error.where = path.native() + (error.where.empty() ? "" : ": " + error.where);
-    return error;
-  }
-  return report;
+  return report ? std::move(report) : InFile(path, report.error());
 }
 
 // A trace is JSON too: a report is recognised by its schema.

@@ -89,10 +89,7 @@ class SummaryReader {
     }
   }
 
-  void Fail(const fs::path& path, Error error) {
-    error.where = path.native() + (error.where.empty() ? "" : ": " + error.where);
-    errors_.push_back(std::move(error));
-  }
+  void Fail(const fs::path& path, Error error) { errors_.push_back(InFile(path, std::move(error))); }
 
   std::vector<RankSummary> TakeRanks() { return std::move(ranks_); }
   const std::vector<Error>& errors() const { return errors_; }
@@ -105,10 +102,7 @@ class SummaryReader {
       return Error{"cannot be read any more", report.path, "keep the summaries until the report is there"};
     }
     auto read = ReadReportJson(line);
-    if (read) return read;
-    Error error = read.error();
-    error.where = report.path.native() + (error.where.empty() ? "" : ": " + error.where);
-    return error;
+    return read ? std::move(read) : InFile(report.path, read.error());
   }
 
  private:
@@ -167,9 +161,7 @@ Result<Report> ReportOfSummaries(const std::vector<std::string>& inputs) {
       reader.Fail(input, {"no such file or folder", "", "name files of summaries, or a folder that holds some"});
     } else if (fs::is_directory(input, error)) {
       const std::vector<fs::path> files = SummaryFilesIn(input);
-      if (files.empty()) {
-        reader.Fail(input, {"holds no summaries", "", kHowToWrite});
-      }
+      if (files.empty()) reader.Fail(input, {"holds no summaries", "", kHowToWrite});
       for (const fs::path& file : files) reader.Read(file);
     } else {
       reader.Read(input);

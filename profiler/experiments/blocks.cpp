@@ -41,7 +41,7 @@ class BlockPhase {
       : options_(options), run_(run), plan_(plan), series_(series), random_(run.seed), baseline_(run.baseline) {}
 
   Observations Run() {
-    while (observed_.blocks < run_.blocks && observed_.ended_early.empty() && AnythingLeft()) {
+    while (observed_.blocks < run_.blocks && observed_.ended_early.empty() && plan_.any_open()) {
       if (series_.spent_s() + BlockSeconds() + KeptBackSeconds() > run_.end_s) {
         observed_.ended_early = fmt::format("the budget held {} of {} {}s", observed_.blocks, run_.blocks, run_.unit);
         break;
@@ -54,11 +54,6 @@ class BlockPhase {
   }
 
  private:
-  bool AnythingLeft() const {
-    return std::ranges::any_of(plan_.comparisons,
-                               [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; });
-  }
-
   double BlockSeconds() const {
     double seconds = 0;
     for (const Arm& arm : plan_.arms) seconds += arm.repeats * arm.wall_s;

@@ -145,6 +145,10 @@ int ExperimentPlan::subjects_without_comparison() const {
   return static_cast<int>(all.size() - open.size());
 }
 
+bool ExperimentPlan::any_open() const {
+  return std::ranges::find(comparisons, TrialVerdict::kOpen, &PlannedComparison::verdict) != comparisons.end();
+}
+
 int ExperimentPlan::launches_per_block() const {
   int launches = 0;
   for (const Arm& arm : arms) launches += arm.repeats;

@@ -41,6 +41,7 @@ struct ExperimentPlan {
 
   double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
   int launches_per_block() const;
+  bool any_open() const;                    // comparisons that still run
   int subjects_without_comparison() const;  // of which none is open any more
   // Gives the verdict to the arm's comparisons that still run; the arm is not launched any more.
   void EndComparisons(int arm, TrialVerdict verdict, const std::string& reason);

@@ -110,7 +110,7 @@ class Experiment {
     series_.Expect(static_cast<int>(std::ranges::count(plan_.arms, true, &Arm::to_pilot)) - plan_.left_out, -1);
     Result<void> piloted = RunArmPilots(input_, contenders_, pilots, plan_, series_);
     if (!piloted) return piloted;
-    if (!AnyOpen()) return {};
+    if (!plan_.any_open()) return {};
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
     const std::vector<std::string> lines = plan_.Describe(series_.spent_s());
     report_.plan.insert(report_.plan.end(), lines.begin(), lines.end());
@@ -122,11 +122,6 @@ class Experiment {
     for (int arm = kAllArm + 1; arm < static_cast<int>(plan_.arms.size()); ++arm) {
       plan_.EndComparisons(arm, TrialVerdict::kInconclusive, why);
     }
-  }
-
-  bool AnyOpen() const {
-    return std::ranges::any_of(plan_.comparisons,
-                               [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; });
   }
 
   void JudgeOnlyFix() {
