@@ -62,7 +62,7 @@ def test_a_program_that_fails(loopscope, tmp_path, way, code, said, clean):
         "run", "--warmup", "3", "--steps", "0", "-o", folder, "--", sys.executable, SCRIPT, way, env=marked(tmp_path)
     )
     assert done.code == code and said in done.err, done.err
-    assert re.search(r"after \d+ steps", done.message()), done.message()
+    assert re.search(r"after \d{1,3}(,\d{3})* steps", done.message()), done.message()
     assert not left_behind(tmp_path)
     report = read_again(loopscope, folder)
     assert report["steps"]["measured"] >= 12
