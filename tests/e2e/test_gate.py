@@ -54,5 +54,6 @@ def test_a_program_against_itself_does_not_fail(gate):
     gates = [gate("--budget", "14m", "--max-slowdown", "90%") for _ in range(2)]
     for done, verdict in gates:
         assert (done.code, verdict["verdict"]) in ((0, "pass"), (1, "fail")), done.err
+        assert not any(row["fails"] for row in verdict["counters"]), verdict["counters"]
         assert 5 <= verdict["pairs"] <= 48 and verdict["upper95"] < 0.9
     assert [verdict["verdict"] for _, verdict in gates] != ["fail", "fail"], [done.err for done, _ in gates]

@@ -36,18 +36,32 @@ def prove(treatment, preset, *items, budget=240, what="", said=""):
     return Step(f"prove {treatment}", budget + 25, action)
 
 
-def rank(treatments, preset, *items, budget=240, what="", said=""):
+def rank(name, treatments, preset, *items, budget=110, what="", said=""):
     """Fixes that can be switched between steps take turns within one launch: a ranking, in little time."""
 
     def action(kit):
         words = ["prove", "--quick", "--only", ",".join(treatments), "--alone", str(len(treatments))]
-        report, command = launch(kit, "rank", words, preset, items, budget)
+        report, command = launch(kit, f"rank-{name}", words, preset, items, budget)
         trials = [
             {key: row[key] for key in TRIAL if key in row} for row in report["trials"] if row["context"] == "alone"
         ]
         return {"what": what, "said": said, "command": command, "trials": trials}
 
-    return Step("prove --quick", budget + 30, action)
+    return Step(f"prove --quick {name}", budget + 30, action)
+
+
+def whole(script, *arguments, budget=230, what=""):
+    """What all fixes bring to a program that knows nothing of Loopscope."""
+
+    def action(kit):
+        program = kit.python(f"examples/{script}", *arguments)
+        words = ["prove", "--budget", f"{budget}s", "--allow-writes"]
+        report = kit.report(f"whole-{script}", [*words, "-o", kit.folder(script) / "out"], program, 2 * budget)
+        trials = [{key: row[key] for key in TRIAL if key in row} for row in report["trials"]]
+        command = ["loopscope", *words, "--", "python", script, *arguments]
+        return {"what": what, "said": "", "command": command, "trials": trials, "combined": report["combined"]}
+
+    return Step(f"prove {script}", budget + 25, action)
 
 
 def sweep(name, grid, preset, *items, budget, what, said):
@@ -58,7 +72,10 @@ def sweep(name, grid, preset, *items, budget, what, said):
     return Step(f"sweep {name}", budget + 30, action)
 
 
-QUICK = ("amp=bf16", "tf32=on", "cudnn.benchmark=on", "grad.set_to_none=on", "optimizer.impl=fused")
+# Steps of some ten milliseconds, so that ten rounds of all ways of running take a minute.
+SHORT = ("model.size=large", "batch.size=256")
+PRECISION = ("amp=bf16", "tf32=on", "cudnn.benchmark=on", "grad.set_to_none=on", "optimizer.impl=fused")
+SWITCHES = ("deterministic=off", "cache.empty=off", "debug=off", "clip.foreach=on", "copy.non_blocking=on")
 PROOFS = (
         prove("amp=bf16", "only:fp32-compute", what="16-bit network, bfloat16", said="AMP ≥ 2× (S4)"),
         prove("tf32=on", "only:tf32-off", what="TF32 matrix products"),
@@ -81,8 +98,14 @@ PROOFS = (
 )  # fmt: skip
 EXPERIMENTS = {
     3: [
-        rank(QUICK, "only:tf32-off", "cudnn.benchmark=off", "grad.set_to_none=off", "optimizer.impl=single",
+        rank("precision", PRECISION, "only:tf32-off", *SHORT,
+             "cudnn.benchmark=off", "grad.set_to_none=off", "optimizer.impl=single",
              what="five fixes in turn, each alone"),
+        rank("switches", SWITCHES, "tuned", *SHORT,
+             "deterministic=on", "cache.empty=on", "debug=on", "clip=norm", "clip.foreach=off",
+             what="five switches in turn, each alone"),
+        whole("image_classifier.py", "--epochs", "1000", "--data", "images",
+              what="a first version of a Python loop, as it is: all fixes together, then each"),
     ],
     4: [
         sweep("workers × pinned memory", ("loader.workers=0,1,2,5,10,15", "loader.pin_memory=on,off"), "tuned", *SMALL,

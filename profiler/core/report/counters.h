@@ -69,8 +69,8 @@ struct CounterComparison {
 };
 
 // New synchronising calls, switches and findings of `fails_from` or worse fail. A finding whose cost is a measured
-// share of the step fails only from twice that severity's threshold on: noise alone may push a closer one across it,
-// and the time gate judges that slowdown.
+// share of the step fails only where some count changed too, and from twice that severity's threshold on: noise alone
+// may push a closer one across it, or one of calls that were there before, and the time gate judges that slowdown.
 CounterComparison CompareCounters(const Counters& before, const Counters& after, const CounterRules& rules);
 
 // A failure counts only if a second launch of the candidate shows it too.

@@ -88,6 +88,7 @@ class Comparing {
     for (const auto& [name, count] : before_.counts) names.insert(name);
     for (const auto& [name, count] : after_.counts) names.insert(name);
     for (const std::string& name : names) CompareCount(name);
+    other_calls_ = std::ranges::any_of(result_.rows, [](const CounterRow& row) { return row.change != "ignored"; });
     std::set<std::string> rules;
     for (const CountedFinding& finding : before_.findings) rules.insert(finding.rule);
     for (const CountedFinding& finding : after_.findings) rules.insert(finding.rule);
@@ -160,16 +161,19 @@ class Comparing {
     result_.rows.push_back(std::move(row));
   }
 
-  // Whether its severity is at least that, regardless of noise and machine.
+  // Whether its severity is at least that, regardless of noise and machine. The same calls as before that now cost
+  // enough to be a finding may have met a busy machine: whether they take longer, the pairs of launches tell.
   bool Weighs(const CountedFinding& finding) const {
     if (finding.severity < rules_.fails_from || SaysWhereTimeGoes(finding.rule)) return false;
     const bool fact = finding.cost_pct <= 0 || finding.rule == "debug-left-on";
-    return fact || (rules_.same_machine && finding.cost_pct >= kSurely * LeastShareOf(rules_.fails_from));
+    const bool surely = finding.cost_pct >= kSurely * LeastShareOf(rules_.fails_from);
+    return fact || (other_calls_ && rules_.same_machine && surely);
   }
 
   const Counters &before_, &after_;
   const CounterRules& rules_;
   CounterComparison result_;
+  bool other_calls_ = false;  // some stable count changed
 };
 
 std::string RowKey(const CounterRow& row) {
