@@ -9,6 +9,7 @@
 
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/statistics/statistics.h"
 
 namespace loopscope {
 namespace {
@@ -18,13 +19,18 @@ constexpr std::size_t kMinStalls = 3;     // two have a single distance, which i
 constexpr std::size_t kMinSeen = 2;       // stalls with recorded operators: one is always like itself
 constexpr double kMinAlike = 2.0 / 3;     // of the distances are the same, and of the stalls have the same cause
 constexpr double kDistanceSlack = 0.05;   // of a distance; under 20 steps it must be exact
+constexpr double kMostByChance = 0.01;    // probability that stalls from elsewhere met the same work
 constexpr double kMinSharePct = 2;        // of the steps' work
 constexpr std::size_t kMostCauses = 3;    // named in the evidence
 constexpr double kMinCauseShare = 0.1;    // of the stalls' excess
 constexpr std::int64_t kMinGapNs = 1000;  // between two events; shorter ones belong to the probe
 
-// What the training thread did in a step, in ns by name: outermost operators and ranges, and the time between them.
-using Doings = std::map<std::string, std::int64_t>;
+// What the training thread did in a step, by name: outermost operators and ranges, and the time between them.
+struct Doing {
+  std::int64_t ns = 0;
+  std::uint64_t times = 0;
+};
+using Doings = std::map<std::string, Doing>;
 
 // A step without waiting for its loader, which is another rule's.
 std::int64_t OwnNs(const Step& step) {
@@ -127,7 +133,8 @@ class Causes {
 
   // Places are recorded in few steps only: the longest one whose place is known is kept.
   void Note(Doings& doings, const std::string& name, std::int64_t ns, EventRef ref) {
-    doings[name] += ns;
+    doings[name].ns += ns;
+    ++doings[name].times;
     Longest& longest = places_[name];
     const bool known = Exists(ref) && timeline_.where(ref) != nullptr;
     const bool had = Exists(longest.ref) && timeline_.where(longest.ref) != nullptr;
@@ -140,40 +147,83 @@ class Causes {
 
 struct Cause {
   std::string name;
-  double excess_ns = 0;     // over all those stalls, beyond an ordinary step's
-  std::uint64_t first = 0;  // stalls of which it is the largest part
+  double excess_ns = 0;       // over all those stalls, beyond an ordinary step's
+  double usual_share = 0;     // of an ordinary step
+  std::uint64_t first = 0;    // stalls of which it is the largest part
+  std::uint64_t oftener = 0;  // … and in which it ran more often than in an ordinary step
+};
+
+// Doings of an ordinary step: means.
+class Ordinary {
+ public:
+  void Add(const Doings& doings) {
+    ++steps_;
+    for (const auto& [name, doing] : doings) {
+      sums_[name].ns += doing.ns;
+      sums_[name].times += doing.times;
+      sum_ns_ += doing.ns;
+    }
+  }
+  double ns(const std::string& name) const { return Mean(Of(name).ns); }
+  double times(const std::string& name) const { return Mean(Of(name).times); }
+  double share(const std::string& name) const {
+    return sum_ns_ == 0 ? 0 : static_cast<double>(Of(name).ns) / static_cast<double>(sum_ns_);
+  }
+
+ private:
+  Doing Of(const std::string& name) const {
+    const auto found = sums_.find(name);
+    return found == sums_.end() ? Doing{} : found->second;
+  }
+  template <class Sum>
+  double Mean(Sum sum) const {
+    return steps_ == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(steps_);
+  }
+
+  std::map<std::string, Doing> sums_;
+  std::int64_t sum_ns_ = 0;
+  std::uint64_t steps_ = 0;
 };
 
 // The causes of the `stalled` steps, all of them steady.
 std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32_t>& stalled, Causes& causes) {
-  Doings usual;
-  std::size_t ordinary = 0;
+  Ordinary ordinary;
   for (const std::uint32_t index : timeline.steady()) {
-    if (stalled.contains(index)) continue;
-    ++ordinary;
-    for (const auto& [name, ns] : causes.Of(timeline.steps()[index])) usual[name] += ns;
+    if (!stalled.contains(index)) ordinary.Add(causes.Of(timeline.steps()[index]));
   }
   std::map<std::string, Cause> by_name;
   for (const std::uint32_t index : stalled) {
     Cause* first = nullptr;
     double most = 0;
-    for (const auto& [name, ns] : causes.Of(timeline.steps()[index])) {
-      const auto known = usual.find(name);
-      const double mean = known == usual.end() ? 0 : static_cast<double>(known->second) / static_cast<double>(ordinary);
+    bool oftener = false;
+    for (const auto& [name, doing] : causes.Of(timeline.steps()[index])) {
+      const double excess_ns = static_cast<double>(doing.ns) - ordinary.ns(name);
       Cause& cause = by_name[name];
       cause.name = name;
-      cause.excess_ns += static_cast<double>(ns) - mean;
-      if (static_cast<double>(ns) - mean > most) {
-        most = static_cast<double>(ns) - mean;
-        first = &cause;
-      }
+      cause.usual_share = ordinary.share(name);
+      cause.excess_ns += excess_ns;
+      if (excess_ns <= most) continue;
+      most = excess_ns;
+      first = &cause;
+      oftener = static_cast<double>(doing.times) > ordinary.times(name) + 0.5;
     }
-    if (first != nullptr) ++first->first;
+    if (first == nullptr) continue;
+    ++first->first;
+    first->oftener += oftener ? 1 : 0;
   }
   std::vector<Cause> ordered;
   for (auto& [name, cause] : by_name) ordered.push_back(std::move(cause));
   std::ranges::sort(ordered, std::greater(), &Cause::excess_ns);
   return ordered;
+}
+
+// A machine that was busy elsewhere stalls whatever runs: most often what runs longest anyway. Stalls of the program's
+// own share work that runs more often in them, or more of it than chance gives.
+bool ShareWork(const Cause& cause, std::size_t stalls) {
+  const double least = kMinAlike * static_cast<double>(stalls);
+  if (static_cast<double>(cause.first) < least) return false;
+  if (static_cast<double>(cause.oftener) >= least) return true;
+  return BinomialTail(static_cast<int>(stalls), static_cast<int>(cause.first), cause.usual_share) <= kMostByChance;
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
@@ -188,9 +238,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Causes causes(timeline);
   const std::vector<Cause> found = CausesOf(timeline, seen, causes);
   const auto count = seen.size();
-  // A machine that was busy elsewhere stalls whatever runs, so the stalls must share the same work.
-  if (count < kMinSeen || found.empty()) return {};
-  if (static_cast<double>(found.front().first) < kMinAlike * static_cast<double>(count)) return {};
+  if (count < kMinSeen || found.empty() || !ShareWork(found.front(), count)) return {};
   const double each_ms = excess_ns / 1e6 / static_cast<double>(stalls.indices().size());
   Finding finding = Costing(timeline, ms,
                             fmt::format("every {} steps one takes {} longer than the others: {} per step ({})",

@@ -222,5 +222,15 @@ TEST(Permutation, IsUniformWhenNothingDiffers) {
   EXPECT_GE(small, 20);  // the test does reject
 }
 
+// Against sums of (n choose k) p^k (1 - p)^(n - k).
+TEST(BinomialTail, IsTheSumOfItsTerms) {
+  EXPECT_NEAR(BinomialTail(3, 3, 0.5), 0.125, 1e-12);
+  EXPECT_NEAR(BinomialTail(3, 2, 0.5), 0.5, 1e-12);
+  EXPECT_NEAR(BinomialTail(5, 4, 0.1), 5 * 1e-4 * 0.9 + 1e-5, 1e-12);
+  EXPECT_NEAR(BinomialTail(40, 0, 0.3), 1, 1e-12);
+  EXPECT_EQ(BinomialTail(4, 1, 0), 0);
+  EXPECT_EQ(BinomialTail(4, 4, 1), 1);
+}
+
 }  // namespace
 }  // namespace loopscope

@@ -133,6 +133,16 @@ double SignedRankCdf(int n, int w) {
   return std::min(1.0, std::accumulate(mass.begin(), mass.begin() + static_cast<std::ptrdiff_t>(count), 0.0));
 }
 
+double BinomialTail(int trials, int hits, double chance) {
+  double tail = 0, term = std::pow(1 - chance, trials);  // of no success, then of one more each
+  if (chance >= 1) return hits <= trials ? 1 : 0;
+  for (int k = 0; k <= trials; ++k) {
+    if (k >= hits) tail += term;
+    term *= chance / (1 - chance) * (trials - k) / (k + 1);
+  }
+  return std::min(tail, 1.0);
+}
+
 double SignedRankP(std::span<const double> d, Tail tail, double center) {
   int below = 0, above = 0;
   for (const double average : WalshAverages(d)) {
