@@ -71,8 +71,9 @@ struct Options {
   TargetOptions target;  // prove
   int alone = -1;
   std::optional<int> blocks;  // empty: up to twelve; and `prove` begins with all fixes together
-  double budget_s = 900, margin = 0.02, min_window_s = 2, launch_timeout_s = 600;
-  std::optional<Severity> fail_on;  // --fail-on
+  double budget_s = 900, margin = 0.02, min_window_s = 2;
+  std::optional<double> launch_timeout_s;  // --launch-timeout
+  std::optional<Severity> fail_on;         // --fail-on
   std::uint64_t seed = 1;
   bool yes = false;          // build a probe where one is missing
   bool loader_only = false;  // sweep

@@ -153,7 +153,7 @@ class Parser {
     Add("--budget", options_.budget_s, ParseSeconds, time, "T", budget.c_str());
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
-        "a launch that takes longer is ended (10m)");
+        "a launch that takes longer is ended (10m; less once it is known how long launches take)");
     Last(app_.add_option("--seed", options_.seed, "for the blocks' order and for the programs (1)"), "N");
     app_.add_flag("--no-seed", options_.no_seed, "leave the programs' random generators alone");
     app_.add_flag("--no-turns", options_.no_turns, "launches one after another, never side by side in turns");

@@ -76,7 +76,7 @@ Result<int> AaCheckCommand(const Options& options) {
   input.options.blocks = kMostPairs;
   const Launcher launch = session.Launches([](LaunchSpec& spec) { spec.side = 0; });
   const ExperimentEvents events = session.Events();
-  LaunchSeries series(launch, events, nullptr);
+  LaunchSeries series(launch, events, nullptr, input.options.bound_launches);
   auto plan = PlanPairs(input, series);
   if (!plan) return plan.error();
   const Observations observed =

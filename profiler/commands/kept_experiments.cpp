@@ -35,9 +35,9 @@ std::string SettingsText(const Options& o) {
       "steps={} timeout={} seed={} no-seed={} loader-only={} grid={} prepare={} against-dir={} against-env={}",
       o.command, o.quick, fmt::join(o.selection.only, ","), fmt::join(o.selection.skip, ","), o.target.text,
       o.target.regex, o.time_s, o.alone, o.blocks.value_or(0), o.budget_s, o.margin, o.min_window_s,
-      o.warmup.value_or(-1), o.steps.value_or(-1), o.launch_timeout_s, o.seed, o.no_seed, o.loader_only,
-      o.command == "sweep" ? fmt::format("{}", fmt::join(o.inputs, " ")) : "", o.prepare, o.against_dir.native(),
-      fmt::join(o.against_env, ","));
+      o.warmup.value_or(-1), o.steps.value_or(-1), o.launch_timeout_s.value_or(kLaunchTimeoutS), o.seed, o.no_seed,
+      o.loader_only, o.command == "sweep" ? fmt::format("{}", fmt::join(o.inputs, " ")) : "", o.prepare,
+      o.against_dir.native(), fmt::join(o.against_env, ","));
 }
 
 std::string MachineText(const RunInfo& info) {

@@ -86,7 +86,7 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   spec.time_s = options.time_s;
   if (!options.no_seed && options.command != "run") spec.seed = options.seed;
   spec.label = options.command == "run" ? "run" : "diagnosis";
-  spec.timeout_s = options.time_s + options.launch_timeout_s;
+  spec.timeout_s = options.time_s + options.launch_timeout_s.value_or(kLaunchTimeoutS);
   return spec;
 }
 
@@ -281,7 +281,8 @@ ExperimentOptions Session::Experiment(int warmup) const {
   experiment.steps = options_.steps.value_or(0);
   experiment.min_window_s = options_.min_window_s;
   experiment.alone = options_.alone;
-  experiment.launch_timeout_s = options_.launch_timeout_s;
+  experiment.launch_timeout_s = options_.launch_timeout_s.value_or(kLaunchTimeoutS);
+  experiment.bound_launches = !options_.launch_timeout_s;
   experiment.resume = resumes();
   experiment.turns = !options_.no_turns;
   return experiment;

@@ -36,6 +36,8 @@ struct LiveBlock {
   std::vector<double> step_ms;      // of its plain steps in order; 0 for a step at an epoch boundary
 };
 
+inline constexpr double kLaunchTimeoutS = 600;
+
 struct LaunchSpec {
   LaunchMode mode = LaunchMode::kClock;
   int side = 0;  // which of the launcher's commands: `ab` and `gate` have several
@@ -48,10 +50,10 @@ struct LaunchSpec {
   bool hash_samples = false;  // LOOPSCOPE_SAMPLE_RNG=hash
   bool whole_epochs = false;  // the window holds whole epochs: their first steps count, from the loader's start
   std::optional<LiveSchedule> live = {};
-  int turn_steps = 0;                 // side by side: steps in one turn
-  std::string label;                  // "block 3, ALL-amp": names the launch's folder and messages
-  std::optional<TargetWatch> target;  // the launch ends when it is reached; a timeout is then not a failure
-  double timeout_s = 600;             // after this it is ended: LaunchEnd::kTimeout
+  int turn_steps = 0;                  // side by side: steps in one turn
+  std::string label;                   // "block 3, ALL-amp": names the launch's folder and messages
+  std::optional<TargetWatch> target;   // the launch ends when it is reached; a timeout is then not a failure
+  double timeout_s = kLaunchTimeoutS;  // after this it is ended: LaunchEnd::kTimeout
 };
 
 struct LaunchResult {

@@ -28,7 +28,7 @@ Result<void> RunJournaled(const std::string& identity, const std::filesystem::pa
                           Report& report, const std::function<Result<void>(LaunchSeries&)>& procedure) {
   Result<std::unique_ptr<Journal>> journal = OpenJournal(path, identity, options);
   if (!journal) return journal.error();
-  LaunchSeries series(launcher, events, std::move(*journal));
+  LaunchSeries series(launcher, events, std::move(*journal), options.bound_launches);
   Result<void> done = procedure(series);
   Finish(series, report);
   return done;

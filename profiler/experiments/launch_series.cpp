@@ -7,6 +7,8 @@
 namespace loopscope {
 namespace {
 
+constexpr double kTimesLongest = 5, kSlackS = 60;
+
 LaunchResult InterruptedLaunch() {
   LaunchResult result;
   result.status = {LaunchEnd::kInterrupted};
@@ -23,6 +25,10 @@ void LaunchSeries::Show(const std::string& what) {
 
 void LaunchSeries::Count(const LaunchResult& result) {
   spent_s_ += result.wall_s;
+  if (result.ok()) {
+    longest_s_ = std::max(longest_s_, result.wall_s);
+    slowest_ms_ = std::max(slowest_ms_, result.ms_per_step);
+  }
   ++done_;
   --expected_;
 }
@@ -33,6 +39,12 @@ void LaunchSeries::Note(const LaunchSpec& spec, const LaunchResult& result) {
   }
 }
 
+double LaunchSeries::TimeoutOf(const LaunchSpec& spec) const {
+  if (!bounds_ || longest_s_ <= 0 || spec.target || spec.live) return spec.timeout_s;
+  const double steps_s = (spec.warmup + spec.steps) * slowest_ms_ / 1e3;
+  return std::min(spec.timeout_s, kSlackS + kTimesLongest * (longest_s_ + steps_s));
+}
+
 LaunchResult LaunchSeries::Launch(const LaunchSpec& spec) {
   if (journal_) {
     if (std::optional<LaunchResult> finished = journal_->Finished(spec)) return *finished;
@@ -41,7 +53,9 @@ LaunchResult LaunchSeries::Launch(const LaunchSpec& spec) {
     stopped_ = true;
     return InterruptedLaunch();
   }
-  LaunchResult result = launcher_(spec);
+  LaunchSpec bounded = spec;
+  bounded.timeout_s = TimeoutOf(spec);
+  LaunchResult result = launcher_(bounded);
   if (events_.stop && events_.stop()) {
     stopped_ = true;
     return InterruptedLaunch();
@@ -68,6 +82,7 @@ void LaunchSeries::SpendBefore(const std::string& label, double seconds) {
     Note(spec, *noted);
   }
   spent_s_ += noted->wall_s;
+  longest_s_ = std::max(longest_s_, noted->wall_s);
 }
 
 std::optional<std::vector<LaunchResult>> LaunchSeries::AllFinished(std::span<const LaunchSpec> specs) const {
@@ -81,7 +96,9 @@ std::optional<std::vector<LaunchResult>> LaunchSeries::AllFinished(std::span<con
 }
 
 std::optional<std::vector<LaunchResult>> LaunchSeries::LaunchTogether(std::span<const LaunchSpec> specs) {
-  Result<std::vector<LaunchResult>> results = launcher_.side_by_side()(specs);
+  std::vector<LaunchSpec> bounded(specs.begin(), specs.end());
+  for (LaunchSpec& spec : bounded) spec.timeout_s = TimeoutOf(spec);
+  Result<std::vector<LaunchResult>> results = launcher_.side_by_side()(bounded);
   if (!results) {
     why_no_turns_ = results.error().what;
     return std::nullopt;
@@ -131,7 +148,8 @@ std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> 
 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
   LaunchResult result = Run(spec);
-  if (result.ok() || result.status.end == LaunchEnd::kInterrupted) return result;
+  const LaunchEnd end = result.status.end;
+  if (result.ok() || end == LaunchEnd::kInterrupted || end == LaunchEnd::kTimeout) return result;
   LaunchSpec again = spec;
   again.label += ", again";
   return Run(again);

@@ -18,11 +18,12 @@ namespace loopscope {
 class LaunchSeries {
  public:
   // `journal` may be null.
-  LaunchSeries(const Launcher& launcher, const ExperimentEvents& events, std::unique_ptr<Journal> journal)
-      : launcher_(launcher), events_(events), journal_(std::move(journal)) {}
+  // With `bounds`, a launch that takes much longer than those before it is ended early (TimeoutOf).
+  LaunchSeries(const Launcher& launcher, const ExperimentEvents& events, std::unique_ptr<Journal> journal, bool bounds)
+      : launcher_(launcher), events_(events), journal_(std::move(journal)), bounds_(bounds) {}
 
   LaunchResult Run(const LaunchSpec& spec);
-  // A launch may fail for reasons of its own: one that fails is repeated once.
+  // A launch may fail for reasons of its own: one that fails is repeated once, unless it hung.
   LaunchResult Insist(const LaunchSpec& spec);
 
   // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where
@@ -36,6 +37,8 @@ class LaunchSeries {
 
   bool stopped() const { return stopped_ || (events_.stop && events_.stop()); }
   double spent_s() const { return spent_s_; }
+  // Seconds: the spec's, or less where earlier launches show that it will have hung long before.
+  double TimeoutOf(const LaunchSpec& spec) const;
   void Expect(int launches, double seconds);  // what is still to come
   void ShowPlan(const std::vector<std::string>& lines) const;
   void ShowEnd() const;
@@ -54,9 +57,10 @@ class LaunchSeries {
   const Launcher& launcher_;
   const ExperimentEvents& events_;
   std::unique_ptr<Journal> journal_;
-  bool stopped_ = false;
+  bool bounds_ = false, stopped_ = false;
   int done_ = 0, expected_ = 0;
   double spent_s_ = 0, expected_until_s_ = -1;
+  double longest_s_ = 0, slowest_ms_ = 0;  // a launch that ended well, and its steps
   std::string warning_, why_no_turns_;
 };
 

@@ -21,8 +21,9 @@ struct ExperimentOptions {
   int alone = -1;              // fixes also measured alone, the costliest first; -1: three, fewer when time is short
   bool check_training = true;  // the check launches; without them nothing is said about the losses
   int check_steps = 30;        // training steps whose losses a check launch compares
-  double launch_timeout_s = 600;
-  bool live = false;    // live pairs screen the treatments first, or are all with `prove --quick`
+  double launch_timeout_s = kLaunchTimeoutS;
+  bool bound_launches = true;  // one that takes much longer than those before it is ended before that
+  bool live = false;           // live pairs screen the treatments first, or are all with `prove --quick`
   bool turns = true;    // the launches of a block run side by side, one at a time, where the launcher can do that
   bool resume = false;  // finished launches are read from the journal
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"
@@ -152,6 +153,30 @@ TEST(WholeSet, ASingleFixThatBringsNothingEndsWithItsPairs) {
   EXPECT_FALSE(report.combined) << "nothing is recommended";
 }
 
+// Values to screen and losses to compare would take all of it.
+TEST(WholeSet, AShortBudgetKeepsTimeForItsPairs) {
+  for (int launches = 19; launches < 40; ++launches) {
+    ScriptedProgram program = TwoGains(12);
+    program.treatments["loader.workers"] = {.factor = 0.9};
+    std::vector<Candidate> fixes = TwoFixes();
+    fixes.push_back({FindTreatment("loader.workers"), {"4", "2", "1"}, {"input-starvation"}, 1});
+    const double budget_s = SpentOn(program, launches);
+    ExperimentInput input = SetFirst(fixes, budget_s);
+    input.options.check_training = true;
+    const Report report = Proved(input, program);
+    ASSERT_TRUE(report.combined && report.combined->ci95) << launches;
+    EXPECT_GE(report.combined->n, 4) << launches;
+    const int checks = LaunchesOf(program, "check, ");
+    double spent_s = 0;
+    for (const LaunchSpec& spec : std::vector<LaunchSpec>(program.log)) spent_s += program(spec).wall_s;
+    EXPECT_LE(spent_s, 1.1 * budget_s) << launches;
+    const auto untold = std::ranges::count_if(report.trials, [](const TrialRow& row) {
+      return row.loss.detail.find("the budget left no time to compare") != std::string::npos;
+    });
+    EXPECT_EQ(untold > 0, checks < 5) << launches << ": what was not compared is said";
+  }
+}
+
 TEST(WholeSet, AnInterruptionInItsPairsKeepsThem) {
   ScriptedProgram program = TwoGains(10);
   const ExperimentEvents events{.stop = [&] { return LaunchesOf(program, "pair 6 ") == 2; }};
@@ -161,6 +186,35 @@ TEST(WholeSet, AnInterruptionInItsPairsKeepsThem) {
   EXPECT_GE(report.combined->n, 5);
   ASSERT_FALSE(report.trials.empty());
   for (const TrialRow& row : report.trials) EXPECT_THAT(row.reason, HasSubstr("interrupted"));
+}
+
+TEST(LaunchSeries, ALaunchThatTakesFarLongerThanOthersIsEnded) {
+  std::vector<double> timeouts;
+  const Launcher launcher([&](const LaunchSpec& spec) {
+    timeouts.push_back(spec.timeout_s);
+    LaunchResult result;
+    result.ms_per_step = 100;
+    result.wall_s = 8;
+    if (spec.label == "hangs") result.status = {LaunchEnd::kTimeout};
+    return result;
+  });
+  const LaunchSpec usual{.warmup = 10, .steps = 30, .label = "usual"};
+  LaunchSpec longer = usual, hangs = usual;
+  longer.steps = 10'000;
+  hangs.label = "hangs";
+  LaunchSeries series(launcher, {}, nullptr, true);
+  series.Insist(usual);
+  series.Insist(usual);
+  series.Insist(longer);
+  EXPECT_EQ(series.Insist(hangs).status.end, LaunchEnd::kTimeout);
+  // Nothing known; five times a launch and its 40 steps, and a minute; as many steps as that take longer.
+  EXPECT_THAT(timeouts, ElementsAre(600, 60 + 5 * (8 + 4), 600, 120)) << "and what hung is not launched again";
+
+  timeouts.clear();
+  LaunchSeries asked(launcher, {}, nullptr, false);
+  asked.Insist(usual);
+  asked.Insist(usual);
+  EXPECT_THAT(timeouts, ElementsAre(600, 600)) << "--launch-timeout says it";
 }
 
 }  // namespace

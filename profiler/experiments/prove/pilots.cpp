@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 4;  // screened per treatment
 // Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
+constexpr int kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
 constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
 
 PilotRun FirstRun(const ExperimentInput& input, LaunchSeries& series) {
@@ -141,6 +142,11 @@ class PilotPhase {
     std::vector<std::string> tried;
     LaunchResult fastest;
     for (std::size_t v = 0; v < values.size() && !series_.stopped(); ++v) {
+      if (v > 0 && !best.empty() && !HasTimeFor(all)) {
+        state.note = fmt::format("the budget left no time to try {}",
+                                 fmt::join(values.begin() + static_cast<std::ptrdiff_t>(v), values.end(), ", "));
+        break;
+      }
       candidate.values = {values[v]};
       const LaunchResult result = v == 0 ? all : Launch(Members(), fmt::format("ALL, {}={}", key, values[v]));
       if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) continue;
@@ -155,9 +161,15 @@ class PilotPhase {
       state.verdict = TrialVerdict::kNotApplicable;
       state.reason = why_not;
     } else if (tried.size() > 1) {
-      state.note = fmt::format("the fastest of one launch each ({})", fmt::join(tried, ", "));
+      AddReason(state.note, fmt::format("the fastest of one launch each ({})", fmt::join(tried, ", ")));
     }
     if (!best.empty()) all = fastest;
+  }
+
+  // For another launch like `all`, and the launches after it that matter more.
+  bool HasTimeFor(const LaunchResult& all) const {
+    const double until_s = MayBeSpentBeforePairs(input_, {baseline_, all, run_});
+    return series_.spent_s() + (1 + kChecksAtLeast) * all.wall_s <= until_s;
   }
 
   double Ms(const LaunchResult& result) const {
@@ -192,6 +204,16 @@ class PilotPhase {
 };
 
 }  // namespace
+
+double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots) {
+  const double budget_s = input.options.budget_s;
+  if (!input.options.until_decided || !pilots.all.ok()) return budget_s;
+  std::vector<Arm> arms(2);
+  Estimate(arms[0], pilots.baseline);
+  Estimate(arms[1], pilots.all);
+  (void)pilots.run.FinalWindowOf(arms, {.run_ahead = RunAhead(input.candidates, input.loader)});
+  return budget_s - kFewestBlocks * (arms[0].wall_s + arms[1].wall_s);
+}
 
 Result<FixPilots> RunPilots(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series) {
   return PilotPhase(input, contenders, series).Run();

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kBudgetShare = 0.25;  // of all launches' time, for a program that does not repeat itself
 constexpr double kFalseAlarm = 0.05;   // over all candidates, in that case
+constexpr char kNoTime[] = "the budget left no time to compare its losses (--budget)";
 
 bool KeepsBits(const Candidate& candidate) {
   const Exactness exactness = candidate.treatment->exactness;
@@ -19,10 +20,18 @@ bool KeepsBits(const Candidate& candidate) {
 
 class CheckPhase {
  public:
-  CheckPhase(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series)
-      : input_(input), contenders_(contenders), series_(series) {}
+  CheckPhase(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
+             LaunchSeries& series)
+      : input_(input),
+        contenders_(contenders),
+        series_(series),
+        launch_s_(pilots.all.wall_s),
+        until_s_(MayBeSpentBeforePairs(input, pilots)) {}
 
   void Run() {
+    if (!HasTimeFor(2)) {
+      return ForEach([](const Candidate&) { return true; }, [&](int i) { CannotTellOf(i, kNoTime); });
+    }
     baselines_.push_back(Launch({}, "baseline"));
     if (!baselines_[0].ok() || baselines_[0].losses.empty()) {
       const std::string why = baselines_[0].ok() ? "no losses were seen" : FailureOf(baselines_[0]);
@@ -36,7 +45,7 @@ class CheckPhase {
     if (repeats_) {
       CheckSeeds();
       ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kNumeric; },
-              [&](int i) { Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), contenders_[i].candidate.Setting()))); });
+              [&](int i) { CheckNumeric(i); });
     } else {
       CheckSpread();
     }
@@ -61,6 +70,8 @@ class CheckPhase {
     spec.treatment = SettingsOf(members, contenders_);
     return series_.Insist(spec);
   }
+
+  bool HasTimeFor(int launches) const { return series_.spent_s() + launches * launch_s_ <= until_s_; }
 
   // The candidate on top of what keeps every bit.
   std::vector<int> Over(int i) const {
@@ -103,14 +114,23 @@ class CheckPhase {
       apart.insert(apart.end(), group.begin(), group.end());
     }
     if (!repeats_) return;
-    for (const int i : apart) Set(i, JudgeExact(baselines_[0], Launch({i}, contenders_[i].candidate.Setting())));
+    for (const int i : apart) {
+      if (!HasTimeFor(1)) {
+        CannotTellOf(i, kNoTime);
+      } else {
+        Set(i, JudgeExact(baselines_[0], Launch({i}, contenders_[i].candidate.Setting())));
+      }
+    }
     if (identical_.empty()) {
-      std::ranges::copy_if(apart, std::back_inserter(identical_),
-                           [&](int i) { return contenders_[i].alive() && contenders_[i].state.in_all; });
+      std::ranges::copy_if(apart, std::back_inserter(identical_), [&](int i) {
+        const CandidateState& state = contenders_[i].state;
+        return contenders_[i].alive() && state.in_all && !CannotTell(state.loss);
+      });
     }
   }
 
   void CheckResampled(int i) {
+    if (!HasTimeFor(fixed_samples_ ? 1 : 2)) return CannotTellOf(i, kNoTime);
     if (!fixed_samples_) fixed_samples_ = Launch(identical_, "baseline, fixed samples", true);
     LossFacts facts =
         JudgeResampled(*fixed_samples_, Launch(Over(i), contenders_[i].candidate.Setting() + ", fixed samples", true));
@@ -119,7 +139,14 @@ class CheckPhase {
     Set(i, std::move(facts));
   }
 
-  bool Affords(int launches) const { return launches * baselines_[0].wall_s <= kBudgetShare * input_.options.budget_s; }
+  void CheckNumeric(int i) {
+    if (!HasTimeFor(1)) return CannotTellOf(i, kNoTime);
+    Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), contenders_[i].candidate.Setting())));
+  }
+
+  bool Affords(int launches) const {
+    return launches * baselines_[0].wall_s <= kBudgetShare * input_.options.budget_s && HasTimeFor(launches);
+  }
 
   // Different draws are distinguished from different training by the spread over seeds: no two launches share a seed.
   void CheckSeeds() {
@@ -189,6 +216,7 @@ class CheckPhase {
   const ExperimentInput& input_;
   std::vector<Contender>& contenders_;
   LaunchSeries& series_;
+  double launch_s_, until_s_;  // of one launch; of all that are spent when the last of these ends
   std::vector<LaunchResult> baselines_;
   std::optional<LaunchResult> fixed_samples_;
   std::vector<int> identical_;  // candidates under which the losses are proved the same bit for bit
@@ -203,7 +231,7 @@ void CheckTraining(const ExperimentInput& input, std::vector<Contender>& contend
   const double launch_s = pilots.all.wall_s;
   const int launches = static_cast<int>(std::ranges::count_if(contenders, &Contender::alive)) + 2;
   series.Expect(launches, launches * launch_s);
-  CheckPhase(input, contenders, series).Run();
+  CheckPhase(input, contenders, pilots, series).Run();
 }
 
 }  // namespace loopscope

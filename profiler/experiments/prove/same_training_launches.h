@@ -16,7 +16,7 @@ namespace loopscope {
 // program. Numeric and resampled fixes are launched on top of what was proved identical (it is often much faster). When
 // two untreated launches differ, six of them and several treated ones are compared by permutation, if a quarter of the
 // budget holds that many. So is a resampled fix whose draws the program does not fix: there every launch has a seed of
-// its own.
+// its own. What would leave the first pairs of ALL too little of the budget is not launched: "cannot tell".
 void CheckTraining(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
                    LaunchSeries& series);
 
