@@ -9,9 +9,11 @@ Exit:  0 done, 2 wrong usage, or nothing in DIR
 import argparse
 import gzip
 import json
+import math
 import pathlib
 import re
 import shlex
+import statistics
 import sys
 import tarfile
 
@@ -72,13 +74,27 @@ def beside_lines(result):
     return ["| µs per step | recorded | torch.profiler's trace |", "|---|---|---|", *rows]
 
 
-def cost_line(result):
-    added = {name: 1e6 * seconds for name, seconds in result["added"].items()}
-    return (
-        f"On a loop of small kernels, recording adds {added['recorded']:.0f} µs to a step, torch.profiler "
-        f"{added['profiler']:.0f} µs (medians of {len(result['seconds']['plain'])} rounds; a step takes "
-        f"{1e6 * min(result['seconds']['plain']):.0f} µs without either)."
-    )
+# Student's t at 97.5 %, by degrees of freedom from 1.
+T975 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36)
+LOOPS = {"tiny": "small kernels", "none": "kernels that keep the GPU busy"}
+
+
+def over(seconds, plain):
+    """How much longer a step takes, in percent, with its 95 % interval: Student's t over the rounds' log ratios."""
+    logs = [math.log(a / b) for a, b in zip(seconds, plain)]
+    mean, spread = statistics.mean(logs), statistics.stdev(logs)
+    half = T975[len(logs) - 2] * spread / math.sqrt(len(logs))
+    middle, low, high = (100 * math.expm1(value) for value in (mean, mean - half, mean + half))
+    return f"{middle:.3g} % [{low:.3g}, {high:.3g}]"
+
+
+def cost_lines(result):
+    lines = ["| a loop of | µs per step, alone | recorded | under torch.profiler |", "|---|---|---|---|"]
+    for flaw, seconds in result["seconds"].items():
+        plain = seconds["plain"]
+        more = " | ".join(over(seconds[name], plain) for name in ("recorded", "profiler"))
+        lines.append(f"| {LOOPS[flaw]} | {1e6 * statistics.median(plain):.0f} | {more} |")
+    return [*lines, "", f"{len(plain)} rounds; by how much a step takes longer, with the 95 % interval."]
 
 
 def page(figures):
@@ -116,7 +132,7 @@ def page(figures):
     if "torch.profiler beside" in done:
         lines += ["", "## Beside torch.profiler", "", *beside_lines(done["torch.profiler beside"])]
     if "cost" in done:
-        lines += ["", cost_line(done["cost"])]
+        lines += ["", "## What recording costs", "", *cost_lines(done["cost"])]
     failed = {name: one["error"] for name, one in figures["steps"].items() if "error" in one}
     if failed:
         lines += ["", "## What failed", "", *(f"- {name}: {cell(why)}" for name, why in failed.items())]

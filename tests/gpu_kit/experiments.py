@@ -36,7 +36,7 @@ def prove(treatment, preset, *items, budget=240, what="", said=""):
     return Step(f"prove {treatment}", budget + 25, action)
 
 
-def rank(name, treatments, preset, *items, budget=110, what="", said=""):
+def rank(name, treatments, preset, *items, budget=160, what="", said=""):
     """Fixes that can be switched between steps take turns within one launch: a ranking, in little time."""
 
     def action(kit):
@@ -104,8 +104,6 @@ EXPERIMENTS = {
         rank("switches", SWITCHES, "tuned", *SHORT,
              "deterministic=on", "cache.empty=on", "debug=on", "clip=norm", "clip.foreach=off",
              what="five switches in turn, each alone"),
-        whole("image_classifier.py", "--epochs", "1000", "--data", "images",
-              what="a first version of a Python loop, as it is: all fixes together, then each"),
     ],
     4: [
         sweep("workers × pinned memory", ("loader.workers=0,1,2,5,10,15", "loader.pin_memory=on,off"), "tuned", *SMALL,
@@ -114,4 +112,8 @@ EXPERIMENTS = {
               budget=120, what="Batch 64 to 512", said="batch 64→512: 4× (S2)"),
     ],
     **{5 + at // 2: list(PROOFS[at : at + 2]) for at in range(0, len(PROOFS), 2)},
+    5 + (len(PROOFS) + 1) // 2: [
+        whole("image_classifier.py", "--epochs", "1000", "--data", "images",
+              what="a first version of a Python loop, as it is: all fixes together, then each"),
+    ],
 }  # fmt: skip

@@ -122,7 +122,8 @@ class Kit:
         """A command of Loopscope's with its report, kept; the report as JSON gives it."""
         target = self.folder(name) / "report.json"
         launched = ["--", *program] if program else []
-        command = [self.loopscope, *words, "--quiet", "--json", target, *launched]
+        quiet = [] if words[0] in ("prove", "sweep") else ["--quiet"]  # the log shows how far those came
+        command = [self.loopscope, *words, *quiet, "--json", target, *launched]
         done = self.run(command, name, limit, **environment)
         if not target.exists():
             raise StepFailed(f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
