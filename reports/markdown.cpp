@@ -21,9 +21,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMostBytes = 65'000;
+constexpr std::size_t kMostBytes = 65'000, kMostRows = 40, kMostPlaces = 5;
 constexpr std::size_t kClosing = 400;  // kept free for what closes a section and for the last line
-constexpr std::size_t kMostRows = 40, kMostPlaces = 5;
 
 // A comment that grows while there is room.
 class Comment {
@@ -155,6 +154,8 @@ void WriteGate(const Report& report, Comment& comment) {
     comment.Add("- counters: " + MarkdownText(GateCountersText(row)) + "\n");
     comment.AddEach(row.notes, "notes", [](const std::string& note) { return "- " + MarkdownText(note, 400) + "\n"; });
     WriteCounters(row, comment);
+    if (!row.grown.empty()) comment.Add(fmt::format("\n{}:\n\n", kGrownText));
+    for (const GrownTime& one : row.grown) comment.Add("- " + MarkdownText(GrownText(one), 300) + "\n");
   }
 }
 

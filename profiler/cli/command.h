@@ -37,6 +37,7 @@ struct Command {
   std::string_view usage, example;  // usage without "loopscope"
   unsigned takes = kTakesNothing;
   int inputs = 0;                                             // INPUTs before `--`: 0, at most 1, or kAnyInputs
+  std::string_view inputs_text = {};                          // what they are; empty: recordings
   std::string_view blocks_text = {};                          // what its --blocks are, where it takes them
   void (*set_defaults)(Options&) = nullptr;                   // where they differ from those of Options
   void (*add)(CLI::App&, Options&) = nullptr;                 // its own options

@@ -79,6 +79,7 @@ struct Options {
   bool loader_only = false;  // sweep
   bool no_seed = false, no_turns = false, resume = false, reuse = false, allow_writes = false, keep = false;
   std::string prepare;
+  std::string build;  // bisect: shell command that builds a commit
 
   std::string text;  // not empty: print this instead (--help, --version)
 };

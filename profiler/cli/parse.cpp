@@ -82,7 +82,8 @@ class Parser {
     if (command.Has(kTakesExperiment)) AddExperiment();
     if (command.add != nullptr) command.add(app_, options);
     if (command.inputs != 0) {
-      auto* inputs = app_.add_option("INPUT", options.inputs, kInputsText)->type_name("")->expected(-1);
+      const std::string text(command.inputs_text.empty() ? kInputsText : command.inputs_text);
+      auto* inputs = app_.add_option("INPUT", options.inputs, text)->type_name("")->expected(-1);
       if (command.inputs == 1) inputs->group("")->expected(0, 1);
     }
   }

@@ -3,13 +3,15 @@
 namespace loopscope {
 
 // Each at the end of its own file.
-extern const Command kRunCommand, kProveCommand, kAbCommand, kSweepCommand, kGateCommand, kAaCheckCommand,
-    kHistoryCommand, kReportCommand, kCompareCommand, kRulesCommand, kTreatmentsCommand, kDoctorCommand;
+extern const Command kRunCommand, kProveCommand, kAbCommand, kSweepCommand, kGateCommand, kBisectCommand,
+    kAaCheckCommand, kHistoryCommand, kReportCommand, kCompareCommand, kRulesCommand, kTreatmentsCommand,
+    kDoctorCommand;
 
 Commands AllCommands() {
-  static constexpr const Command* kAll[] = {&kRunCommand,     &kProveCommand,   &kAbCommand,         &kSweepCommand,
-                                            &kGateCommand,    &kAaCheckCommand, &kHistoryCommand,    &kReportCommand,
-                                            &kCompareCommand, &kRulesCommand,   &kTreatmentsCommand, &kDoctorCommand};
+  static constexpr const Command* kAll[] = {&kRunCommand,    &kProveCommand,   &kAbCommand,      &kSweepCommand,
+                                            &kGateCommand,   &kBisectCommand,  &kAaCheckCommand, &kHistoryCommand,
+                                            &kReportCommand, &kCompareCommand, &kRulesCommand,   &kTreatmentsCommand,
+                                            &kDoctorCommand};
   return kAll;
 }
 

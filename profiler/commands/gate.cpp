@@ -80,6 +80,7 @@ class GateRun {
       JudgeTime(w, row, report);
       if (row.verdict == GateVerdict::kPass) Settle(row, row.reason);
     }
+    if (!row.time || row.verdict != GateVerdict::kFail) row.grown.clear();
     return row;
   }
 
@@ -89,6 +90,7 @@ class GateRun {
     CounterGate counters(session_, options_, recorded_);
     auto judged = counters.Judge(w, row);
     spent_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    row.grown = counters.Grown();
     if (w == 0 && counters.diagnosis()) report = *counters.diagnosis();
     return judged;
   }

@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
+
+#include "profiler/core/file_text.h"
+#include "profiler/core/report/grown.h"
 
 namespace loopscope {
 namespace {
@@ -15,6 +19,28 @@ constexpr int kTracedPerCounted = 2;
 Error OtherWorkError(const std::string& why, const std::string& command) {
   return {"does other work per step: " + why, command,
           "compare commands that train on the same batches and step as often", 3};
+}
+
+std::string Trimmed(const std::string& line) {
+  const std::size_t begin = line.find_first_not_of(" \t");
+  return begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+std::vector<std::string> LinesOf(const std::filesystem::path& file) {
+  std::vector<std::string> lines;
+  std::istringstream text(FileText(file));
+  for (std::string line; std::getline(text, line);) lines.push_back(Trimmed(line));
+  return lines;
+}
+
+// Whether the line is in the candidate's file and not in the other side's: an edit, wherever it moved the others.
+bool Touches(const Where& where, const RunInfo& before, const RunInfo& after) {
+  const std::filesystem::path other =
+      std::filesystem::path(before.working_directory) / RelativePath(where.path, after.working_directory);
+  const std::vector<std::string> here = LinesOf(where.path), there = LinesOf(other);
+  const auto line = static_cast<std::size_t>(where.line);
+  if (line < 1 || line > here.size() || there.empty()) return false;
+  return std::ranges::find(there, here[line - 1]) == there.end();
 }
 
 }  // namespace
@@ -34,7 +60,7 @@ Result<Counters> CounterGate::Launch(std::size_t workload, bool candidate, const
   if (diagnosed->failure) return *diagnosed->failure;
   if (!diagnosed->report.timeline) return Error{"left no steps to count", name, "see `loopscope run` with it", 3};
   Counters counters = CountersOf(*diagnosed->report.timeline, diagnosed->report.findings, steps);
-  if (candidate) diagnosis_ = std::move(diagnosed->report);
+  (candidate ? diagnosis_ : against_) = std::move(diagnosed->report);
   return counters;
 }
 
@@ -106,6 +132,13 @@ Result<void> CounterGate::Judge(std::size_t workload, GateRow& row) {
   }
   if (const std::string why = OtherWork(*before, *after); !why.empty()) return OtherWorkError(why, row.command);
   return Compare(workload, *before, *after, here, row);
+}
+
+std::vector<GrownTime> CounterGate::Grown() const {
+  if (!diagnosis_ || !against_) return {};
+  std::vector<GrownTime> grown = WhatGrew(*against_, *diagnosis_);
+  for (GrownTime& one : grown) one.touched = one.where && Touches(*one.where, against_->run, diagnosis_->run);
+  return grown;
 }
 
 }  // namespace loopscope

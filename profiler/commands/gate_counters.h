@@ -27,6 +27,9 @@ class CounterGate {
 
   // The diagnosis of the candidate's last launch; empty before.
   const std::optional<Report>& diagnosis() const { return diagnosis_; }
+  // What took longer in the candidate's last launch than in the last one of what it is gated against; empty where one
+  // of them was not launched.
+  std::vector<GrownTime> Grown() const;
 
  private:
   Result<Counters> Launch(std::size_t workload, bool candidate, const std::string& name);
@@ -37,7 +40,7 @@ class CounterGate {
   Session& session_;
   const Options& options_;
   const CounterFile* recorded_;
-  std::optional<Report> diagnosis_;
+  std::optional<Report> diagnosis_, against_;
 };
 
 }  // namespace loopscope

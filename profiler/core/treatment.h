@@ -45,6 +45,8 @@ struct Treatment {
   bool live = false;
   // Its values are "on" and "off".
   bool is_switch = false;
+  // The program compiles its model for it, at the start of every launch.
+  bool compiles = false;
   // Which factor of the loader's run-ahead its values set: windows have to be longer than the run-ahead.
   RunAheadFactor run_ahead = RunAheadFactor::kNeither;
   // With the applier "environment": what is set before the program starts.

@@ -22,6 +22,7 @@ extern const Treatment kCompile{
     .appliers = kAppliers,
     .values = Values,
     .is_switch = true,
+    .compiles = true,
 };
 
 }  // namespace loopscope

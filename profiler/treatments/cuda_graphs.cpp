@@ -23,6 +23,7 @@ extern const Treatment kCudaGraphs{
     .appliers = kAppliers,
     .values = Values,
     .is_switch = true,
+    .compiles = true,
 };
 
 }  // namespace loopscope

@@ -36,6 +36,21 @@ Json CountersJson(const std::vector<CounterRow>& counters) {
   return rows;
 }
 
+Json GrownJson(const std::vector<GrownTime>& grown) {
+  Json rows = Json::array();
+  for (const GrownTime& one : grown) {
+    Json where = nullptr;
+    if (one.where) where = {{"path", one.where->path}, {"line", one.where->line}, {"function", one.where->function}};
+    rows.push_back({{"kind", GrownKindName(one.kind)},
+                    {"name", one.name},
+                    {"where", std::move(where)},
+                    {"before_ms", NumberOrNull(one.before_ms)},
+                    {"after_ms", NumberOrNull(one.after_ms)},
+                    {"touched", one.touched}});
+  }
+  return rows;
+}
+
 // An object per pair.
 Json EvidenceJson(const std::vector<GateEvidence>& evidence) {
   Json rows = Json::array();
@@ -70,6 +85,7 @@ Json WorkloadJson(const GateRow& row) {
           {"counters", CountersJson(row.counters)},
           {"counters_compared", row.counters_compared},
           {"why_no_counters", row.why_no_counters},
+          {"grown", GrownJson(row.grown)},
           {"notes", row.notes},
           {"launches", LaunchesJson(row.launches)}};
 }

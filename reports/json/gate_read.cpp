@@ -25,6 +25,17 @@ CounterRow ReadCounter(const json& object) {
   return counter;
 }
 
+GrownTime ReadGrown(const json& object) {
+  GrownTime grown{.kind = Named(object, "kind", GrownKindName, GrownKind::kKernel), .name = Text(object, "name")};
+  if (const json& where = Member(object, "where"); !where.is_null()) {
+    grown.where = Where{Text(where, "path"), Whole<int>(where, "line"), Text(where, "function")};
+  }
+  grown.before_ms = Number(object, "before_ms").value_or(0);
+  grown.after_ms = Number(object, "after_ms").value_or(0);
+  grown.touched = Flag(object, "touched");
+  return grown;
+}
+
 GateDecision ReadTime(const json& object) {
   GateDecision time;
   time.verdict = Named(object, "verdict", GateVerdictName, GateVerdict::kInconclusive);
@@ -54,6 +65,7 @@ GateRow ReadWorkload(const json& object) {
   row.counters_compared = Whole<int>(object, "counters_compared");
   row.why_no_counters = Text(object, "why_no_counters");
   row.notes = Texts(object, "notes");
+  for (const json& item : Items(object, "grown")) row.grown.push_back(ReadGrown(item));
   for (const json& item : Items(object, "counters")) row.counters.push_back(ReadCounter(item));
   row.launches = ReadLaunches(object);
   return row;

@@ -82,7 +82,7 @@ Finding ReadFinding(const json& object) {
   finding.cost_ms_per_step = Number(object, "cost_ms_per_step").value_or(0);
   finding.cost_pct = Number(object, "cost_pct").value_or(0);
   if (!Member(object, "cost_is").is_null()) {
-    finding.cost_is = Named(object, "cost_is", CostKindName, CostKind::kExact);
+    finding.cost_is = Named(object, "cost_is", CostKindName, CostKind::kLeast);
   }
   finding.expected_gain_ms = Number(object, "expected_gain_ms");
   finding.per_epoch = Flag(object, "per_epoch");

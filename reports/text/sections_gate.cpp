@@ -49,6 +49,8 @@ void WriteWorkload(const GateRow& row, bool alone, Page& page) {
   page.Entry(kLabelColumn, {"  time"}, {GateTimeText(row)});
   page.Entry(kLabelColumn, {"  counters"}, {GateCountersText(row)});
   WriteCounters(row, page);
+  if (!row.grown.empty()) page.Entry(2, {""}, {kGrownText});
+  for (const GrownTime& one : row.grown) page.Entry(4, {"  +", Style::kDim}, {GrownText(one)});
   for (const std::string& note : row.notes) page.Entry(4, {"  !", Style::kYellow}, {Printable(note, 400)});
 }
 

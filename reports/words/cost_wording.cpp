@@ -31,6 +31,7 @@ const TrialRow* TrialOf(const Report& report, const Finding& finding) {
 
 std::string_view WorthWord(const Finding& finding) {
   if (finding.expected_gain_ms) return "about ";
+  if (finding.cost_is == CostKind::kLeast) return "at least ";
   return finding.cost_is == CostKind::kBound ? "up to " : "";
 }
 
@@ -47,6 +48,8 @@ std::string_view CostKindText(const Finding& finding) {
       return "up to";
     case CostKind::kMeasured:
       return "measured";
+    case CostKind::kLeast:
+      return "at least";
     case CostKind::kExact:
       break;
   }

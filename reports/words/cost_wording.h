@@ -13,7 +13,7 @@ namespace loopscope {
 std::string_view WorthWord(const Finding& finding);
 // "about 4 %": of the mean step.
 std::string WorthShareText(const Report& report, const Finding& finding);
-std::string_view CostKindText(const Finding& finding);  // "up to", "measured", "exactly"
+std::string_view CostKindText(const Finding& finding);  // "up to", "measured", "exactly", "at least"
 
 // "up to 12.3 ms per step, 21 %; 15 % of the run"; empty without a cost.
 std::string CostText(const Report& report, const Finding& finding);

@@ -94,4 +94,12 @@ std::string CounterPlaceText(const CounterPlace& at) {
   return fmt::format("{}: {:.4g} -> {:.4g} per step", PlaceText(at.where, ""), at.before, at.after);
 }
 
+std::string GrownText(const GrownTime& grown) {
+  std::string text(GrownKindName(grown.kind));
+  if (grown.where) text += " " + PlaceText(*grown.where, "");
+  if (!grown.name.empty()) text += (grown.where ? ": " : " ") + Printable(grown.name, 120);
+  text += fmt::format(": {} -> {} per step", HumanMs(grown.before_ms), HumanMs(grown.after_ms));
+  return grown.touched ? text + ", a line that the other side does not have" : text;
+}
+
 }  // namespace loopscope

@@ -38,11 +38,11 @@ def host(loopscope, tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "loopscope").symlink_to(BUILD / "loopscope")
-    for name in ("gh", "curl"):
+    # `gh` names the comment's file last.
+    for name, comment in (("gh", '"${@: -1}"'), ("curl", "gate.md")):
         path = programs / name
-        path.write_text(
-            f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/{name}.arguments\ncp gate.md {tmp_path}/{name}.comment\n'
-        )
+        keep = f'printf "%s\\n" "$@" > {tmp_path}/{name}.arguments\ncp {comment} {tmp_path}/{name}.comment\n'
+        path.write_text(f"#!/bin/bash\n{keep}")
         path.chmod(0o755)
     return {"PATH": f"{programs}:{os.environ['PATH']}"}
 
@@ -81,14 +81,54 @@ def test_github_actions(host, tmp_path, tiny_train):
         assert "!cancelled()" in step["if"], "a failed gate is what they are for"
 
 
-def test_gitlab(host, tmp_path, tiny_train):
-    job = yaml.safe_load((ROOT / "docs/ci/gitlab-ci.yml").read_text())["performance"]
+def in_clone(tmp_path, tiny_train):
+    """A clone of a repository whose main branch holds the program, with a change that reads in every step."""
     origin, checkout = tmp_path / "origin", tmp_path / "checkout"
     write_program(origin, tiny_train)
     git = "git -c user.name=a -c user.email=a@example.org"
     made = shell(f"git init -q -b main && git add -A && {git} commit -qm base && git clone -q . {checkout}", origin, {})
     assert made.returncode == 0, made.stderr
     write_program(checkout, tiny_train, "--item")
+    return checkout
+
+
+def test_the_action(host, tmp_path, tiny_train):
+    """Each step's script, with what GitHub puts into it; pip and the actions of others are theirs."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    inputs = {name: one.get("default", "") for name, one in action["inputs"].items()}
+    inputs |= {"command": "./train.sh 'two words'", "build": "touch built", "base": "main", "history": "perf"}
+    inputs["options"] = QUICK
+    checkout, temp = in_clone(tmp_path, tiny_train), tmp_path / "temp"
+    temp.mkdir()
+    env = {**host, "RUNNER_TEMP": str(temp), "GITHUB_OUTPUT": str(temp / "output"),
+           "GITHUB_STEP_SUMMARY": str(temp / "summary")}  # fmt: skip
+    ends = {}
+    for step in action["runs"]["steps"]:
+        if "run" not in step or step["name"] == "Install Loopscope":
+            continue
+        assert step["shell"] == "bash" and "${{" not in step["run"], "what GitHub puts in is no part of a script"
+        given = {name: inputs.get(text.split("inputs.")[-1].split(" ")[0], "17") for name, text in step["env"].items()}
+        ends[step["name"]] = shell(step["run"], checkout, env | given)
+    assert {name: end.returncode for name, end in ends.items()} == {
+        "Check out the base": 0,
+        "Build both sides": 0,
+        "Gate": 1,
+        "Comment on the pull request": 0,
+    }, ends
+    assert (checkout / "built").exists() and (temp / "base/built").exists()
+    assert (temp / "output").read_text() == "verdict=fail\n"
+    assert (temp / "summary").read_text() == (tmp_path / "gh.comment").read_text()
+    assert "host reads" in (tmp_path / "gh.comment").read_text()
+    assert (checkout / "perf/history.sqlite").exists() and (temp / "gate.sarif").exists()
+    assert (tmp_path / "gh.arguments").read_text().split()[:3] == ["pr", "comment", "17"]
+    steps = action["runs"]["steps"]
+    after = steps[[step["name"] for step in steps].index("Gate") + 1 :]
+    assert after and all("!cancelled()" in step["if"] for step in after), "a failed gate is what they are for"
+
+
+def test_gitlab(host, tmp_path, tiny_train):
+    job = yaml.safe_load((ROOT / "docs/ci/gitlab-ci.yml").read_text())["performance"]
+    checkout = in_clone(tmp_path, tiny_train)
     env = {
         **host,
         **job["variables"],

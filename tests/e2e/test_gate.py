@@ -41,6 +41,11 @@ def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
     assert len(time["evidence"]) == time["pairs"] and time["detectable"] > 0
     assert time["evidence"][-1]["slower"] >= time["fails_from"] == 100
     assert len(verdict["workloads"][0]["launches"]) == 2 * time["pairs"]
+    grown = verdict["workloads"][0]["grown"]
+    assert grown[0]["kind"] == "part" and all(one["after_ms"] > one["before_ms"] for one in grown), grown
+    lines = [one for one in grown if one["kind"] == "line"]
+    assert lines and lines[0]["where"]["path"].endswith("tiny_train.cpp") and not lines[0]["touched"], grown
+    assert "What took longer in one traced launch of each" in done.out
     assert "FAIL: slower by" in done.out and f"{time['pairs']} pairs" in done.out
     suites = tree.parse(files["junit"]).getroot()
     assert suites.get("failures") == "1" and suites.find(".//failure").get("type") == "slower"
@@ -55,5 +60,6 @@ def test_a_program_against_itself_does_not_fail(gate):
     for done, verdict in gates:
         assert (done.code, verdict["verdict"]) in ((0, "pass"), (1, "fail")), done.err
         assert not any(row["fails"] for row in verdict["counters"]), verdict["counters"]
+        assert done.code == 1 or not verdict["workloads"][0]["grown"]
         assert 5 <= verdict["pairs"] <= 48 and verdict["upper95"] < 0.9
     assert [verdict["verdict"] for _, verdict in gates] != ["fail", "fail"], [done.err for done, _ in gates]

@@ -199,6 +199,9 @@ inline GateFacts SampleGate() {
       {"anomaly mode", CounterKind::kDebug, {}, {}, "new", true, "a debugging switch is left on", {}},
       {"op aten::add", CounterKind::kCount, 10, 11.5, "more", false, "", {}},
       {"peak bytes on host", CounterKind::kCount, 1e9, 1.1e9, "ignored", false, "varies between runs", {}}};
+  fails.grown = {{GrownKind::kPart, "forward", {}, 40, 48},
+                 {GrownKind::kLine, "time.sleep", Where{"loop.py", 131, "train_epoch"}, 0, 7.5, true},
+                 {GrownKind::kOperator, "aten::add", {}, 1.5, 1.9}};
   fails.notes = {"step times are not compared with the recorded ones: another CPU"};
   fails.launches = {{0, 0, "A", 100.5, "ok"}, {0, 1, "B", std::nullopt, "exit 1"}};
   GateRow passes;
@@ -307,6 +310,7 @@ inline Report HostileGate(const std::string& text) {
   for (GateRow& row : report.gate->workloads) {
     row.command = row.against = row.reason = row.error = row.why_no_time = text;
     row.notes = {text, text};
+    row.grown.assign(2, {GrownKind::kLine, text, Where{text, 2147483647, text}, 1e300, 1e300, true});
     if (row.time) row.time->reason = text;
     for (CounterRow& counter : row.counters) {
       counter.name = counter.change = counter.reason = text;

@@ -29,7 +29,8 @@ struct ScriptedTreatment {
   int samples = 32;
   int boundaries = 0;  // steps of the window at the turn of an epoch
   int settled_after = 0;
-  bool acts_live = true;  // in live pairs: reports that it changed something
+  double starts_in_s = 0;  // more than without it
+  bool acts_live = true;   // in live pairs: reports that it changed something
 };
 
 class ScriptedProgram {
@@ -51,7 +52,8 @@ class ScriptedProgram {
     const int launch = static_cast<int>(log.size());
     log.push_back(spec);
     LaunchResult result;
-    double factor = spec.side == 1 ? other_side_factor : 1, epoch = 1, peak = 1, spread = noise;
+    double starts_in_s = startup_s, factor = spec.side == 1 ? other_side_factor : 1, epoch = 1, peak = 1,
+           spread = noise;
     std::set<std::string> keys;
     int samples = 32, boundaries = 0;
     for (const auto& [key, value] : spec.treatment) {
@@ -67,6 +69,7 @@ class ScriptedProgram {
       epoch *= one.epoch_factor, peak *= one.peak_factor, spread *= one.noise_factor;
       samples = one.samples;
       boundaries += one.boundaries;
+      starts_in_s += one.starts_in_s;
       result.settled_after = std::max(result.settled_after, one.settled_after);
     }
     for (const auto& conflict : conflicts) {
@@ -75,8 +78,8 @@ class ScriptedProgram {
     if (dies && dies(spec, launch)) result.status = {LaunchEnd::kSignal, "9"};
     result.ms_per_step = ms_per_step * factor * std::exp(spread * Draw() + drift * launch);
     result.ms_per_sample = result.ms_per_step / samples;
-    result.wall_s = startup_s + (spec.warmup + spec.steps) * result.ms_per_step / 1e3;
-    result.startup_s = startup_s + spec.warmup * result.ms_per_step / 1e3;
+    result.wall_s = starts_in_s + (spec.warmup + spec.steps) * result.ms_per_step / 1e3;
+    result.startup_s = starts_in_s + spec.warmup * result.ms_per_step / 1e3;
     result.steps = spec.steps - boundaries;
     result.clock = spec.side == 1 ? other_side_clock : clock;
     result.epoch_ms = epoch_ms * epoch * std::exp(spread * Draw());

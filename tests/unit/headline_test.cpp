@@ -51,6 +51,21 @@ Finding Loader(double ms, double pct) {
   return loader;
 }
 
+TEST(Headline, IsAProfilerThatIsInAllFigures) {
+  Report report = Unexplained();
+  Finding profiler = test::SampleFinding("debug-left-on", "a torch profiler left on: at least 0.34 ms per step",
+                                         Severity::kMedium, 0.34, 0.2);
+  profiler.cost_is = CostKind::kLeast;
+  profiler.evidence = {{"a torch profiler is turned on here", 1, At(33)}};
+  report.findings.push_back(profiler);
+  EXPECT_EQ(
+      HeadlineText(report),
+      "a torch profiler left on: at least 0.34 ms per step (debug-left-on), at train.py:33 in main: at least 340 µs "
+      "of each 158 ms step.");
+  report.findings.back().severity = Severity::kLow;  // on in some of the steps: a sample that was meant
+  EXPECT_EQ(HeadlineOf(report).finding, nullptr);
+}
+
 TEST(Headline, IsWhatNoFindingExplainsWhereThatIsLarger) {
   EXPECT_EQ(HeadlineText(Unexplained()),
             "89 % of the step (140 ms of 158 ms) is Python at replay.py:37 in sample: torch.tensor.");

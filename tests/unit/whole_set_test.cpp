@@ -177,6 +177,25 @@ TEST(WholeSet, AShortBudgetKeepsTimeForItsPairs) {
   }
 }
 
+TEST(WholeSet, WhatCompilesInEveryLaunchLeavesWhereItTakesTheBudget) {
+  const auto proved = [](double budget_s) {
+    ScriptedProgram program = TwoGains(13);
+    program.treatments["compile"] = {.factor = 0.9, .starts_in_s = 60};
+    std::vector<Candidate> fixes = TwoFixes();
+    fixes.push_back(OneFix("compile", "on"));
+    return Proved(SetFirst(fixes, budget_s), program);
+  };
+  const auto row = [](const Report& report) {
+    return *std::ranges::find(report.trials, "compile", &TrialRow::treatment);
+  };
+  const Report brief = proved(180);
+  EXPECT_EQ(row(brief).verdict, TrialVerdict::kDropped);
+  EXPECT_THAT(row(brief).reason, HasSubstr("the budget holds no pairs with it"));
+  ASSERT_TRUE(brief.combined && brief.combined->speedup);
+  EXPECT_NEAR(*brief.combined->speedup / (1.5 * 1.3), 1, 0.1);
+  EXPECT_EQ(row(proved(20'000)).verdict, TrialVerdict::kFaster) << "there is time for it";
+}
+
 TEST(WholeSet, AnInterruptionInItsPairsKeepsThem) {
   ScriptedProgram program = TwoGains(10);
   const ExperimentEvents events{.stop = [&] { return LaunchesOf(program, "pair 6 ") == 2; }};
@@ -202,7 +221,8 @@ TEST(LaunchSeries, ALaunchThatTakesFarLongerThanOthersIsEnded) {
   LaunchSpec longer = usual, hangs = usual;
   longer.steps = 10'000;
   hangs.label = "hangs";
-  LaunchSeries series(launcher, {}, nullptr, true);
+  const ExperimentEvents events;
+  LaunchSeries series(launcher, events, nullptr, true);
   series.Insist(usual);
   series.Insist(usual);
   series.Insist(longer);
@@ -211,7 +231,7 @@ TEST(LaunchSeries, ALaunchThatTakesFarLongerThanOthersIsEnded) {
   EXPECT_THAT(timeouts, ElementsAre(600, 60 + 5 * (8 + 4), 600, 120)) << "and what hung is not launched again";
 
   timeouts.clear();
-  LaunchSeries asked(launcher, {}, nullptr, false);
+  LaunchSeries asked(launcher, events, nullptr, false);
   asked.Insist(usual);
   asked.Insist(usual);
   EXPECT_THAT(timeouts, ElementsAre(600, 600)) << "--launch-timeout says it";

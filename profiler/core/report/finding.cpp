@@ -53,6 +53,8 @@ std::string_view CostKindName(CostKind kind) {
       return "measured";
     case CostKind::kExact:
       return "exact";
+    case CostKind::kLeast:
+      return "least";
   }
   return "bound";
 }

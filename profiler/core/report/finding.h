@@ -22,8 +22,9 @@ enum class CostKind {
   kBound,     // no fix can gain more; it may gain nothing
   kMeasured,  // what the fix gains was measured in the program
   kExact,     // the time is spent on this alone, and goes with it
+  kLeast,     // it costs this or more, and is part of every other figure
 };
-std::string_view CostKindName(CostKind kind);  // "bound", "measured", "exact"
+std::string_view CostKindName(CostKind kind);  // "bound", "measured", "exact", "least"
 
 struct Evidence {
   std::string text;

@@ -33,6 +33,20 @@ std::string_view CounterKindName(CounterKind kind) {
   return "count";
 }
 
+std::string_view GrownKindName(GrownKind kind) {
+  switch (kind) {
+    case GrownKind::kPart:
+      return "part";
+    case GrownKind::kLine:
+      return "line";
+    case GrownKind::kOperator:
+      return "operator";
+    case GrownKind::kKernel:
+      break;
+  }
+  return "kernel";
+}
+
 const GateRow& DecidingRow(const GateFacts& gate) {
   return *std::ranges::max_element(gate.workloads, {}, Badness);
 }

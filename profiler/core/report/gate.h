@@ -32,6 +32,18 @@ struct CounterRow {
   std::vector<CounterPlace> places;
 };
 
+enum class GrownKind { kPart, kLine, kOperator, kKernel };
+std::string_view GrownKindName(GrownKind kind);  // "part", "line", "operator", "kernel"
+
+// What took longer per step in a traced launch of the candidate than in one of what it is gated against (WhatGrew).
+struct GrownTime {
+  GrownKind kind = GrownKind::kPart;
+  std::string name;                 // "forward", "aten::clone"; of a line what runs there, may be empty
+  std::optional<Where> where = {};  // of a line
+  double before_ms = 0, after_ms = 0;
+  bool touched = false;  // the other side's file has no such line
+};
+
 // One workload: a command against another, or against recorded counters.
 struct GateRow {
   std::string command, against;  // as they could be typed; `against` may be a baseline's file
@@ -43,6 +55,7 @@ struct GateRow {
   std::string why_no_time, why_no_counters;  // one sentence each, or empty
   int counters_compared = 0;
   std::vector<CounterRow> counters;  // those that fail first
+  std::vector<GrownTime> grown;      // where to look, when the time has failed
   std::vector<std::string> notes;
 };
 

@@ -190,6 +190,15 @@ Headline WithoutCause(const Report& report, const Candidate& finding) {
           .share_pct = *compute_pct};
 }
 
+// What slows down all that is measured, nobody knows how much, comes before any figure.
+const Finding* Distorting(const Report& report) {
+  const auto found = std::ranges::find_if(report.findings, [&](const Finding& finding) {
+    return finding.cost_is == CostKind::kLeast && finding.severity >= Severity::kMedium &&
+           !MeasuredWithoutGain(report, finding);
+  });
+  return found == report.findings.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding) {
@@ -206,6 +215,7 @@ Headline HeadlineOf(const Report& report) {
     return {.kind = fact ? HeadlineKind::kFinding : HeadlineKind::kNoStep, .finding = fact};
   }
   const Scale scale(report);
+  if (const Finding* const distorting = Distorting(report)) return OfFinding(*distorting, report, scale).headline;
   const Candidate finding = BestFinding(report, scale);
   const std::vector<UnexplainedPlace> places = UnexplainedPlaces(report);
   const Candidate place = LargestPlace(places, report, scale), whole = LargestWholePart(report, scale);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 4;  // screened per treatment
 // Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
+constexpr double kSlowStart = 2;   // times a launch that compiles nothing
 constexpr int kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
 constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
 
@@ -51,6 +52,7 @@ class PilotPhase {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (contenders_[i].together() && contenders_[i].candidate.values.size() > 1) Screen(i, all);
     }
+    DropCompiled(all);
     DropHopeless(all);
     if (series_.stopped()) return Interrupted();
     return FixPilots{baseline_, all, run_};
@@ -174,6 +176,28 @@ class PilotPhase {
 
   double Ms(const LaunchResult& result) const {
     return StepMetric(CandidatesIn(contenders_)) == Metric::kSampleTime ? result.ms_per_sample : result.ms_per_step;
+  }
+
+  // Where launches that compile leave the budget no pairs, the others go on without.
+  void DropCompiled(LaunchResult& all) {
+    if (!all.ok() || series_.stopped()) return;
+    if (all.wall_s < kSlowStart * baseline_.wall_s) return;
+    if (series_.spent_s() <= MayBeSpentBeforePairs(input_, {baseline_, all, run_})) return;
+    std::vector<int> others = Members();
+    std::erase_if(others, [&](int i) { return contenders_[i].candidate.treatment->compiles; });
+    if (others.empty() || others.size() == Members().size()) return;
+    const LaunchResult without = Launch(others, "ALL, nothing compiled");
+    if (!without.ok() || all.wall_s < kSlowStart * without.wall_s) return;
+    for (const int i : Members()) {
+      CandidateState& state = contenders_[i].state;
+      if (!contenders_[i].candidate.treatment->compiles) continue;
+      state.verdict = TrialVerdict::kDropped;
+      state.reason = fmt::format(
+          "a launch that compiles takes {:.0f} s, one without {:.0f}: the budget holds no pairs with it (--budget, "
+          "--only)",
+          all.wall_s, without.wall_s);
+    }
+    all = without;
   }
 
   // When all together are slower than none, a fix that slows the others down this much would cost every further launch.

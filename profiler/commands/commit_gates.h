@@ -1,0 +1,74 @@
+// Gates of one commit against another, each in a process and a folder of its own.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profiler/cli/options.h"
+#include "profiler/core/result.h"
+#include "profiler/experiments/gate/bisection.h"
+#include "profiler/launch/process.h"
+#include "profiler/launch/worktrees.h"
+#include "profiler/system/signals.h"
+
+namespace loopscope {
+
+std::string_view CommitVerdictName(CommitVerdict verdict);  // "slower", "not slower", "unknown"
+
+// What a gate of one commit against another said.
+struct Gated {
+  CommitVerdict verdict = CommitVerdict::kUnknown;
+  std::string reason = {};
+  std::optional<double> slowdown = {};  // 0.1: by a tenth; empty: it was not timed
+  int pairs = 0, exit_code = 0;
+};
+
+// In a history of so many commits with one slow one: all of it, its halves, and what comes after the one found.
+int GatesExpected(int commits);
+
+class CommitGates {
+ public:
+  // `commits`: the good one first. What is written lies in `output`; with options.resume, what is finished there
+  // counts.
+  CommitGates(const Options& options, std::filesystem::path output, Signals& signals, Worktrees trees,
+              std::vector<Commit> commits)
+      : options_(&options),
+        output_(std::move(output)),
+        signals_(&signals),
+        trees_(std::move(trees)),
+        commits_(std::move(commits)) {}
+
+  int last() const { return static_cast<int>(commits_.size()) - 1; }
+  const Commit& at(int place) const { return commits_[static_cast<std::size_t>(place)]; }
+
+  // A gate that was run before is not run again. After an interrupt or a fault: unknown, at once.
+  const Gated& Judge(int base, int commit);
+
+  const std::map<std::pair<int, int>, Gated>& all() const { return gated_; }  // by base and commit
+  const std::optional<Error>& fault() const { return fault_; }                // of the options: no gate can run
+  double spent_s() const { return spent_s_; }
+  std::vector<std::string> FilesOf(int commit);  // that it changes
+
+ private:
+  Gated Gate(int base, int commit);
+  double BudgetOfNext() const;
+  Result<std::filesystem::path> Prepared(const std::string& name, int commit, const std::filesystem::path& folder);
+  ProcessEnd Run(std::vector<std::string> command, const std::filesystem::path& printed);
+
+  const Options* options_;
+  std::filesystem::path output_;
+  Signals* signals_;
+  Worktrees trees_;
+  std::vector<Commit> commits_;
+  std::map<std::pair<int, int>, Gated> gated_;
+  std::map<std::string, int> built_;  // the commit that is built in each worktree
+  std::optional<Error> fault_;
+  double spent_s_ = 0;
+};
+
+}  // namespace loopscope

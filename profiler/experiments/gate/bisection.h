@@ -1,0 +1,29 @@
+// Which commits slow a program down: halving a history by gates of one commit against another.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace loopscope {
+
+enum class CommitVerdict { kSlower, kNotSlower, kUnknown };
+
+// Whether one commit is slower than another; both by their place in the history, in which 0 is the good one.
+using CommitJudge = std::function<CommitVerdict(int base, int commit)>;
+
+struct SlowCommit {
+  int commit = 0;
+  std::vector<int> maybe;  // those just before it that could not be judged: it may be one of them
+};
+
+struct Bisection {
+  CommitVerdict whole = CommitVerdict::kUnknown;  // of the last commit against the first
+  std::vector<SlowCommit> found;                  // in the history's order, each slower than what came before it
+  bool rest_unknown = false;                      // whether more commits after the last of them slow it down
+};
+
+// `last`: the place of the bad one, at least 1. A commit that cannot be judged gives its place to the nearest one that
+// can. After each commit found, the last one is judged against it, so that none hides behind another.
+Bisection Bisect(int last, const CommitJudge& judge);
+
+}  // namespace loopscope
