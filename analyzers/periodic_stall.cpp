@@ -147,10 +147,10 @@ class Causes {
 
 struct Cause {
   std::string name;
-  double excess_ns = 0;       // over all those stalls, beyond an ordinary step's
-  double usual_share = 0;     // of an ordinary step
-  std::uint64_t first = 0;    // stalls of which it is the largest part
-  std::uint64_t oftener = 0;  // … and in which it ran more often than in an ordinary step
+  double excess_ns = 0;          // over all those stalls, beyond an ordinary step's
+  double usual_share = 0;        // of an ordinary step
+  std::uint64_t first = 0;       // stalls of which it is the largest part
+  std::uint64_t more_often = 0;  // … and in which it ran more often than in an ordinary step
 };
 
 // Doings of an ordinary step: means.
@@ -195,7 +195,7 @@ std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32
   for (const std::uint32_t index : stalled) {
     Cause* first = nullptr;
     double most = 0;
-    bool oftener = false;
+    bool more_often = false;
     for (const auto& [name, doing] : causes.Of(timeline.steps()[index])) {
       const double excess_ns = static_cast<double>(doing.ns) - ordinary.ns(name);
       Cause& cause = by_name[name];
@@ -205,11 +205,11 @@ std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32
       if (excess_ns <= most) continue;
       most = excess_ns;
       first = &cause;
-      oftener = static_cast<double>(doing.times) > ordinary.times(name) + 0.5;
+      more_often = static_cast<double>(doing.times) > ordinary.times(name) + 0.5;
     }
     if (first == nullptr) continue;
     ++first->first;
-    first->oftener += oftener ? 1 : 0;
+    first->more_often += more_often ? 1 : 0;
   }
   std::vector<Cause> ordered;
   for (auto& [name, cause] : by_name) ordered.push_back(std::move(cause));
@@ -222,7 +222,7 @@ std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32
 bool ShareWork(const Cause& cause, std::size_t stalls) {
   const double least = kMinAlike * static_cast<double>(stalls);
   if (static_cast<double>(cause.first) < least) return false;
-  if (static_cast<double>(cause.oftener) >= least) return true;
+  if (static_cast<double>(cause.more_often) >= least) return true;
   return BinomialTail(static_cast<int>(stalls), static_cast<int>(cause.first), cause.usual_share) <= kMostByChance;
 }
 

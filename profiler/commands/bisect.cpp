@@ -72,6 +72,7 @@ class BisectRun {
     if (gated.verdict == CommitVerdict::kUnknown) bar_.Say("  " + Printable(gated.reason, 300));
     return gated.verdict;
   }
+
   Error NothingToSearch(CommitVerdict whole) const {
     const Gated& gated = gates_.all().at({0, gates_.last()});
     const bool same = whole == CommitVerdict::kNotSlower;
@@ -83,19 +84,13 @@ class BisectRun {
             gated.exit_code > kExitInconclusive ? gated.exit_code : kExitInconclusive};
   }
 
-  // The gate that found it: of the commit against the one that its part of the history began with.
-  const Gated& GateOf(int commit) const {
-    for (const auto& [of, gated] : gates_.all()) {
-      if (of.second == commit && gated.verdict == CommitVerdict::kSlower) return gated;
-    }
-    return gates_.all().at({0, gates_.last()});
-  }
+  const Gated& GateOf(const SlowCommit& one) const { return gates_.all().at({one.base, one.commit}); }
 
   void WriteFound(const SlowCommit& one, Page& page) {
     const Commit& commit = gates_.at(one.commit);
     page.Heading(fmt::format("{} slows it down: {}", commit.short_id(), Printable(commit.subject, 200)));
     page.Entry(2, {""}, {fmt::format("by {}, {}", Printable(commit.author, 60), commit.date), Style::kDim});
-    page.Entry(2, {""}, {Printable(GateOf(one.commit).reason, 500)});
+    page.Entry(2, {""}, {Printable(GateOf(one).reason, 500)});
     std::vector<std::string> files = gates_.FilesOf(one.commit);
     const std::size_t count = files.size();
     files.resize(std::min(count, kMostFiles));
@@ -137,7 +132,7 @@ class BisectRun {
     }
     for (const SlowCommit& one : found.found) {
       nlohmann::json row = commit_json(one.commit);
-      row["reason"] = GateOf(one.commit).reason;
+      row["reason"] = GateOf(one).reason;
       row["files"] = gates_.FilesOf(one.commit);
       row["maybe"] = nlohmann::json::array();
       for (const int other : one.maybe) row["maybe"].push_back(gates_.at(other).id);

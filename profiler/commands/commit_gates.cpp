@@ -80,18 +80,6 @@ std::string ErrorIn(const fs::path& file) {
 
 }  // namespace
 
-std::string_view CommitVerdictName(CommitVerdict verdict) {
-  switch (verdict) {
-    case CommitVerdict::kSlower:
-      return "slower";
-    case CommitVerdict::kNotSlower:
-      return "not slower";
-    case CommitVerdict::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 int GatesExpected(int commits) {
   return 2 + static_cast<int>(std::ceil(std::log2(std::max(commits, 1))));
 }

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,8 +16,6 @@
 #include "profiler/system/signals.h"
 
 namespace loopscope {
-
-std::string_view CommitVerdictName(CommitVerdict verdict);  // "slower", "not slower", "unknown"
 
 // What a gate of one commit against another said.
 struct Gated {

@@ -66,7 +66,8 @@ class GateRun {
     row.command = Shown(workload.command);
     row.against = AgainstText(workload);
     if (options_.gate.workloads.size() > 1) session_.bar().Say(fmt::format("workload {}: {}", w + 1, row.command));
-    const auto counted = JudgeCounters(w, row, report);
+    CounterGate counters(session_, options_, recorded_);
+    const auto counted = JudgeCounters(w, counters, row, report);
     if (!counted) {
       Fault(counted.error(), row);
     } else if (std::ranges::any_of(row.counters, &CounterRow::fails)) {
@@ -79,18 +80,16 @@ class GateRun {
     } else {
       JudgeTime(w, row, report);
       if (row.verdict == GateVerdict::kPass) Settle(row, row.reason);
+      if (row.verdict == GateVerdict::kFail) row.grown = counters.Grown();
     }
-    if (!row.time || row.verdict != GateVerdict::kFail) row.grown.clear();
     return row;
   }
 
   // The candidate's diagnosis of the first workload is the report's.
-  Result<void> JudgeCounters(std::size_t w, GateRow& row, Report& report) {
+  Result<void> JudgeCounters(std::size_t w, CounterGate& counters, GateRow& row, Report& report) {
     const auto begin = std::chrono::steady_clock::now();
-    CounterGate counters(session_, options_, recorded_);
     auto judged = counters.Judge(w, row);
     spent_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    row.grown = counters.Grown();
     if (w == 0 && counters.diagnosis()) report = *counters.diagnosis();
     return judged;
   }

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "profiler/core/file_text.h"
 #include "profiler/core/report/grown.h"
+#include "profiler/core/text.h"
 
 namespace loopscope {
 namespace {
@@ -21,26 +21,14 @@ Error OtherWorkError(const std::string& why, const std::string& command) {
           "compare commands that train on the same batches and step as often", 3};
 }
 
-std::string Trimmed(const std::string& line) {
-  const std::size_t begin = line.find_first_not_of(" \t");
-  return begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-}
-
-std::vector<std::string> LinesOf(const std::filesystem::path& file) {
-  std::vector<std::string> lines;
-  std::istringstream text(FileText(file));
-  for (std::string line; std::getline(text, line);) lines.push_back(Trimmed(line));
-  return lines;
-}
-
 // Whether the line is in the candidate's file and not in the other side's: an edit, wherever it moved the others.
 bool Touches(const Where& where, const RunInfo& before, const RunInfo& after) {
   const std::filesystem::path other =
       std::filesystem::path(before.working_directory) / RelativePath(where.path, after.working_directory);
-  const std::vector<std::string> here = LinesOf(where.path), there = LinesOf(other);
+  const std::vector<std::string> here = SplitLines(FileText(where.path)), there = SplitLines(FileText(other));
   const auto line = static_cast<std::size_t>(where.line);
   if (line < 1 || line > here.size() || there.empty()) return false;
-  return std::ranges::find(there, here[line - 1]) == there.end();
+  return std::ranges::find(there, Trimmed(here[line - 1]), Trimmed) == there.end();
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ std::string_view Trimmed(std::string_view text);  // without blanks and tabs at 
 
 std::vector<std::string> SplitList(std::string_view text);  // at commas, blanks around items dropped, empty ones too
 
+std::vector<std::string> SplitLines(std::string_view text);  // without their ends; the last one needs none
+
 // The choice closest to `word` by edit distance; empty when none is close.
 std::string Nearest(std::string_view word, std::span<const std::string> choices);
 

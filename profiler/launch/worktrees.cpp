@@ -17,14 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr char kBetween = '\x1f';  // fields of a commit, which hold none
 
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  for (const auto& line : std::views::split(text, '\n')) {
-    if (!line.empty()) lines.emplace_back(line.begin(), line.end());
-  }
-  return lines;
-}
-
 Commit CommitOf(const std::string& line) {
   std::vector<std::string> fields;
   for (const auto& field : std::views::split(line, kBetween)) fields.emplace_back(field.begin(), field.end());
@@ -100,7 +92,7 @@ Result<std::vector<Commit>> Worktrees::History(const std::string& good, const st
   const Answer itself = Git({"log", "-1", format, *first});
   if (!log.ok || !itself.ok) return GitFailed("the history could not be read", good + ".." + bad, log.text);
   std::vector<Commit> commits = {CommitOf(itself.text)};
-  for (const std::string& line : LinesOf(log.text)) commits.push_back(CommitOf(line));
+  for (const std::string& line : SplitLines(log.text)) commits.push_back(CommitOf(line));
   return commits;
 }
 
@@ -116,7 +108,7 @@ Result<fs::path> Worktrees::CheckOut(const std::string& name, const Commit& comm
 
 std::vector<std::string> Worktrees::ChangedFiles(const Commit& before, const Commit& after) {
   const Answer files = Git({"diff", "--name-only", before.id, after.id});
-  return files.ok ? LinesOf(files.text) : std::vector<std::string>();
+  return files.ok ? SplitLines(files.text) : std::vector<std::string>();
 }
 
 }  // namespace loopscope

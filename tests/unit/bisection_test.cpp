@@ -50,6 +50,8 @@ TEST(Bisect, FindsEveryPair) {
       ASSERT_EQ(found.found.size(), 2u) << a << " " << b;
       EXPECT_EQ(found.found[0].commit, a);
       EXPECT_EQ(found.found[1].commit, b);
+      EXPECT_EQ(found.found[0].base, 0);
+      EXPECT_EQ(found.found[1].base, a) << "what it adds to the first one";
     }
   }
 }

@@ -30,8 +30,7 @@ double SignedRankCdf(int n, int w);
 // zero, or a tie of opposite signs) counts on both sides, so that ties only ever make p larger. Dual to the bounds.
 double SignedRankP(std::span<const double> d, Tail tail, double center = 0);
 
-// The probability that at least `hits` of `trials` independent trials succeed, each with probability `chance` in [0,
-// 1].
+// The probability that at least `hits` of `trials` independent trials succeed; `chance`: of each, from 0 to 1.
 double BinomialTail(int trials, int hits, double chance);
 
 // The k-th Walsh averages from each end, the largest k with coverage >= `confidence`; none when n is too small for it

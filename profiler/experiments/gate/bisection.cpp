@@ -25,10 +25,22 @@ SlowCommit FirstSlow(int base, int last, const CommitJudge& judge) {
     if (verdict == CommitVerdict::kNotSlower) good = commit;
     if (verdict == CommitVerdict::kUnknown) unknown.insert(commit);
   }
-  return {bad, {unknown.upper_bound(good), unknown.lower_bound(bad)}};
+  return {bad, base, {unknown.upper_bound(good), unknown.lower_bound(bad)}};
 }
 
 }  // namespace
+
+std::string_view CommitVerdictName(CommitVerdict verdict) {
+  switch (verdict) {
+    case CommitVerdict::kSlower:
+      return "slower";
+    case CommitVerdict::kNotSlower:
+      return "not slower";
+    case CommitVerdict::kUnknown:
+      break;
+  }
+  return "unknown";
+}
 
 Bisection Bisect(int last, const CommitJudge& judge) {
   Bisection result;

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace loopscope {
 
 enum class CommitVerdict { kSlower, kNotSlower, kUnknown };
+std::string_view CommitVerdictName(CommitVerdict verdict);  // "slower", "not slower", "unknown"
 
 // Whether one commit is slower than another; both by their place in the history, in which 0 is the good one.
 using CommitJudge = std::function<CommitVerdict(int base, int commit)>;
 
 struct SlowCommit {
-  int commit = 0;
-  std::vector<int> maybe;  // those just before it that could not be judged: it may be one of them
+  int commit = 0, base = 0;  // base: what it was judged against
+  std::vector<int> maybe;    // those just before it that could not be judged: it may be one of them
 };
 
 struct Bisection {

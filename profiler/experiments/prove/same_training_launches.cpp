@@ -114,13 +114,7 @@ class CheckPhase {
       apart.insert(apart.end(), group.begin(), group.end());
     }
     if (!repeats_) return;
-    for (const int i : apart) {
-      if (!HasTimeFor(1)) {
-        CannotTellOf(i, kNoTime);
-      } else {
-        Set(i, JudgeExact(baselines_[0], Launch({i}, contenders_[i].candidate.Setting())));
-      }
-    }
+    for (const int i : apart) CheckExact(i);
     if (identical_.empty()) {
       std::ranges::copy_if(apart, std::back_inserter(identical_), [&](int i) {
         const CandidateState& state = contenders_[i].state;
@@ -137,6 +131,11 @@ class CheckPhase {
     // A program that does not repeat itself even so may still be judged by its spread.
     if (!repeats_ && !BitIdentical(facts.baseline, facts.treated)) return;
     Set(i, std::move(facts));
+  }
+
+  void CheckExact(int i) {
+    if (!HasTimeFor(1)) return CannotTellOf(i, kNoTime);
+    Set(i, JudgeExact(baselines_[0], Launch({i}, contenders_[i].candidate.Setting())));
   }
 
   void CheckNumeric(int i) {
