@@ -78,7 +78,8 @@ def test_a_read_and_a_sleep_are_both_found(loopscope, history):
 
 def test_commits_that_cannot_be_judged(loopscope, history):
     """The third does not build, the fourth is slow: it may be either of them."""
-    folder, ids, _ = history("", "", "#!/bin/sh\nexit 9\n", "--anomaly")
+    steady = "--sleep 3000"
+    folder, ids, _ = history(steady, steady, "#!/bin/sh\nexit 9\n", steady + " --anomaly")
     words = ["--build", "grep -q exec train.sh", ids[0], ids[3], "--", "./train.sh"]
     done, told = bisect(loopscope, folder, *words)
     assert done.code == 0, done.err
