@@ -149,7 +149,11 @@ Result<fs::path> CommitGates::Prepared(const std::string& name, int commit, cons
   built_.erase(name);
   const fs::path printed = folder / (name + "-build.txt");
   const ProcessEnd end = Run({"env", "-C", *inside, "sh", "-c", options_->build}, printed);
-  if (!end.ok()) return Error{"it does not build", at(commit).short_id(), LastLine(printed)};
+  if (!end.ok()) {
+    const std::string said = LastLine(printed);
+    return Error{"it does not build", at(commit).short_id(),
+                 said.empty() ? fmt::format("--build ended with status {}", end.status) : said};
+  }
   built_[name] = commit;
   return inside;
 }

@@ -85,7 +85,10 @@ def test_commits_that_cannot_be_judged(loopscope, history):
     assert done.code == 0, done.err
     (slow,) = told["slow"]
     assert slow["commit"] == ids[3] and slow["maybe"] == [ids[2]] and "anomaly mode" in slow["reason"]
-    assert "it does not build" in done.err and f"could not be judged: {ids[2][:10]}" in " ".join(done.out.split())
+    assert (
+        "it does not build: --build ended with status 1" in done.err
+        and f"could not be judged: {ids[2][:10]}" in " ".join(done.out.split())
+    )
     assert {one["verdict"] for one in told["gates"] if one["commit"] == ids[2]} == {"unknown"}
 
 
