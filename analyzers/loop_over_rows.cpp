@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/loops.h"
 #include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
@@ -17,197 +17,46 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;      // of the step, that a fix is expected to gain
-constexpr double kMinRows = 16;         // of a tensor, that one line takes in a step
-constexpr double kMinRepeats = 0.5;     // of the rows: so often a line of the loop runs an operator
-constexpr double kShortOpUs = 20;       // see small-batch: most of such an operator's time does not depend on its size
-constexpr double kMinShortShare = 0.5;  // of the time in the loop's operators
-// Calling an operator and recording its node: what one operator on all rows saves for each row.
-constexpr std::int64_t kCallNs = 5'000;
-
-using Line = std::tuple<std::string, std::string, int>;  // path, function, line
-
-Line LineOf(const Where& where) {
-  return {where.path, where.function, where.line};
-}
+constexpr double kMinRows = 16;  // of a tensor, that one line takes in a step
 
 bool TakesARow(std::string_view name) {
   return name == "aten::select" || name == "aten::slice" || name == "aten::narrow";
 }
 
-// The user's frames of an operator, innermost first.
-std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref) {
-  const EventDetail* detail = timeline.detail(ref);
-  const std::vector<Stack>& stacks = timeline.trace().stacks;
-  if (detail == nullptr || detail->stack >= stacks.size()) return {};
-  return stacks[detail->stack].frames;
-}
-
-// Calls `visit` for each outermost operator of the forward pass in the detailed steps.
-void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)>& visit) {
-  const IntervalSet& forward = timeline.part(Part::kForward);
-  timeline.ForEachDetailed([&](EventRef ref) {
-    const Event& event = timeline.event(ref);
-    if (ref.thread != timeline.training_thread() || !timeline.outermost_op(ref)) return;
-    if (forward.total_ns({event.start_ns, event.end_ns}) > 0) visit(ref);
-  });
-}
-
 // Lines that take row after row of one tensor, with the rows per step.
-std::map<Line, double> LinesThatTakeRows(const Timeline& timeline) {
+std::map<CodeLine, double> LinesThatTakeRows(const Timeline& timeline) {
   const NameSet takes(timeline.trace(), TakesARow);
-  std::map<std::pair<Line, std::vector<std::int64_t>>, double> rows;  // by the tensor's sizes
+  std::map<std::pair<CodeLine, std::vector<std::int64_t>>, double> rows;  // by the tensor's sizes
   ForEachForward(timeline, [&](EventRef ref) {
     const std::span<const Where> frames = FramesOf(timeline, ref);
     if (frames.empty() || !takes.Has(timeline.event(ref))) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
-    if (!inputs.empty()) rows[{LineOf(frames.front()), inputs[0].sizes}] += 1.0 / timeline.detail_steps();
+    if (!inputs.empty()) rows[{CodeLineOf(frames.front()), inputs[0].sizes}] += 1.0 / timeline.detail_steps();
   });
-  std::map<Line, double> lines;
+  std::map<CodeLine, double> lines;
   for (const auto& [key, count] : rows) {
     if (count >= kMinRows) lines[key.first] = std::max(lines[key.first], count);
   }
   return lines;
 }
 
-// A loop's function, and the rows that it takes.
-struct Loop {
-  std::map<std::pair<std::string, std::string>, double> functions;  // path and name
-  std::set<Line> lines;                                             // that run an operator for each row or two
-  bool Holds(std::span<const Where> frames) const {
-    return std::ranges::any_of(frames, [&](const Where& frame) { return lines.contains(LineOf(frame)); });
-  }
-};
-
-Loop FindLoop(const Timeline& timeline, const std::map<Line, double>& takers) {
-  Loop loop;
-  for (const auto& [line, rows] : takers) {
-    double& most = loop.functions[{std::get<0>(line), std::get<1>(line)}];
-    most = std::max(most, rows);
-  }
-  std::map<std::pair<Line, StringId>, double> runs;
-  ForEachForward(timeline, [&](EventRef ref) {
-    for (const Where& frame : FramesOf(timeline, ref)) {
-      if (!loop.functions.contains({frame.path, frame.function})) continue;
-      runs[{LineOf(frame), timeline.event(ref).name}] += 1.0 / timeline.detail_steps();
-      break;
-    }
-  });
-  for (const auto& [key, count] : runs) {
-    const Line& line = key.first;
-    if (count >= kMinRepeats * loop.functions[{std::get<0>(line), std::get<1>(line)}]) loop.lines.insert(line);
-  }
-  return loop;
-}
-
-// Of the detailed steps, all together.
-struct Work {
-  double forward_ops = 0;       // outermost ones
-  double ms = 0, short_ms = 0;  // in operators
-  double backward_ms = 0, all_backward_ms = 0;
-  double forward_calls_ms = 0, backward_calls_ms = 0;  // what one operator on all rows would save
-  CallSites sites;
-};
-
-using Refs = std::set<std::pair<std::uint32_t, std::uint32_t>>;  // thread and index
-
-bool IsBackward(const Timeline& timeline, EventRef ref) {
-  return ref.thread != timeline.training_thread() || timeline.inside(ref, RangeCategory::kBackward);
-}
-
-EventRef OutermostOp(const Timeline& timeline, EventRef ref) {
-  while (!timeline.outermost_op(ref)) ref.index = timeline.parent(ref);
-  return ref;
-}
-
-// The loop's outermost operators in the forward pass, counted by line.
-Refs ForwardOps(const Timeline& timeline, const Loop& loop, CallSites& sites) {
-  Refs refs;
-  ForEachForward(timeline, [&](EventRef ref) {
-    const std::span<const Where> frames = FramesOf(timeline, ref);
-    const auto line = std::ranges::find_if(frames, [&](const Where& one) { return loop.lines.contains(LineOf(one)); });
-    if (line == frames.end()) return;
-    refs.insert({ref.thread, ref.index});
-    sites.Add(&*line, Ms(timeline.event(ref).duration_ns()));
-  });
-  return refs;
-}
-
-// The outermost operators of the backward pass that run a node which one of `forward` made.
-Refs BackwardOps(const Timeline& timeline, const Refs& forward) {
-  Refs refs;
-  timeline.ForEachDetailed([&](EventRef ref) {
-    const Event& event = timeline.event(ref);
-    if (event.kind != EventKind::kOp || event.sequence == kNone || !IsBackward(timeline, ref)) return;
-    const EventRef made = timeline.producer(event.sequence);
-    if (made.index == kNone) return;
-    const EventRef by = OutermostOp(timeline, made), top = OutermostOp(timeline, ref);
-    if (forward.contains({by.thread, by.index})) refs.insert({top.thread, top.index});
-  });
-  return refs;
-}
-
-Work Measure(const Timeline& timeline, const Loop& loop) {
-  Work work;
-  const Refs forward = ForwardOps(timeline, loop, work.sites), backward = BackwardOps(timeline, forward);
-  work.forward_ops = static_cast<double>(forward.size());
-  timeline.ForEachDetailed([&](EventRef ref) {
-    if (timeline.event(ref).kind != EventKind::kOp) return;
-    const EventRef top = OutermostOp(timeline, ref);
-    const bool outermost = top.index == ref.index, of_backward = IsBackward(timeline, ref);
-    const double ms = Ms(timeline.event(ref).duration_ns()), own_ms = Ms(timeline.self_ns(ref));
-    if (outermost && of_backward) work.all_backward_ms += ms;
-    if (!(of_backward ? backward : forward).contains({top.thread, top.index})) return;
-    work.ms += own_ms;
-    work.short_ms += own_ms * 1e3 < kShortOpUs ? own_ms : 0;
-    (of_backward ? work.backward_calls_ms : work.forward_calls_ms) += std::min(own_ms, Ms(kCallNs));
-    if (outermost && of_backward) work.backward_ms += ms;
-  });
-  return work;
-}
-
-// Of an average step: the loop's lines in the forward pass, and the host's time between their operators.
-std::pair<double, double> ForwardMs(const Timeline& timeline, const Loop& loop) {
-  double all_ms = 0, between_ms = 0;
-  for (const LineShare& line : timeline.lines()) {
-    const std::vector<Stack>& stacks = timeline.trace().stacks;
-    if (line.part != Part::kForward || line.stack >= stacks.size() || !loop.Holds(stacks[line.stack].frames)) continue;
-    all_ms += line.ms;
-    between_ms += line.in_operator ? 0 : line.ms;
-  }
-  return {all_ms, between_ms};
-}
-
 std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.detail_steps() == 0) {
     return {Finding::CannotTell(WhyNoDetail(timeline) + ", so it is not known which line takes which tensor")};
   }
-  const std::map<Line, double> takers = LinesThatTakeRows(timeline);
+  const std::map<CodeLine, double> takers = LinesThatTakeRows(timeline);
   if (takers.empty()) return {};
-  const Loop loop = FindLoop(timeline, takers);
-  const Work work = Measure(timeline, loop);
-  if (work.ms <= 0 || work.short_ms < kMinShortShare * work.ms) return {};
-  const auto [forward_ms, between_ms] = ForwardMs(timeline, loop);
-  const double steps = timeline.detail_steps();
-  const double backward_ms =
-      work.all_backward_ms > 0 ? timeline.part_ms(Part::kBackward) * work.backward_ms / work.all_backward_ms : 0;
-  const double ms = forward_ms + backward_ms;
-  const double gain_ms = std::min(ms, between_ms + std::min(forward_ms, work.forward_calls_ms / steps) +
-                                          std::min(backward_ms, work.backward_calls_ms / steps));
-  if (SharePct(timeline, gain_ms) < kMinSharePct) return {};
+  const auto cost = MeasureLoop(timeline, LinesOfLoops(timeline, takers, LoopBody::kAnything));
+  if (!cost) return {};
   double rows = 0;
   for (const auto& [line, count] : takers) rows = std::max(rows, count);
-  Finding finding = CostingAtMost(
-      timeline, ms,
-      fmt::format("a loop takes {:.0f} rows of a tensor one by one: {:.0f} operators per step, {} with their backward "
-                  "pass",
-                  rows, work.forward_ops / steps, MsText(ms)));
-  if (!OnDevice(timeline)) finding.expected_gain_ms = gain_ms;
-  finding.evidence = work.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("{:.0f} operators per step, for one row after the other",
-                       static_cast<double>(site.count) / steps);
-  });
-  return {std::move(finding)};
+  auto finding = LoopFinding(timeline, *cost,
+                             fmt::format("a loop takes {:.0f} rows of a tensor one by one: {:.0f} operators per step, "
+                                         "{} with their backward pass",
+                                         rows, cost->operators, MsText(cost->ms)),
+                             "for one row after the other");
+  if (!finding) return {};
+  return {std::move(*finding)};
 }
 
 }  // namespace

@@ -19,6 +19,13 @@ constexpr std::array kSays = {std::pair<std::string_view, std::string_view>{"une
                               std::pair<std::string_view, std::string_view>{"too-many-workers", "slow-epoch-start"},
                               std::pair<std::string_view, std::string_view>{"grad-in-eval", "slow-evaluation"}};
 
+// A training thread that waits for the interpreter's lock does so at any line and after any operator: such a time is
+// not of what these rules blame, where the wait is half as long or longer.
+constexpr std::string_view kLock = "gil-contention";
+constexpr std::array<std::string_view, 7> kSpreadOver = {
+    "host-code",   "uneven-steps", "periodic-stall", "growing-step", "single-tensor-optimizer",
+    "small-batch", "host-sync"};
+
 constexpr std::string_view kGeneral = "host-code";  // whatever runs at a line
 constexpr double kLeastPct = 5;                     // of the step, as the rule itself has it
 
@@ -104,6 +111,13 @@ void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vect
     if (first == nullptr || second == nullptr || !IsFound(*first) || !IsFound(*second)) continue;
     if (says == "too-many-workers" && !first->front().per_epoch) continue;
     *second = {Finding::NotApplicable(fmt::format("{} reports this time", says))};
+  }
+  const std::vector<Finding>* lock = of(kLock);
+  for (const std::string_view id : kSpreadOver) {
+    std::vector<Finding>* spread = lock != nullptr && IsFound(*lock) ? of(id) : nullptr;
+    if (spread == nullptr || !IsFound(*spread)) continue;
+    if (lock->front().cost_ms_per_step < kKnownShare * spread->front().cost_ms_per_step) continue;
+    *spread = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", kLock))};
   }
   if (std::vector<Finding>* idle = of(kIdle)) TellReasonFirst(analyzers, findings, *idle);
   if (std::vector<Finding>* general = of(kGeneral)) LeaveOut(BlamedPlaces(analyzers, findings), *general);

@@ -9,6 +9,7 @@ import sys
 from . import check, frames, hooks, output, torch_probe, writers
 from .appliers import Treatments
 from .backward import Backward
+from .contention import Contention
 from .facts import Facts
 from .forward import Forward
 from .loader import Loaders
@@ -60,6 +61,7 @@ class _Session:
         self._loaders = Loaders(probe, settings)
         self._optimizers = Optimizers(probe, settings, self._optimizer_made)
         self._facts = Facts(probe)
+        self._contention = Contention(probe) if settings.mode == "trace" else None
         self._forward = None
         self._alone = LoaderOnly(probe, self._loaders) if settings.treatment.get(KEY) == "on" else None
 
@@ -96,6 +98,8 @@ class _Session:
             self._probe.claim(text(key))
         torch_probe.load(self._torch, self._probe)
         self._probe.set_finish(self._bounded_run_ends)
+        if self._contention:
+            self._probe.set_look(self._contention.look)
         if self._settings.live:
             self._probe.set_switch(self._treatments.switch)
         atexit.register(self._program_ends)
@@ -144,6 +148,8 @@ class _Session:
             self._alone.write()
         if self._losses:
             self._losses.write()
+        if self._contention:
+            self._contention.write()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()

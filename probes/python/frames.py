@@ -45,7 +45,10 @@ def _belongs_to_user(path):
 
 def user_frame():
     """The innermost frame of the user's code; of any code outside torch and the shim where there is none; or None."""
-    frame = sys._getframe(1)
+    return _users(sys._getframe(1))
+
+
+def _users(frame):
     library = None
     while frame is not None:
         path = frame.f_code.co_filename
@@ -65,5 +68,13 @@ def shown(path):
 
 def place():
     """ "train.py:42" of the user's line that is running; "" when no such line is."""
-    frame = user_frame()
+    return _shown_line(user_frame())
+
+
+def place_of(frame):
+    """The same of the line that another thread is in; `frame` may be None."""
+    return _shown_line(_users(frame))
+
+
+def _shown_line(frame):
     return f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""

@@ -1,11 +1,10 @@
 """DataLoaders: what they are built with, when the training thread asks them for a batch, which samples it gets."""
 
-import collections
-import ctypes
 import os
 import weakref
 
-from . import frames, hooks, loader_facts, wrapping
+from . import frames, hooks, loader_facts, repeats, wrapping
+from .loader_pass import Known, Pass
 from .notes import Notes
 from .probe import now_ns, text
 
@@ -16,9 +15,9 @@ class Loaders:
     def __init__(self, probe, settings):
         self._probe = probe
         self._hashes = settings.mode == "check"
-        self._known = Notes()  # loader -> _Known
+        self._known = Notes()  # loader -> Known
         self._slotted = {}  # the same by class, of loaders that refuse weak references
-        self._passes = Notes()  # iterator -> _Pass
+        self._passes = Notes()  # iterator -> Pass
         self._drawn = Notes()  # iterator -> indices that it asked for before its pass was known
         self._pass = None  # the one that gave the last batch
         self.last_samples = 0  # in it
@@ -68,7 +67,7 @@ class Loaders:
         """What is known of it."""
         known = self._known.of(loader) or self._slotted.get(type(loader))
         if known is None:
-            known = _Known()
+            known = Known()
             if not self._known.set(loader, known):
                 self._slotted[type(loader)] = known
         return known
@@ -134,8 +133,10 @@ class Loaders:
             known.facts = loader_facts.facts_of(loader)
         keeps = self._keeps_loaders or not type(loader).__weakrefoffset__
         reference = (lambda: loader) if keeps else weakref.ref(loader)
-        one_pass = _Pass(known, reference, loader, weakref.ref(iterator, self._forget), sizes)
+        one_pass = Pass(known, reference, loader, weakref.ref(iterator, self._forget), sizes)
         one_pass.drawn.extend(self._drawn.take(iterator, ()))
+        if self._first_indices and known.first is None:
+            one_pass.repeats = repeats.of(loader)
         self._passes.set(iterator, one_pass)
         self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
 
@@ -161,12 +162,12 @@ class Loaders:
             except StopIteration:
                 self._iterator_ran_out(iterator, begin_ns)
                 raise
-            gave(iterator, begin_ns)
+            gave(iterator, begin_ns, batch)
             return batch
 
         return __next__
 
-    def _gave(self, iterator, begin_ns):
+    def _gave(self, iterator, begin_ns, batch):
         one_pass = self._passes.of(iterator)
         if one_pass is None:
             return
@@ -184,13 +185,25 @@ class Loaders:
         self._pass, self.last_samples = one_pass, samples
         if one_pass is not self._trained:
             self._probe.backward_is_due()
-        elif self._only_records:
+        elif self._only_records and one_pass.repeats is None:
             self._probe.pass_goes_on(iterator, *one_pass.handed_over())
         if one_pass.given.value == 0 and one_pass.known.first is None:
             one_pass.known.first = loader_facts.shown(index)
         for function in hooks.batch_given:
             function(one_pass.loader())
         one_pass.given.value += 1
+        if one_pass.repeats is not None:
+            self._look_for_repeats(one_pass, batch)
+
+    def _look_for_repeats(self, one_pass, batch):
+        found = one_pass.repeats.look(batch)
+        if found is None:
+            return
+        iterates, known, one_pass.repeats = one_pass.repeats.place, one_pass.known, None
+        if found:
+            known.facts.update(repeats="workers", iterates=iterates)
+            if known.described:
+                self._describe(known, ("repeats", "iterates"))
 
     def _stop(self):
         """Takes back the pass whose batches builtins record."""
@@ -238,55 +251,10 @@ class Loaders:
             return
         known.described = True
         self._described += 1
-        prefix = "loader." if self._described == 1 else f"loader#{self._described}."
-        for key, value in {**known.facts, "first": known.first or "", "where": known.place or ""}.items():
-            self._probe.fact(text(prefix + key), text(value))
+        known.prefix = "loader." if self._described == 1 else f"loader#{self._described}."
+        known.facts.update(first=known.first or "", where=known.place or "")
+        self._describe(known, known.facts)
 
-
-class _Known:
-    """What is known of a loader."""
-
-    __slots__ = ("place", "facts", "first", "described")
-
-    def __init__(self):
-        self.place = None  # where it was built
-        self.facts = None  # of loader_facts.facts_of()
-        self.first = None  # the indices of its first batch
-        self.described = False
-
-
-class _Pass:
-    """One pass over a loader, kept as long as its iterator."""
-
-    __slots__ = ("known", "loader", "iterator", "loader_id", "name", "drawn", "sizes", "given", "batches", "ran_out")
-
-    def __init__(self, known, reference, loader, iterator, sizes):
-        """`sizes`: of loader_facts.sizes_of(); `reference` and `iterator` may come to give None."""
-        self.known = known
-        self.loader = reference
-        self.iterator = iterator
-        self.loader_id = id(loader)
-        # The name that torch's own profiler gives it; the importer knows from it that the range is the whole wait.
-        self.name = text(f"enumerate(DataLoader)#{type(iterator()).__name__}.__next__")
-        self.drawn = collections.deque()  # indices of batches asked for and not given yet
-        self.sizes = sizes
-        self.given = ctypes.c_uint64(0)
-        self.batches = loader_facts.batches_of(loader)
-        self.ran_out = False
-
-    def begin_again(self):
-        self.ran_out = False
-        self.given.value = 0
-
-    def samples(self, index):
-        """The samples in the batch being given now."""
-        if self.sizes is None:
-            return loader_facts.samples_of(index)
-        of_batch, of_pass = self.sizes
-        left = of_pass - self.given.value * of_batch
-        return min(of_batch, left) if left > 0 else of_batch
-
-    def handed_over(self):
-        """What the builtins need of it (probes/preload/python/loader.h)."""
-        own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
-        return ctypes.addressof(self.given), self.loader_id, self.name, *own
+    def _describe(self, known, keys):
+        for key in keys:
+            self._probe.fact(text(known.prefix + key), text(known.facts[key]))

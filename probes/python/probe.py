@@ -76,6 +76,13 @@ class Probe:
         self._set_finish = library.loopscope_script_set_finish
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
 
+    def set_look(self, look):
+        """`look` is called before each step whose calls are followed."""
+        self._look = _FINISH(look)
+        function = self._library.loopscope_script_set_look
+        function.restype, function.argtypes = None, [_FINISH]
+        function(self._look)
+
     def set_switch(self, switch):
         """`switch(key, on)` is called for every treatment of live pairs at every switch (preload/live.h)."""
         self._switch = _SWITCH(switch)

@@ -506,6 +506,52 @@ def test_a_loader_with_an_iterator_of_its_own(launch):
     assert len(capture.of("step")) > 10
 
 
+# Two iterable data sets of which one gives each worker its share; a thread that computes in Python all the time.
+STREAMS = """
+import threading
+
+class Stream(torch.utils.data.IterableDataset):
+    def __init__(self, shared):
+        self.shared = shared
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        first, of = (worker.id, worker.num_workers) if self.shared else (0, 1)
+        generator = torch.Generator().manual_seed(0)
+        images = torch.randn(16, 3, 8, 8, generator=generator)
+        yield from ((images[i], i % 4) for i in range(first, 16, of))
+
+def count():
+    total = 0
+    while True:
+        total += 1  # thread line
+
+model = build()
+optimizer = torch.optim.Adam(model.parameters())
+counter = threading.Thread(target=count, daemon=True, name="counter")
+for shared in (False, True, True, True):
+    if shared and not counter.is_alive():
+        counter.start()
+    for images, labels in DataLoader(Stream(shared), batch_size=4, num_workers=2):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+"""
+
+
+def test_what_workers_repeat_and_who_holds_the_interpreters_lock(launch):
+    done, [capture, *_] = launch(STREAMS, mode="trace", warmup=4, steps=14)
+    assert done.returncode == 0, done.stderr
+    lines = (TRAIN + STREAMS).splitlines()
+    assert capture.facts["loader.repeats"] == "workers"
+    assert capture.facts["loader.iterates"] == f"train.py:{lines.index('    def __iter__(self):') + 1}"
+    assert "loader#2.workers" in capture.facts and "loader#2.repeats" not in capture.facts
+    assert int(capture.facts["contention.held"]) >= 2 and capture.facts["contention.thread"] == "counter"
+    assert lines[int(capture.facts["contention.where"].removeprefix("train.py:")) - 1].endswith(
+        ("True:", "thread line")
+    )
+
+
 # Nodes whose names are not their types', and a backward pass within one.
 OWN_NODES = """
 class Twice(torch.autograd.Function):

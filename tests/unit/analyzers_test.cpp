@@ -151,6 +151,9 @@ TEST(Analyzers, EachCaseFileAndTextHasAnAnalyzer) {
   }
 }
 
+// What a loop in C++ cannot have: an interpreter's lock, workers that each have a copy of an iterable data set.
+const std::set<std::string_view> kOfPython = {"gil-contention", "repeated-records"};
+
 TEST(RuleTexts, HaveTitleFixAndSource) {
   for (const Analyzer* analyzer : AllAnalyzers()) {
     const std::string text(RuleText(analyzer->id));
@@ -158,7 +161,7 @@ TEST(RuleTexts, HaveTitleFixAndSource) {
     EXPECT_THAT(RuleTitle(analyzer->id), Not(IsEmpty()));
     EXPECT_THAT(text, HasSubstr("\n## When it fires\n"));
     EXPECT_THAT(text, HasSubstr("\n## Source\n"));
-    EXPECT_THAT(text, HasSubstr("```cpp"));
+    if (!kOfPython.contains(analyzer->id)) EXPECT_THAT(text, HasSubstr("```cpp"));
     EXPECT_THAT(text, HasSubstr("```python"));
     const std::string advice = RuleAdvice(analyzer->id);
     EXPECT_THAT(advice, Not(IsEmpty())) << analyzer->id;

@@ -12,6 +12,7 @@ namespace loopscope::following {
 namespace {
 
 std::atomic<const Follower*> follower{nullptr};
+std::atomic<void (*)()> looking{nullptr};
 bool wanted = false;  // by the settings
 FollowPlan plan;
 pid_t thread = 0;                         // that is followed; 0: none
@@ -40,6 +41,7 @@ void Start(const Settings& settings) noexcept {
   // Ranks wait for each other: all follow the same steps.
   if (settings.several_ranks) plan.OnlyDetails();
   pthread_atfork(nullptr, nullptr, [] {
+    looking = nullptr;
     thread = 0;
     wanted = false;
   });
@@ -48,6 +50,10 @@ void Start(const Settings& settings) noexcept {
 void Use(const Follower* given) noexcept {
   if (given->only_details) plan.AllDetails();
   follower.store(given, std::memory_order_release);
+}
+
+void CallBefore(void (*look)()) noexcept {
+  looking.store(look, std::memory_order_release);
 }
 
 bool Next(std::uint64_t time_ns, const RunWindow& window) noexcept {
@@ -68,7 +74,9 @@ void Prepare() noexcept {
 void Turn(bool follow) noexcept {
   if (!wanted) return;
   Stop();
-  if (follow) Begin("step");
+  if (!follow) return;
+  if (auto* look = looking.load(std::memory_order_acquire)) look();
+  Begin("step");
 }
 
 void EpochEnds() noexcept {

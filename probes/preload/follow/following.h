@@ -19,6 +19,8 @@ struct Follower {
 void Start(const Settings& settings) noexcept;
 // Without a follower nothing is followed.
 void Use(const Follower* follower) noexcept;
+// `look` is called before each step that is followed, and belongs to it.
+void CallBefore(void (*look)()) noexcept;
 
 // In one of the program's first steps, before any is measured.
 void Prepare() noexcept;

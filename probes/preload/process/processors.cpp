@@ -19,7 +19,7 @@ namespace {
 constexpr int kMostDepth = 4;  // of nested children: a shell, a launcher, a worker server
 
 struct Reading {
-  std::uint64_t time_ns = 0, delay_ns = 0, own_ns = 0, all_ns = 0;
+  std::uint64_t time_ns = 0, ran_ns = 0, delay_ns = 0, own_ns = 0, all_ns = 0;
   bool whole = false;
 };
 
@@ -31,12 +31,11 @@ std::uint64_t TickNs() noexcept {
   return ticks > 0 ? 1'000'000'000ull / static_cast<std::uint64_t>(ticks) : 10'000'000ull;
 }
 
-// Field 2 of schedstat: ready, without a processor (Documentation/scheduler/sched-stats.rst).
-bool ReadDelay(int tid, std::uint64_t& delay_ns) noexcept {
+// Fields 1 and 2 of schedstat: on a processor; ready, without one (Documentation/scheduler/sched-stats.rst).
+bool ReadThread(int tid, Reading& reading) noexcept {
   char path[64], text[128];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", tid);
-  std::uint64_t ran = 0;
-  return std::sscanf(ReadStart(path, text), "%" SCNu64 " %" SCNu64, &ran, &delay_ns) == 2;
+  return std::sscanf(ReadStart(path, text), "%" SCNu64 " %" SCNu64, &reading.ran_ns, &reading.delay_ns) == 2;
 }
 
 // utime + stime of all threads of a process, those that ended included; the name before them may hold anything.
@@ -90,7 +89,7 @@ std::uint64_t BusyTicks() noexcept {
 Reading Read() noexcept {
   Reading reading;
   reading.time_ns = capture::NowNs();
-  reading.whole = ReadDelay(training_tid, reading.delay_ns);
+  reading.whole = ReadThread(training_tid, reading);
   reading.own_ns = TicksOfTree("self", 0) * TickNs();
   reading.all_ns = BusyTicks() * TickNs();
   return reading;
@@ -128,6 +127,7 @@ void ProcessorsWindowCloses() noexcept {
   const Reading closed = Read();
   if (!closed.whole) return;
   WriteNumber("processors.window_ns", opened.time_ns, closed.time_ns);
+  WriteNumber("processors.training_ran_ns", opened.ran_ns, closed.ran_ns);
   WriteNumber("processors.training_delay_ns", opened.delay_ns, closed.delay_ns);
   WriteNumber("processors.own_ns", opened.own_ns, closed.own_ns);
   WriteNumber("processors.all_ns", opened.all_ns, closed.all_ns);

@@ -59,10 +59,11 @@ std::size_t NextSamples() noexcept {
   return samples;
 }
 
-// gave(iterator, begin_ns) and the like. Returns false with an exception set where that failed.
-bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns) noexcept {
-  void* const arguments[] = {iterator, python.new_number(begin_ns)};
-  void* const answer = CallItem(self, item, arguments, 2);
+// gave(iterator, begin_ns, batch), or ran_out(iterator, begin_ns) where there is no batch. Returns false with an
+// exception set where that failed.
+bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns, void* batch) noexcept {
+  void* const arguments[] = {iterator, python.new_number(begin_ns), batch};
+  void* const answer = CallItem(self, item, arguments, batch == nullptr ? 2 : 3);
   python.give(arguments[1]);
   if (answer != nullptr) python.give(answer);
   return answer != nullptr;
@@ -76,11 +77,11 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) no
   if (batch == nullptr) {
     if (python.error() == nullptr || python.error_is(*python.stop_iteration) == 0) return nullptr;
     const ErrorAside error;
-    if (!Report(self, kRanOut, iterator, begin_ns)) python.clear_error();
+    if (!Report(self, kRanOut, iterator, begin_ns, nullptr)) python.clear_error();
     return nullptr;
   }
   if (iterator != pass.iterator) {  // not handed over, or another loader was asked meanwhile
-    if (Report(self, kGave, iterator, begin_ns)) return batch;
+    if (Report(self, kGave, iterator, begin_ns, batch)) return batch;
     python.give(batch);
     return nullptr;
   }

@@ -9,8 +9,8 @@ namespace loopscope {
 // The entry points (PyMethodDef) of builtins without a self.
 
 // around_next(original, gave, ran_out) and around_next_index(original, keep): methods that replace an iterator's
-// __next__ and _next_index. Where its pass was not handed over, gave(iterator, begin_ns) is called after each batch,
-// and keep(iterator, index) after each index. ran_out(iterator, begin_ns) is called at the end of every pass.
+// __next__ and _next_index. Where its pass was not handed over, gave(iterator, begin_ns, batch) is called after each
+// batch, and keep(iterator, index) after each index. ran_out(iterator, begin_ns) is called at the end of every pass.
 void* AroundNext(void*, void* const* arguments, ssize_t count) noexcept;
 void* AroundNextIndex(void*, void* const* arguments, ssize_t count) noexcept;
 

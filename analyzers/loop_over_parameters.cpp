@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
+#include "analyzers/shared/loops.h"
+#include "profiler/core/analyzer.h"
+#include "profiler/core/trace/inputs.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kMinTurns = 16;       // in a step
+constexpr double kMinOfTensors = 0.4;  // of the optimizer's tensors: a penalty often leaves out the biases
+
+bool ReducesToANumber(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kNames{
+      "aten::norm",    "aten::linalg_vector_norm", "aten::frobenius_norm", "aten::sum", "aten::mean", "aten::dist",
+      "aten::mse_loss"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// Lines outside of modules that reduce tensor after tensor, with how many per step.
+std::map<CodeLine, double> LinesThatReduce(const Timeline& timeline, double least) {
+  const NameSet reduces(timeline.trace(), ReducesToANumber);
+  std::map<CodeLine, double> lines;
+  ForEachForward(timeline, [&](EventRef ref) {
+    const std::span<const Where> frames = FramesOf(timeline, ref);
+    if (frames.empty() || !reduces.Has(timeline.event(ref)) || !ModuleOf(timeline, ref).empty()) return;
+    const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
+    if (inputs.empty() || !inputs[0].is_tensor || !inputs[0].requires_grad) return;
+    // A generator's operators and those of the sum() over it stand in one line.
+    for (const Where& frame : frames) {
+      if (frame.path != frames.front().path || frame.line != frames.front().line) break;
+      lines[CodeLineOf(frame)] += 1.0 / timeline.detail_steps();
+    }
+  });
+  std::erase_if(lines, [&](const auto& line) { return line.second < least; });
+  return lines;
+}
+
+std::vector<Finding> Run(const Timeline& timeline) {
+  if (timeline.detail_steps() == 0) {
+    return {Finding::CannotTell(WhyNoDetail(timeline) + ", so it is not known which line takes which tensor")};
+  }
+  const auto tensors = NumberFact(timeline.trace(), "optimizer.parameters");
+  if (!tensors) return {Finding::CannotTell("the trace does not tell how many parameters the optimizer has")};
+  const std::map<CodeLine, double> turns =
+      LinesThatReduce(timeline, std::max(kMinTurns, kMinOfTensors * static_cast<double>(*tensors)));
+  if (turns.empty()) return {};
+  const auto cost = MeasureLoop(timeline, LinesOfLoops(timeline, turns, LoopBody::kOutsideModules));
+  if (!cost) return {};
+  auto finding =
+      LoopFinding(timeline, *cost,
+                  fmt::format("a loop computes with the parameters one by one: {:.0f} operators per step, {} "
+                              "with their backward pass",
+                              cost->operators, MsText(cost->ms)),
+                  "for one parameter after the other");
+  if (!finding) return {};
+  return {std::move(*finding)};
+}
+
+}  // namespace
+
+extern const Analyzer kLoopOverParameters{.id = "loop-over-parameters",
+                                          .question = "Does the loss take the model's parameters one by one?",
+                                          .run = Run,
+                                          .needs = kNeedsOps | kNeedsPasses};
+
+}  // namespace loopscope

@@ -1,0 +1,23 @@
+// Convolutions and matrix products whose tensors are of one type.
+#pragma once
+
+#include <functional>
+
+#include "analyzers/shared/evidence.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+struct LayerTime {
+  double share = 0;  // of the detailed steps: operators take as long in them as elsewhere, what lies between does not
+  CallSites sites;   // in the forward pass, whose lines choose the type; in total over the detailed steps
+  // Percent of the step at one of `sites`.
+  double SitePct(const CallSites::Site& site) const { return 100 * site.ms / detailed_ms; }
+  double detailed_ms = 0;
+};
+
+// What outermost convolutions and matrix products cost (see OpCost) in which one has inputs that `of_type` accepts:
+// under autocast the outer operator has float32 inputs, and the one inside it their 16-bit copies.
+LayerTime MeasureLayers(const Timeline& timeline, const std::function<bool(EventRef)>& of_type);
+
+}  // namespace loopscope

@@ -1,0 +1,48 @@
+// Loops of the program that call operators once for each of many things, found by the lines that run them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include "analyzers/shared/evidence.h"
+#include "profiler/core/report/finding.h"
+#include "profiler/core/timeline/timeline.h"
+
+namespace loopscope {
+
+using CodeLine = std::tuple<std::string, std::string, int>;  // path, function, line
+CodeLine CodeLineOf(const Where& where);
+
+// The user's frames of an operator, innermost first.
+std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref);
+
+// Calls `visit` for each outermost operator of the forward pass in the detailed steps.
+void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)>& visit);
+
+// The lines of loops of which `turns` names some, with how often each runs in a step: those of the same functions that
+// run one operator in every other turn or more often.
+enum class LoopBody { kAnything, kOutsideModules };  // where such an operator may run
+std::set<CodeLine> LinesOfLoops(const Timeline& timeline, const std::map<CodeLine, double>& turns, LoopBody body);
+
+struct LoopCost {
+  double operators = 0;  // outermost ones of the forward pass, per step
+  double ms = 0;         // per step, with the backward pass that its operators lead to
+  double gain_ms = 0;    // of it: the code between operators, and the price of calling each
+  double steps = 0;      // detailed ones
+  CallSites sites;       // of the forward pass, in total over the detailed steps
+};
+
+// What a loop costs that consists of `lines`; nullopt where its operators are no short ones, whose time depends on what
+// they compute.
+std::optional<LoopCost> MeasureLoop(const Timeline& timeline, const std::set<CodeLine>& lines);
+
+// A finding of `cost`; nullopt where less than 5 % of the step is expected to be gained. `per_operator` says what for.
+std::optional<Finding> LoopFinding(const Timeline& timeline, const LoopCost& cost, std::string title,
+                                   std::string_view per_operator);
+
+}  // namespace loopscope

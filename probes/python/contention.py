@@ -1,0 +1,90 @@
+"""Whether another thread of the program runs Python while the training thread wants to: one of them holds the
+interpreter's lock at a time."""
+
+import collections
+import os
+import sys
+import threading
+from time import sleep
+
+from . import frames
+from .probe import now_ns, text
+
+_NAP_S = 50e-6  # long enough for a thread that waits for the lock to take it
+_HELD_NS = 1_000_000  # a thread that took it gives it up after sys.getswitchinterval(), 5 ms
+_MOST_THREADS = 64
+
+
+class Contention:
+    """Looks from time to time: gives the lock up, and sees who takes it and for how long."""
+
+    def __init__(self, probe):
+        self._probe = probe
+        self._looks = 0
+        self._threads = {}  # by native id
+
+    def look(self):
+        """On the training thread, between two steps. Where no other thread runs Python, the lock is not given up."""
+        others = [one for one in threading.enumerate() if one.ident != threading.get_ident() and one.native_id]
+        if not others or len(others) > _MOST_THREADS:
+            return
+        before = {one.native_id: _worked_ns(one.native_id) for one in others}
+        begin_ns = now_ns()
+        sleep(_NAP_S)
+        end_ns = now_ns()
+        self._looks += 1
+        worked = {one: _worked_ns(one.native_id) - before[one.native_id] for one in others}
+        for one in others:
+            self._of(one).saw(end_ns, before[one.native_id] + worked[one])
+        holder = max(worked, key=worked.get)
+        if end_ns - begin_ns >= _HELD_NS and worked[holder] >= (end_ns - begin_ns) / 2:
+            self._of(holder).held += 1
+            running = sys._current_frames().get(holder.ident)  # an audit hook of the program hears of it
+            self._of(holder).places[frames.place_of(running)] += 1
+
+    def _of(self, thread):
+        return self._threads.setdefault(thread.native_id, _Thread(thread.name))
+
+    def write(self):
+        """Facts about the thread that held the lock most often."""
+        thread = max(self._threads.values(), key=lambda one: one.held, default=None)
+        if thread is None or not thread.held:
+            return
+        facts = {
+            "looks": self._looks,
+            "held": thread.held,
+            "thread": thread.name,
+            "where": thread.places.most_common(1)[0][0],
+            "thread_ns": thread.last[1] - thread.first[1],
+            "over_ns": thread.last[0] - thread.first[0],
+        }
+        for key, value in facts.items():
+            self._probe.fact(text("contention." + key), text(value))
+
+
+class _Thread:
+    """What was seen of a thread: when and with how much processor time first and last, ns; its lines with the lock."""
+
+    def __init__(self, name):
+        self.name = name
+        self.first = self.last = None
+        self.held = 0
+        self.places = collections.Counter()
+
+    def saw(self, time_ns, worked_ns):
+        self.last = time_ns, worked_ns
+        self.first = self.first or self.last
+
+
+def _worked_ns(native_id):
+    """Processor time of a thread so far; 0 where /proc does not tell."""
+    try:
+        descriptor = os.open(f"/proc/self/task/{native_id}/schedstat", os.O_RDONLY)
+    except OSError:
+        return 0
+    try:
+        return int(os.read(descriptor, 64).split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+    finally:
+        os.close(descriptor)
