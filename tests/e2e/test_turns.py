@@ -15,40 +15,25 @@ import pytest
 
 from conftest import BUILD
 
-pytestmark = pytest.mark.skipif(
-    not (BUILD / "probes" / "python" / "site" / "sitecustomize.py").exists(), reason="the Python shim is not built"
-)
-
-# Tells when its steps end, and when a process of its own gets to run. NAME FAULT: "crash" ends it in the window, where
-# it runs beside others. Each line is one write: what Python prints unbuffered is several, which two processes may mix.
-SCRIPT = """
-import os, subprocess, sys, time
-import torch
-name, fault = sys.argv[1:3]
-torch.set_num_threads(1)
-model = torch.nn.Linear(64, 64)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-ticking = "import os, time\\nwhile True: os.write(1, b'tick %f\\\\n' % time.monotonic()); time.sleep(0.01)"
-ticker = subprocess.Popen([sys.executable, "-S", "-c", ticking, sys.argv[0]])
-for step in range(100000):
-    if fault == "crash" and step == 30 and "LOOPSCOPE_TURNS" in os.environ:
-        os._exit(7)
-    optimizer.zero_grad()
-    model(torch.randn(64, 64)).sum().backward()
-    time.sleep(0.01)
-    optimizer.step()
-    os.write(1, b"step %f\\n" % time.monotonic())
+# Tells when its steps end, and when a process of its own gets to run: `train.sh NAME FAULT`. "crash" ends it in the
+# window, where it runs beside others.
+SCRIPT = """#!/bin/sh
+PYTHON -S -c 'import os, time
+while True: os.write(1, b"tick %f\\n" % time.monotonic()); time.sleep(0.01)' "$0" &
+exit=""
+if [ "$2" = crash ] && [ -n "$LOOPSCOPE_TURNS" ]; then exit="--exit-at 30"; fi
+exec TRAIN --epochs 100 --samples 4000 --batch 4 --shallow --sleep 10000 --times $exit "--$0"
 """
 WARMUP, STEPS = 5, 60
 OPTIONS = ["--warmup", WARMUP, "--steps", STEPS, "--blocks", "2", "--budget", "20m", "--keep"]
 
 
 @pytest.fixture
-def command(tmp_path):
-    file = tmp_path / "train.py"
-    file.write_text(SCRIPT)
-    subprocess.run([sys.executable, "-c", "import torch"], check=True)  # the first time takes minutes from a slow disk
-    return lambda name, fault="none": [sys.executable, str(file), name, fault]
+def command(tmp_path, tiny_train):
+    file = tmp_path / "train.sh"
+    file.write_text(SCRIPT.replace("PYTHON", sys.executable).replace("TRAIN", tiny_train[0]))
+    file.chmod(0o755)
+    return lambda name, fault="none": [str(file), name, fault]
 
 
 def times(output, what):

@@ -3,9 +3,10 @@
 //   tiny_train [--epochs N] [--samples N] [--batch N] [--workers N] [--item] [--anomaly] [--accumulate N]
 //              [--two-optimizers] [--adamw] [--no-optimizer-step] [--no-loader] [--throw] [--fork] [--child] [--losses]
 //              [--nvtx] [--shallow] [--sleep MICROSECONDS] [--clone]
-//              [--draw]
+//              [--draw] [--times] [--exit-at STEP] [--score]
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/data.h>
 #include <torch/nn/functional/loss.h>
@@ -106,6 +107,27 @@ class Training {
     if (Get(options_, "throw", 0)) ThrowThroughStep();
     if (Get(options_, "no-optimizer-step", 0) == 0) main_->step();
     if (Get(options_, "two-optimizers", 0)) other_.step();
+    StepEnded();
+  }
+
+  // --times: when, in one write, so that two programs' lines do not mix. --score: a number that rises four times as
+  // fast without anomaly mode, on both streams in turn.
+  void StepEnded() {
+    ++steps_;
+    if (steps_ == Get(options_, "exit-at", 0)) _exit(7);
+    if (Get(options_, "times", 0)) {
+      timespec now{};
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      char line[64];
+      const int length = std::snprintf(line, sizeof line, "step %ld.%09ld\n", now.tv_sec, now.tv_nsec);
+      if (write(STDOUT_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(1);
+    }
+    if (Get(options_, "score", 0)) {
+      score_ += torch::autograd::AnomalyMode::is_enabled() ? 1 : 4;
+      std::FILE* stream = steps_ % 2 == 0 ? stderr : stdout;
+      std::fprintf(stream, "step %ld: score=%ld.%02ld\n", steps_, score_ / 100, score_ % 100);
+      std::fflush(stream);
+    }
   }
 
   // An optimizer's closure that throws: the exception passes through step().
@@ -135,7 +157,7 @@ class Training {
   std::unique_ptr<torch::optim::Optimizer> main_;
   torch::Tensor copied_;
   double sum_ = 0;
-  long micro_ = 0, correct_ = 0;
+  long micro_ = 0, correct_ = 0, steps_ = 0, score_ = 0;
   int caught_ = 0;
 };
 
