@@ -2,6 +2,7 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
 #include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
 
@@ -13,6 +14,8 @@ namespace {
 constexpr double kShortOpUs = 20;
 constexpr double kMinShortPct = 50;  // of the time in operators of the forward and backward pass
 constexpr double kMinIdlePct = 10;   // of the step, idle waiting for launches
+constexpr double kTiny = 4;          // samples per step: that these are too few for any processor needs no trial
+constexpr double kGain = 0.5;        // of the calls' time per sample, with twice the samples in a step
 
 struct OpTimes {
   double all_ms = 0, short_ms = 0;  // per step
@@ -58,6 +61,27 @@ Finding OfLaunches(const Timeline& timeline, double idle_ms) {
                        fmt::format("the GPU waits {} per step for launches, and its memory is free", MsText(idle_ms)));
 }
 
+// Samples per step, on average; 0 where some step's are not known.
+double SamplesOf(const Timeline& timeline) {
+  double sum = 0;
+  for (const std::uint32_t index : timeline.steady()) {
+    const std::uint64_t samples = timeline.steps()[index].samples;
+    if (samples == 0) return 0;
+    sum += static_cast<double>(samples);
+  }
+  return PerStep(timeline, sum);
+}
+
+// What takes the time is the batch itself, however well a larger one trains.
+void BlameTinyBatch(const Timeline& timeline, double samples, Finding& finding) {
+  finding.title = fmt::format("a step trains on {:.3g} sample{}: {}", samples, samples == 1 ? "" : "s", finding.title);
+  finding.expected_gain_ms = kGain * finding.cost_ms_per_step;
+  finding.severity = SeverityOfShare(SharePct(timeline, *finding.expected_gain_ms));
+  const auto made = PlaceOf(FactOf(timeline.trace(), "loader.where"));
+  finding.evidence.insert(finding.evidence.begin(),
+                          {fmt::format("batches of {:.3g}", samples), 1, made ? made : LoaderAskedAt(timeline)});
+}
+
 std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {
   const MemoryUse memory = MemoryUseOf(timeline);
   if (!memory.known()) {
@@ -67,6 +91,9 @@ std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {
   }
   if (!memory.free()) return {};
   finding.severity = Severity::kInfo;  // whether a larger batch trains as well is unknown
+  if (const double samples = SamplesOf(timeline); samples > 0 && samples <= kTiny) {
+    BlameTinyBatch(timeline, samples, finding);
+  }
   finding.evidence.push_back({fmt::format("memory at the peak: {}", UseText(memory)), 1, {}});
   return {std::move(finding)};
 }

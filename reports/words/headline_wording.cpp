@@ -109,6 +109,14 @@ std::string HealthySentence(const Headline& headline, const Report& report) {
                             WorthShareText(report, *headline.finding));
 }
 
+std::string CallsSentence(const Headline& headline, const Report& report) {
+  std::string text = fmt::format("{} is the price of calling short operators ({})", ShareText(headline, report),
+                                 Printable(headline.finding->rule, 40));
+  if (headline.where)
+    text += fmt::format(", most of the computing at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
+  return text;
+}
+
 std::string UnknownSentence(const Report& report) {
   const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
   const auto aside = std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
@@ -152,6 +160,8 @@ std::string Sentence(const Headline& headline, const Report& report) {
       return WholePartSentence(headline, report);
     case HeadlineKind::kHealthy:
       return HealthySentence(headline, report);
+    case HeadlineKind::kCalls:
+      return CallsSentence(headline, report);
     case HeadlineKind::kNothing:
       break;
   }
@@ -176,6 +186,8 @@ std::string_view HeadlineKindName(HeadlineKind kind) {
       return "whole_part";
     case HeadlineKind::kHealthy:
       return "healthy";
+    case HeadlineKind::kCalls:
+      return "calls";
     case HeadlineKind::kNothing:
       break;
   }

@@ -161,6 +161,18 @@ TEST(Headline, OfOneThatOnlyComputesIsNoCostlessFactOfInfo) {
   EXPECT_EQ(HeadlineText(report), "a value is read (host-sync).");
 }
 
+TEST(Headline, OfALoopOfShortOperatorsSaysWhatTheyCost) {
+  Report report = Unexplained();
+  report.lines = {Line(At(31, "/home/ann/train/model.py", "forward"), "aten::linear", "forward", 80),
+                  Line(At(60), "aten::mm", "backward", 70)};
+  report.findings = {test::SampleFinding("small-batch", "operators are too short", Severity::kInfo, 95, 60)};
+  EXPECT_EQ(HeadlineText(report),
+            "60 % of the step (95.0 ms of 158 ms) is the price of calling short operators "
+            "(small-batch), most of the computing at model.py:31 in forward (aten::linear).");
+  report.findings[0].cost_pct = 30;
+  EXPECT_THAT(HeadlineText(report), HasSubstr("Nothing that costs this loop time was found"));
+}
+
 TEST(Headline, CanBeAPartOfTheRunOutsideOfSteps) {
   Report report = Unexplained();
   report.lines.clear();

@@ -14,7 +14,9 @@ constexpr double kMinPct = 5;             // less of the step, or of the run, is
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
-constexpr double kMinBusyPct = 90;  // a GPU that has work for so much of the step is what limits it
+constexpr std::string_view kCallsRule = "small-batch";
+constexpr double kMinCallsPct = 50;  // of the step
+constexpr double kMinBusyPct = 90;   // a GPU that has work for so much of the step is what limits it
 
 bool Usable(const std::optional<double>& mean_ms) {
   return mean_ms && std::isfinite(*mean_ms) && *mean_ms > 0;
@@ -153,6 +155,14 @@ const Finding* GraveFact(const Report& report) {
   return nullptr;
 }
 
+// Most of the step is calls of operators, whatever they compute.
+const Finding* Calls(const Report& report) {
+  const auto found = std::ranges::find_if(report.findings, [](const Finding& finding) {
+    return finding.rule == kCallsRule && finding.severity == Severity::kInfo && finding.cost_pct >= kMinCallsPct;
+  });
+  return found == report.findings.end() ? nullptr : &*found;
+}
+
 bool MostRulesCannotTell(const Report& report) {
   const auto unsure = std::ranges::count(report.rules, Verdict::kCannotTell, &RuleRow::verdict);
   const auto aside = std::ranges::count(report.rules, Verdict::kNotApplicable, &RuleRow::verdict);
@@ -180,6 +190,17 @@ Headline WithoutCause(const Report& report, const Candidate& finding) {
   }
   if (!computes) return {};
   const LineRow line = LargestComputeLine(report);
+  const Finding* const calls = Calls(report);
+  if (calls != nullptr && finding.headline.finding == nullptr) {
+    return {.kind = HeadlineKind::kCalls,
+            .finding = calls,
+            .part = line.phase,
+            .where = line.where,
+            .library = line.library,
+            .what = line.what,
+            .ms = calls->cost_ms_per_step,
+            .share_pct = calls->cost_pct};
+  }
   return {.kind = HeadlineKind::kHealthy,
           .finding = finding.headline.finding,
           .part = line.phase,

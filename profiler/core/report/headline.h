@@ -16,6 +16,7 @@ enum class HeadlineKind {
   kSpread,     // a part of the step, over lines of which none has much of it
   kWholePart,  // a part of the run outside of steps that no finding explains
   kHealthy,    // nothing: the loop computes
+  kCalls,      // nothing, but most of the step is the price of calling operators
   kNothing,    // nothing was found
 };
 
