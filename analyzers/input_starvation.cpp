@@ -21,8 +21,9 @@ constexpr std::size_t kMostPlaces = 4;
 constexpr double kReadyShare = 0.8;  // of the step: workers that need less for a batch have it ready
 
 struct Waits {
-  std::int64_t wait_ns = 0, longest_ns = 0;  // over the steady steps
-  std::uint64_t steps = 0;                   // that waited
+  std::int64_t wait_ns = 0, longest_ns = 0;
+  std::uint64_t steps = 0, waited = 0;  // all whose wait is known, and those that waited
+  double PerStep(std::int64_t total_ns) const { return Ms(total_ns) / static_cast<double>(steps); }
 };
 
 // A GPU that still has work does not notice that the training thread waits.
@@ -33,18 +34,15 @@ std::int64_t WaitNs(const Timeline& timeline, const Step& step) {
 
 Waits Measure(const Timeline& timeline) {
   Waits waits;
-  for (const std::uint32_t index : timeline.undisturbed()) {
+  for (const std::uint32_t index : timeline.parted()) {
     const Step& step = timeline.steps()[index];
     const std::int64_t wait_ns = WaitNs(timeline, step);
     waits.wait_ns += wait_ns;
-    waits.steps += wait_ns > 0;
+    waits.steps += 1;
+    waits.waited += wait_ns > 0;
     waits.longest_ns = std::max(waits.longest_ns, wait_ns);
   }
   return waits;
-}
-
-double PerUndisturbed(const Timeline& timeline, double total) {
-  return total / static_cast<double>(timeline.undisturbed().size());
 }
 
 // Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
@@ -57,16 +55,19 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
       in_workers.empty() ? PlacesOf(timeline, timeline.lines(), Part::kLoaderWait) : PlacesOf(timeline, in_workers);
   const std::string_view of = in_workers.empty() ? "of it" : "of a worker's time for a batch";
   std::vector<Evidence> inside;
+  double unknown_ms = 0;  // of the wait, of which no line is known
+  for (const PlaceTime& place : places) unknown_ms += place.where ? 0 : wait_ms * place.ms / ms;
   for (const PlaceTime& place : places) {
     if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
     if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
     inside.push_back({fmt::format("{} {}: {}{}", MsText(place.ms), of, WhatText(place), HintFor(place)), 1, place.where,
                       wait_ms * place.ms / ms});
   }
-  // Where they take most of the wait, the place to change is the largest of them, not the line that asks for a batch.
+  // Where they take most of what is known of the wait, the place to change is the largest of them, not the line that
+  // asks for a batch.
   double inside_ms = 0;
   for (const Evidence& one : inside) inside_ms += one.ms;
-  const bool first = inside_ms > wait_ms / 2;
+  const bool first = inside_ms > (wait_ms - unknown_ms) / 2;
   finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
 }
 
@@ -100,16 +101,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const Waits waits = Measure(timeline);
   // Without the step that waited longest: one disk hiccup does not make a starved loop.
-  const double usual_ms = PerUndisturbed(timeline, Ms(waits.wait_ns - waits.longest_ns));
+  const double usual_ms = waits.PerStep(waits.wait_ns - waits.longest_ns);
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
   // Nor is the hiccup charged to the habit.
-  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : PerUndisturbed(timeline, Ms(waits.wait_ns));
+  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : waits.PerStep(waits.wait_ns);
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
-  finding.evidence.push_back(
-      {fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.steps, timeline.undisturbed().size(),
-                   MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
-       waits.steps, LoaderAskedAt(timeline)});
+  finding.evidence.push_back({fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.waited, waits.steps,
+                                          MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
+                              waits.waited, LoaderAskedAt(timeline)});
   const std::vector<LineShare> in_workers = WorkerLines(timeline);
   double batch_ms = 0;
   for (const LineShare& share : in_workers) batch_ms += share.ms;

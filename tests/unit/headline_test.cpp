@@ -161,6 +161,18 @@ TEST(Headline, OfOneThatOnlyComputesIsNoCostlessFactOfInfo) {
   EXPECT_EQ(HeadlineText(report), "a value is read (host-sync).");
 }
 
+TEST(Headline, MemoryThatFillsUpComesBeforeWhatCostsLittle) {
+  Report report = Unexplained();
+  report.lines.clear();
+  report.breakdown_ms = {0, 0, 80, 70, 8, 0, 0, 0};
+  report.findings = {test::SampleFinding("host-code", "random numbers are drawn", Severity::kMedium, 9, 6),
+                     test::SampleFinding("graph-retained", "a sum keeps every graph", Severity::kMedium, 0, 0)};
+  EXPECT_EQ(HeadlineText(report), "a sum keeps every graph (graph-retained).");
+  report.findings[0].cost_ms_per_step = 32;
+  report.findings[0].cost_pct = 20;
+  EXPECT_THAT(HeadlineText(report), HasSubstr("random numbers are drawn"));
+}
+
 TEST(Headline, OfALoopOfShortOperatorsSaysWhatTheyCost) {
   Report report = Unexplained();
   report.lines = {Line(At(31, "/home/ann/train/model.py", "forward"), "aten::linear", "forward", 80),

@@ -11,6 +11,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
+constexpr double kMinPctOverFact = 10;    // or than memory that fills up, however long that takes
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
@@ -248,7 +249,8 @@ Headline HeadlineOf(const Report& report) {
     const bool rival = largest != &place && 2 * largest->pct >= spread.pct;
     if (spread.pct > 0 && !rival) return spread.headline;
   }
-  if (largest->pct >= kMinPct) return largest->headline;
+  const double least = GraveFact(report) != nullptr ? kMinPctOverFact : kMinPct;
+  if (largest->pct >= least) return largest->headline;
   return WithoutCause(report, finding);
 }
 

@@ -1,6 +1,7 @@
 #include "profiler/core/timeline/timeline.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace loopscope {
 
@@ -10,17 +11,20 @@ std::string_view PartName(Part part) {
   return kNames[static_cast<std::size_t>(part)];
 }
 
+std::vector<std::uint32_t> Timeline::parted() const {
+  std::vector<std::uint32_t> known;
+  std::ranges::copy_if(undisturbed_, std::back_inserter(known), [&](std::uint32_t i) { return steps_[i].operators; });
+  if (!known.empty()) return known;
+  return steady_.empty() ? undisturbed_ : steady_;
+}
+
 double Timeline::part_ms(Part part) const {
   double part_ns = 0, total_ns = 0;
-  const auto add = [&](std::span<const std::uint32_t> indices) {
-    for (const std::uint32_t index : indices) {
-      if (!steps_[index].operators) continue;
-      part_ns += static_cast<double>(steps_[index].parts_ns[static_cast<std::size_t>(part)]);
-      total_ns += static_cast<double>(steps_[index].time.length());
-    }
-  };
-  add(undisturbed_);
-  if (total_ns == 0) add(steady_);
+  for (const std::uint32_t index : parted()) {
+    if (!steps_[index].operators) continue;
+    part_ns += static_cast<double>(steps_[index].parts_ns[static_cast<std::size_t>(part)]);
+    total_ns += static_cast<double>(steps_[index].time.length());
+  }
   return total_ns > 0 ? part_ns / total_ns * mean_step_ms_ : 0;
 }
 

@@ -36,10 +36,11 @@ class Timeline {
   std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
   // Over undisturbed(); 0 when there are none.
   double mean_step_ms() const { return mean_step_ms_; }
-  // A partition of mean_step_ms(), by the undisturbed steps whose operators were recorded.
-  double part_ms(Part part) const;
+  double part_ms(Part part) const;  // a partition of mean_step_ms(), by parted()
   // Plain steps of the window that neither details nor followed calls slowed down; of timed(), all where they are few.
   std::span<const std::uint32_t> undisturbed() const { return undisturbed_; }
+  // Of these, or else of steady(), those whose operators were recorded: a native loader's wait is told from them.
+  std::vector<std::uint32_t> parted() const;
   int step_at(std::int64_t time_ns) const;         // index into steps(), -1 when in none
   bool epoch_seen() const { return epoch_seen_; }  // a boundary lies in the trace after warm-up
   bool evaluation_seen() const { return evaluation_seen_; }

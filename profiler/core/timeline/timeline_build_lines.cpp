@@ -143,10 +143,8 @@ void TimelineBuilder::FindLines() {
     shows_lines = true;
   }
   if (!shows_lines) return;
-  const auto has_operators = [&](std::uint32_t i) { return steps[i].operators; };
-  const bool undisturbed = std::ranges::any_of(timeline_.undisturbed_, has_operators);
-  for (const std::uint32_t i : undisturbed ? timeline_.undisturbed_ : timeline_.steady_) {
-    if (has_operators(i)) table.AddTimes(steps[i]);
+  for (const std::uint32_t i : timeline_.parted()) {
+    if (steps[i].operators) table.AddTimes(steps[i]);
   }
   timeline_.lines_ = table.Lines(timeline_.mean_step_ms_);
 }
