@@ -5,7 +5,7 @@ from test_prove import ANOMALY, SHORT, trial
 
 
 def test_resume_relaunches_nothing(loopscope, tiny_train):
-    command = ["--only", "debug=off", "--blocks", "4", *SHORT, "--", *tiny_train, *ANOMALY]
+    command = ["--only", "debug=off", "--blocks", "2", *SHORT, "--", *tiny_train, *ANOMALY]
     first, report = loopscope.report("prove", "-o", "out", *command)
     assert first.code == 0, first.err
     journal = (loopscope.folder / "out/journal.jsonl").read_bytes()
@@ -17,7 +17,7 @@ def test_resume_relaunches_nothing(loopscope, tiny_train):
 
 def test_an_equal_experiment_is_reused(loopscope, tiny_train):
     cache = {"XDG_CACHE_HOME": str(loopscope.folder / "cache")}
-    command = ["--reuse", "--only", "debug=off", "--blocks", "4", *SHORT, "--", *tiny_train, *ANOMALY]
+    command = ["--reuse", "--only", "debug=off", "--blocks", "2", *SHORT, "--", *tiny_train, *ANOMALY]
     first, report = loopscope.report("prove", "-o", "one", *command, env=cache)
     assert first.code == 0 and "nothing equal was kept" in first.err, first.err
     again, reused = loopscope.report("prove", "-o", "two", *command, env=cache)
@@ -50,7 +50,7 @@ def test_resume_repeats_a_diagnosis_that_was_cut_off(loopscope, tiny_train):
         "--only",
         "threads=1",
         "--blocks",
-        "4",
+        "1",
         *QUICK,
         "--",
         *tiny_train,
@@ -58,7 +58,7 @@ def test_resume_repeats_a_diagnosis_that_was_cut_off(loopscope, tiny_train):
         "100000000",
     )
     assert done.code == 0, done.err
-    assert report["steps"]["measured"] > 0 and trial(report, "threads")["n"] == 4
+    assert report["steps"]["measured"] > 0 and trial(report, "threads")["n"] == 1
 
 
 def test_resume_of_nothing(loopscope, tiny_train):
