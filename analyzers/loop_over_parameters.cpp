@@ -16,8 +16,9 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinTurns = 16;       // in a step
-constexpr double kMinOfTensors = 0.4;  // of the optimizer's tensors: a penalty often leaves out the biases
+constexpr double kMinTurns = 16;           // for a backward pass
+constexpr double kMinTurnsOfUnknown = 32;  // where nothing tells how many tensors the optimizer has
+constexpr double kMinOfTensors = 0.4;      // of the optimizer's tensors: a penalty often leaves out the biases
 
 bool ReducesToANumber(std::string_view name) {
   static constexpr std::array<std::string_view, 7> kNames{
@@ -26,9 +27,10 @@ bool ReducesToANumber(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Lines outside of modules that reduce tensor after tensor, with how many per step.
+// Lines outside of modules that reduce tensor after tensor, with how many for each backward pass.
 std::map<CodeLine, double> LinesThatReduce(const Timeline& timeline, double least) {
   const NameSet reduces(timeline.trace(), ReducesToANumber);
+  const double share = ShareOfPass(timeline);
   std::map<CodeLine, double> lines;
   ForEachForward(timeline, [&](EventRef ref) {
     const std::span<const Where> frames = FramesOf(timeline, ref);
@@ -38,7 +40,7 @@ std::map<CodeLine, double> LinesThatReduce(const Timeline& timeline, double leas
     // A generator's operators and those of the sum() over it stand in one line.
     for (const Where& frame : frames) {
       if (frame.path != frames.front().path || frame.line != frames.front().line) break;
-      lines[CodeLineOf(frame)] += 1.0 / timeline.detail_steps();
+      lines[CodeLineOf(frame)] += share;
     }
   });
   std::erase_if(lines, [&](const auto& line) { return line.second < least; });
@@ -50,9 +52,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell(WhyNoDetail(timeline) + ", so it is not known which line takes which tensor")};
   }
   const auto tensors = NumberFact(timeline.trace(), "optimizer.parameters");
-  if (!tensors) return {Finding::CannotTell("the trace does not tell how many parameters the optimizer has")};
-  const std::map<CodeLine, double> turns =
-      LinesThatReduce(timeline, std::max(kMinTurns, kMinOfTensors * static_cast<double>(*tensors)));
+  const std::map<CodeLine, double> turns = LinesThatReduce(
+      timeline, tensors ? std::max(kMinTurns, kMinOfTensors * static_cast<double>(*tensors)) : kMinTurnsOfUnknown);
   if (turns.empty()) return {};
   const auto cost = MeasureLoop(timeline, LinesOfLoops(timeline, turns, LoopBody::kOutsideModules));
   if (!cost) return {};

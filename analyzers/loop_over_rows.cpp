@@ -17,21 +17,22 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinRows = 16;  // of a tensor, that one line takes in a step
+constexpr double kMinRows = 16;  // of a tensor, that one line takes for a backward pass
 
 bool TakesARow(std::string_view name) {
   return name == "aten::select" || name == "aten::slice" || name == "aten::narrow";
 }
 
-// Lines that take row after row of one tensor, with the rows per step.
+// Lines that take row after row of one tensor, with the rows for each backward pass.
 std::map<CodeLine, double> LinesThatTakeRows(const Timeline& timeline) {
   const NameSet takes(timeline.trace(), TakesARow);
+  const double share = ShareOfPass(timeline);
   std::map<std::pair<CodeLine, std::vector<std::int64_t>>, double> rows;  // by the tensor's sizes
   ForEachForward(timeline, [&](EventRef ref) {
     const std::span<const Where> frames = FramesOf(timeline, ref);
     if (frames.empty() || !takes.Has(timeline.event(ref))) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
-    if (!inputs.empty()) rows[{CodeLineOf(frames.front()), inputs[0].sizes}] += 1.0 / timeline.detail_steps();
+    if (!inputs.empty()) rows[{CodeLineOf(frames.front()), inputs[0].sizes}] += share;
   });
   std::map<CodeLine, double> lines;
   for (const auto& [key, count] : rows) {

@@ -23,7 +23,8 @@ double DetailedMs(const Timeline& timeline) {
 }  // namespace
 
 LayerTime MeasureLayers(const Timeline& timeline, const std::function<bool(EventRef)>& of_type) {
-  LayerTime measured{.detailed_ms = DetailedMs(timeline)};
+  LayerTime measured;
+  measured.detailed_ms = DetailedMs(timeline);
   const NameSet layers(timeline.trace(), IsLayer), nodes(timeline.trace(), ops::IsBackwardNode);
   const auto is_layer = [&](const Event& event) { return layers.Has(event); };
   const OpCost cost(timeline);

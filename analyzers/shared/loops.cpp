@@ -126,18 +126,27 @@ void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)
   });
 }
 
+double ShareOfPass(const Timeline& timeline) {
+  int passes = 0;
+  timeline.ForEachDetailed([&](EventRef ref) {
+    passes += timeline.event(ref).is_range(RangeCategory::kBackward) && !timeline.inside(ref, RangeCategory::kBackward);
+  });
+  return 1.0 / std::max(passes, timeline.detail_steps());
+}
+
 std::set<CodeLine> LinesOfLoops(const Timeline& timeline, const std::map<CodeLine, double>& turns, LoopBody body) {
   std::map<std::pair<std::string, std::string>, double> functions;  // path and name: times
   for (const auto& [line, times] : turns) {
     double& most = functions[{std::get<0>(line), std::get<1>(line)}];
     most = std::max(most, times);
   }
+  const double share = ShareOfPass(timeline);
   std::map<std::pair<CodeLine, StringId>, double> runs;
   ForEachForward(timeline, [&](EventRef ref) {
     if (body == LoopBody::kOutsideModules && !ModuleOf(timeline, ref).empty()) return;
     for (const Where& frame : FramesOf(timeline, ref)) {
       if (!functions.contains({frame.path, frame.function})) continue;
-      runs[{CodeLineOf(frame), timeline.event(ref).name}] += 1.0 / timeline.detail_steps();
+      runs[{CodeLineOf(frame), timeline.event(ref).name}] += share;
       break;
     }
   });

@@ -24,8 +24,12 @@ std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref);
 // Calls `visit` for each outermost operator of the forward pass in the detailed steps.
 void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)>& visit);
 
-// The lines of loops of which `turns` names some, with how often each runs in a step: those of the same functions that
-// run one operator in every other turn or more often.
+// Of a backward pass in the detailed steps, one event's share: what accumulation repeats for each of a step's batches
+// is no loop.
+double ShareOfPass(const Timeline& timeline);
+
+// The lines of loops of which `turns` names some, with how often each runs for a backward pass: those of the same
+// functions that run one operator in every other turn or more often.
 enum class LoopBody { kAnything, kOutsideModules };  // where such an operator may run
 std::set<CodeLine> LinesOfLoops(const Timeline& timeline, const std::map<CodeLine, double>& turns, LoopBody body);
 

@@ -76,6 +76,12 @@ std::string MismatchOfFound(const Expectation& expected, const Finding& finding)
     return fmt::format("the first evidence counts {}, expected {}",
                        finding.evidence.empty() ? 0 : finding.evidence[0].count, *expected.count);
   }
+  // What a place takes of a cost is no more than the cost, but for rounding.
+  for (const Evidence& one : finding.evidence) {
+    if (one.ms > 1.01 * finding.cost_ms_per_step) {
+      return fmt::format("evidence of {:.4g} ms, more than the cost of {:.4g} ms", one.ms, finding.cost_ms_per_step);
+    }
+  }
   return finding.advice.empty() ? "the finding has no advice" : "";
 }
 

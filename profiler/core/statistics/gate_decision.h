@@ -32,7 +32,7 @@ struct GateEvidence {
 
 struct GateDecision {
   GateVerdict verdict = GateVerdict::kInconclusive;
-  std::string reason;                  // one sentence, with the figures
+  std::string reason = {};             // one sentence, with the figures
   double slowdown = 0;                 // T_B / T_A - 1, Hodges-Lehmann over all pairs
   std::optional<double> upper95 = {};  // of the slowdown, one-sided, whenever one looked; none with too few pairs
   int pairs = 0;
