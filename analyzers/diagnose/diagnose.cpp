@@ -72,6 +72,7 @@ void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeli
   if (finding.per_epoch) return;
   finding.cost_ms_per_step = std::min(finding.cost_ms_per_step, timeline.mean_step_ms());
   finding.cost_pct = std::min(finding.cost_pct, 100.0);
+  for (Evidence& one : finding.evidence) one.ms = std::min(one.ms, finding.cost_ms_per_step);
 }
 
 RuleRow RowOf(const Analyzer& analyzer, const std::vector<Finding>& findings) {

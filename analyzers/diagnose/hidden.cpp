@@ -26,6 +26,7 @@ void Bound(const Timeline& timeline, double idle_ms, Finding& finding) {
   finding.cost_ms_per_step = most.cost_ms_per_step;
   finding.cost_pct = most.cost_pct;
   finding.severity = most.severity;
+  for (Evidence& one : finding.evidence) one.ms *= before_ms > 0 ? most.cost_ms_per_step / before_ms : 0;
   if (idle_ms < kMostlySeen * before_ms) finding.cost_is = most.cost_is;
   if (finding.expected_gain_ms) finding.expected_gain_ms = std::min(*finding.expected_gain_ms, idle_ms);
 }
