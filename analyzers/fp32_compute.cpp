@@ -22,10 +22,6 @@ constexpr double kMaxUnknownShare = 0.5;  // of the compute time, whose input ty
 
 constexpr std::array<std::string_view, 3> kFastUnits{"avx512_bf16", "amx_bf16", "avx512_fp16"};
 
-bool IsCompute(std::string_view name) {
-  return ops::IsConvolution(name) || ops::IsMatmul(name);
-}
-
 std::string FastUnits(const RunInfo& run) {
   std::string names;
   for (const std::string_view unit : kFastUnits) {
@@ -83,7 +79,7 @@ class Meter {
  public:
   explicit Meter(const Timeline& timeline)
       : timeline_(timeline),
-        compute_(timeline.trace(), IsCompute),
+        compute_(timeline.trace(), ops::IsProduct),
         nodes_(timeline.trace(), ops::IsBackwardNode),
         types_(timeline, compute_),
         recording_ms_(MeasureAnomaly(timeline).ms_per_node) {}

@@ -21,10 +21,10 @@ struct Blocked {
 
 std::optional<Blocked> Measure(const Trace& trace) {
   const auto window = NumberFact(trace, "processors.window_ns"), ran = NumberFact(trace, "processors.training_ran_ns"),
-             delay = NumberFact(trace, "processors.training_delay_ns"),
              other = NumberFact(trace, "contention.thread_ns"), over = NumberFact(trace, "contention.over_ns");
-  if (!window || !ran || !delay || !other || !over || *window <= 0 || *over <= 0) return std::nullopt;
-  return Blocked{static_cast<double>(*window - *ran - *delay) / static_cast<double>(*window),
+  const auto delayed = ProcessorDelayShare(trace.facts);
+  if (!delayed || !ran || !other || !over || *over <= 0) return std::nullopt;
+  return Blocked{1 - static_cast<double>(*ran) / static_cast<double>(*window) - *delayed,
                  static_cast<double>(*other) / static_cast<double>(*over)};
 }
 

@@ -13,10 +13,6 @@ namespace {
 constexpr double kMinGraphShare = 0.5;  // of an evaluation's layers: one trainable head is not a missing no_grad
 constexpr double kMediumPct = 5;        // of an epoch's time in such forward passes
 
-bool IsCompute(std::string_view name) {
-  return ops::IsConvolution(name) || ops::IsMatmul(name);
-}
-
 struct Evaluations {
   std::set<int> steps;  // in which an evaluation ran
   std::uint64_t layers = 0;
@@ -71,7 +67,7 @@ void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, con
 }
 
 Evaluations Collect(const Timeline& timeline) {
-  const NameSet compute(timeline.trace(), IsCompute), nodes(timeline.trace(), ops::IsBackwardNode);
+  const NameSet compute(timeline.trace(), ops::IsProduct), nodes(timeline.trace(), ops::IsBackwardNode);
   const auto first = std::ranges::find_if(timeline.steps(), [](const Step& step) { return !step.warmup; });
   const std::int64_t from = first->time.start_ns;
   Evaluations seen;

@@ -33,7 +33,7 @@ const TensorText* Activation(std::string_view name, const std::vector<TensorText
 }
 
 bool IsFirstLayer(std::string_view name) {
-  return ops::IsConvolution(name) || ops::IsMatmul(name) || name == "aten::embedding";
+  return ops::IsProduct(name) || name == "aten::embedding";
 }
 
 // Copies between the loader's start and the forward pass, as candidates: the batch's size is known only afterwards.

@@ -99,6 +99,11 @@ void TellReasonFirst(std::span<const Analyzer* const> analyzers, const std::vect
   }
 }
 
+void LeaveToLock(const Finding& lock, std::vector<Finding>& spread) {
+  if (!IsFound(spread) || lock.cost_ms_per_step < kKnownShare * spread.front().cost_ms_per_step) return;
+  spread = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", kLock))};
+}
+
 }  // namespace
 
 void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vector<Finding>>& findings) {
@@ -113,11 +118,10 @@ void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vect
     *second = {Finding::NotApplicable(fmt::format("{} reports this time", says))};
   }
   const std::vector<Finding>* lock = of(kLock);
-  for (const std::string_view id : kSpreadOver) {
-    std::vector<Finding>* spread = lock != nullptr && IsFound(*lock) ? of(id) : nullptr;
-    if (spread == nullptr || !IsFound(*spread)) continue;
-    if (lock->front().cost_ms_per_step < kKnownShare * spread->front().cost_ms_per_step) continue;
-    *spread = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", kLock))};
+  if (lock != nullptr && IsFound(*lock)) {
+    for (const std::string_view id : kSpreadOver) {
+      if (std::vector<Finding>* spread = of(id)) LeaveToLock(lock->front(), *spread);
+    }
   }
   if (std::vector<Finding>* idle = of(kIdle)) TellReasonFirst(analyzers, findings, *idle);
   if (std::vector<Finding>* general = of(kGeneral)) LeaveOut(BlamedPlaces(analyzers, findings), *general);

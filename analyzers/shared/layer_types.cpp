@@ -1,16 +1,10 @@
 #include "analyzers/shared/layer_types.h"
 
-#include <string_view>
-
 #include "analyzers/shared/devices.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
-
-bool IsLayer(std::string_view name) {
-  return ops::IsConvolution(name) || ops::IsMatmul(name);
-}
 
 double DetailedMs(const Timeline& timeline) {
   double total = 0;
@@ -25,7 +19,7 @@ double DetailedMs(const Timeline& timeline) {
 LayerTime MeasureLayers(const Timeline& timeline, const std::function<bool(EventRef)>& of_type) {
   LayerTime measured;
   measured.detailed_ms = DetailedMs(timeline);
-  const NameSet layers(timeline.trace(), IsLayer), nodes(timeline.trace(), ops::IsBackwardNode);
+  const NameSet layers(timeline.trace(), ops::IsProduct), nodes(timeline.trace(), ops::IsBackwardNode);
   const auto is_layer = [&](const Event& event) { return layers.Has(event); };
   const OpCost cost(timeline);
   double ms = 0;

@@ -24,13 +24,14 @@ std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref);
 // Calls `visit` for each outermost operator of the forward pass in the detailed steps.
 void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)>& visit);
 
-// Of a backward pass in the detailed steps, one event's share: what accumulation repeats for each of a step's batches
-// is no loop.
+// What one event in the detailed steps adds to the mean over their backward passes: what accumulation repeats for each
+// of a step's batches is no loop.
 double ShareOfPass(const Timeline& timeline);
 
+enum class LoopBody { kAnything, kOutsideModules };
+
 // The lines of loops of which `turns` names some, with how often each runs for a backward pass: those of the same
-// functions that run one operator in every other turn or more often.
-enum class LoopBody { kAnything, kOutsideModules };  // where such an operator may run
+// functions that run one operator in every other turn or more often, where `body` allows.
 std::set<CodeLine> LinesOfLoops(const Timeline& timeline, const std::map<CodeLine, double>& turns, LoopBody body);
 
 struct LoopCost {

@@ -19,8 +19,7 @@ class Finder {
   explicit Finder(const Timeline& timeline)
       : timeline_(timeline),
         nodes_(timeline.trace(), ops::IsBackwardNode),
-        products_(timeline.trace(),
-                  [](std::string_view name) { return ops::IsMatmul(name) || ops::IsConvolution(name); }) {
+        products_(timeline.trace(), ops::IsProduct) {
     std::vector<Interval> passes;
     timeline.ForEachSteady([&](EventRef ref) {
       const Event& event = timeline.event(ref);

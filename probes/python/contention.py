@@ -21,10 +21,20 @@ class Contention:
     def __init__(self, probe):
         self._probe = probe
         self._looks = 0
+        self._refused = False
         self._threads = {}  # by native id
 
     def look(self):
-        """On the training thread, between two steps. Where no other thread runs Python, the lock is not given up."""
+        """On the training thread, between two steps."""
+        if self._refused:
+            return
+        try:
+            self._look()
+        except Exception:  # a hook of the program forbids it; the error would be printed
+            self._refused = True
+
+    def _look(self):
+        """Where no other thread runs Python, the lock is not given up."""
         others = [one for one in threading.enumerate() if one.ident != threading.get_ident() and one.native_id]
         if not others or len(others) > _MOST_THREADS:
             return
@@ -38,7 +48,6 @@ class Contention:
             self._of(one).saw(end_ns, before[one.native_id] + worked[one])
         holder = max(worked, key=worked.get)
         if end_ns - begin_ns >= _HELD_NS and worked[holder] >= (end_ns - begin_ns) / 2:
-            self._of(holder).held += 1
             running = sys._current_frames().get(holder.ident)  # an audit hook of the program hears of it
             self._of(holder).places[frames.place_of(running)] += 1
 
@@ -68,8 +77,12 @@ class _Thread:
     def __init__(self, name):
         self.name = name
         self.first = self.last = None
-        self.held = 0
         self.places = collections.Counter()
+
+    @property
+    def held(self):
+        """In how many looks it took the lock."""
+        return sum(self.places.values())
 
     def saw(self, time_ns, worked_ns):
         self.last = time_ns, worked_ns

@@ -24,7 +24,10 @@ class Repeats:
 
     def look(self, batch):
         """None until enough were seen; then whether all workers gave the same."""
-        self._seen.append(_checksum(batch))
+        try:
+            self._seen.append(_checksum(batch))
+        except Exception:  # what is in a batch is the program's
+            self._seen.append(None)
         if len(self._seen) < _ROUNDS * self._workers and self._seen[-1] is not None:
             return None
         rounds = [set(self._seen[begin : begin + self._workers]) for begin in range(0, len(self._seen), self._workers)]
@@ -33,6 +36,13 @@ class Repeats:
 
 def of(loader):
     """None where workers cannot repeat each other's records, or their batches do not come in turn."""
+    try:
+        return _of(loader)
+    except Exception:  # a loader and its data set are the program's
+        return None
+
+
+def _of(loader):
     data = sys.modules["torch.utils.data"]
     workers = getattr(loader, "num_workers", 0)
     if not isinstance(getattr(loader, "dataset", None), data.IterableDataset) or workers < 2:

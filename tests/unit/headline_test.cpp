@@ -168,6 +168,8 @@ TEST(Headline, MemoryThatFillsUpComesBeforeWhatCostsLittle) {
   report.findings = {test::SampleFinding("host-code", "random numbers are drawn", Severity::kMedium, 9, 6),
                      test::SampleFinding("graph-retained", "a sum keeps every graph", Severity::kMedium, 0, 0)};
   EXPECT_EQ(HeadlineText(report), "a sum keeps every graph (graph-retained).");
+  report.findings[1].evidence = {{"adds to a sum", 3, At(60)}};
+  EXPECT_EQ(HeadlineText(report), "a sum keeps every graph (graph-retained), at train.py:60 in main.");
   report.findings[0].cost_ms_per_step = 32;
   report.findings[0].cost_pct = 20;
   EXPECT_THAT(HeadlineText(report), HasSubstr("random numbers are drawn"));

@@ -171,11 +171,8 @@ bool MostRulesCannotTell(const Report& report) {
 }
 
 // Nothing is worth much: is that because the loop computes?
-Headline WithoutCause(const Report& report, const Candidate& finding) {
-  if (const Finding* const fact = GraveFact(report)) {
-    Headline headline{.kind = HeadlineKind::kFinding, .finding = fact};
-    return headline;
-  }
+Headline WithoutCause(const Report& report, const Scale& scale, const Candidate& finding) {
+  if (const Finding* const fact = GraveFact(report)) return OfFinding(*fact, report, scale).headline;
   if (report.gpu && report.gpu->busy_pct.value_or(0) >= kMinBusyPct) {
     return {.kind = HeadlineKind::kHealthy,
             .finding = finding.headline.finding,
@@ -251,7 +248,7 @@ Headline HeadlineOf(const Report& report) {
   }
   const double least = GraveFact(report) != nullptr ? kMinPctOverFact : kMinPct;
   if (largest->pct >= least) return largest->headline;
-  return WithoutCause(report, finding);
+  return WithoutCause(report, scale, finding);
 }
 
 }  // namespace loopscope

@@ -1,7 +1,6 @@
 #include "profiler/core/timeline/timeline.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace loopscope {
 
@@ -11,16 +10,9 @@ std::string_view PartName(Part part) {
   return kNames[static_cast<std::size_t>(part)];
 }
 
-std::vector<std::uint32_t> Timeline::parted() const {
-  std::vector<std::uint32_t> known;
-  std::ranges::copy_if(undisturbed_, std::back_inserter(known), [&](std::uint32_t i) { return steps_[i].operators; });
-  if (!known.empty()) return known;
-  return steady_.empty() ? undisturbed_ : steady_;
-}
-
 double Timeline::part_ms(Part part) const {
   double part_ns = 0, total_ns = 0;
-  for (const std::uint32_t index : parted()) {
+  for (const std::uint32_t index : parted_) {
     if (!steps_[index].operators) continue;
     part_ns += static_cast<double>(steps_[index].parts_ns[static_cast<std::size_t>(part)]);
     total_ns += static_cast<double>(steps_[index].time.length());

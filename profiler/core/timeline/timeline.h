@@ -40,7 +40,7 @@ class Timeline {
   // Plain steps of the window that neither details nor followed calls slowed down; of timed(), all where they are few.
   std::span<const std::uint32_t> undisturbed() const { return undisturbed_; }
   // Of these, or else of steady(), those whose operators were recorded: a native loader's wait is told from them.
-  std::vector<std::uint32_t> parted() const;
+  std::span<const std::uint32_t> parted() const { return parted_; }
   int step_at(std::int64_t time_ns) const;         // index into steps(), -1 when in none
   bool epoch_seen() const { return epoch_seen_; }  // a boundary lies in the trace after warm-up
   bool evaluation_seen() const { return evaluation_seen_; }
@@ -95,7 +95,7 @@ class Timeline {
 
   Trace trace_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> steady_, timed_, undisturbed_;
+  std::vector<std::uint32_t> steady_, timed_, undisturbed_, parted_;
   std::string why_no_steps_, clock_;
   double mean_step_ms_ = 0, per_epoch_ms_ = -1;
   bool epoch_seen_ = false, evaluation_seen_ = false, loader_known_ = false;

@@ -1,6 +1,7 @@
 // Which steps the figures of an average step come from, and those figures.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "profiler/core/timeline/timeline_build.h"
 
@@ -68,6 +69,10 @@ void TimelineBuilder::ChooseSteady() {
   if (timeline_.undisturbed_.size() < std::min(kMinUndisturbed, timeline_.timed_.size())) {
     timeline_.undisturbed_ = timeline_.timed_;
   }
+  std::ranges::copy_if(timeline_.undisturbed_, std::back_inserter(timeline_.parted_),
+                       [&](std::uint32_t i) { return steps[i].operators; });
+  if (timeline_.parted_.empty())
+    timeline_.parted_ = timeline_.steady_.empty() ? timeline_.undisturbed_ : timeline_.steady_;
 }
 
 void TimelineBuilder::EstimateProbeCost() {

@@ -141,6 +141,10 @@ bool IsConvolution(std::string_view name) {
 bool IsMatmul(std::string_view name) {
   return IsAten(name, kMatmuls);
 }
+bool IsProduct(std::string_view name) {
+  return IsConvolution(name) || IsMatmul(name);
+}
+
 bool IsBatchNorm(std::string_view name) {
   return IsAten(name, kBatchNorms);
 }

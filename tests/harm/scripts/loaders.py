@@ -127,6 +127,13 @@ Loader(Rows())
 mine = DataLoader(Rows(), batch_sampler=[[0, 1], [2, 3, 4], [5]])
 print([len(x) for x, y in mine])
 """,
+    "loader_iterates_in_a_circle": """
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        yield from ((torch.ones(4), torch.zeros(1)) for _ in range(32))
+Stream.__iter__.__wrapped__ = Stream.__iter__
+for x, y in DataLoader(Stream(), batch_size=8, num_workers=2): print(step(x, y))
+""",
     "loader_iterable": """
 class Stream(torch.utils.data.IterableDataset):
     def __iter__(self): return iter(torch.randn(12, 5))

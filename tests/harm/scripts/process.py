@@ -26,6 +26,21 @@ builtins.print = lambda *given, **named: own("mine:", *given, **named)
 print(epochs())
 builtins.print = own
 """,
+    "frames_forbidden": """
+import sys, threading
+def forbid(event, given):
+    if event == "sys._current_frames": raise RuntimeError("forbidden here")
+sys.addaudithook(forbid)
+done = threading.Event()
+def count():
+    total = 0
+    while not done.is_set(): total += 1
+thread = threading.Thread(target=count)
+thread.start()
+print(epochs(20))
+done.set()
+thread.join()
+""",
     "logging_places": """
 import logging, io
 logging.basicConfig(format="%(filename)s:%(lineno)d %(funcName)s %(message)s", stream=sys.stdout)
