@@ -22,15 +22,15 @@ function(loopscope_library name sources)
   endif()
   get_property(first GLOBAL PROPERTY LOOPSCOPE_FIRST_ROOM)
   if(first)
-    loopscope_common_headers(${name} REUSE_FROM ${first})
+    loopscope_clang_headers(${name} REUSE_FROM ${first})
   else()
-    loopscope_common_headers(${name})
+    loopscope_clang_headers(${name})
     set_property(GLOBAL PROPERTY LOOPSCOPE_FIRST_ROOM ${name})
   endif()
 endfunction()
 
 # loopscope_seam_library(<name> <sources> <header> <libraries>…): a list of rules or treatments. Its files name their parts
-# alike, and so are read one by one, with the header that all of them include precompiled too.
+# alike, and so are read one by one, with what all of them include precompiled.
 function(loopscope_seam_library name sources header)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC ${ARGN})

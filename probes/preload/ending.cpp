@@ -101,7 +101,8 @@ void FlushStreams() noexcept {
 
 void StartWatchdog(const Settings& settings) noexcept {
   static unsigned seconds;
-  seconds = kEndSeconds + static_cast<unsigned>(settings.rank_timeout_ns / 1'000'000'000u);
+  const std::uint64_t meeting_ns = settings.several_ranks ? settings.rank_timeout_ns : 0;
+  seconds = kEndSeconds + static_cast<unsigned>(meeting_ns / 1'000'000'000u);
   pthread_t watchdog;
   const int error = pthread_create(
       &watchdog, nullptr,

@@ -2,6 +2,7 @@
 
 # ctest labels: browser
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -132,28 +133,71 @@ def keep_picture(browser, name):
     browser.set_window_size(size["width"], size["height"])
 
 
-def test_opens_without_a_word_or_a_request(browser, samples, traced):
+@dataclasses.dataclass
+class Visit:
+    """What one page showed, on a wide window and then on a telephone's."""
+
+    page: pathlib.Path
+    said: list
+    asked: list
+    title: str
+    scripts: int
+    foreign: int  # elements that load or run something
+    hidden: bool  # characters that a reader does not see
+    fits: bool
+    tallest: int  # table row, in pixels
+
+
+@pytest.fixture(scope="module")
+def visits(browser, samples, traced):
+    count = "return [...document.querySelectorAll(arguments[0])].length"
+    seen = {}
     for name, page in {**samples, "traced": traced}.items():
         open_page(browser, page)
-        assert console(browser) == [], name
-        assert [url for url in requests(browser) if url != page.as_uri()] == [], name
-        assert browser.find_element(By.TAG_NAME, "h1").text, name
+        shown = dict(
+            said=console(browser),
+            asked=requests(browser),
+            title=browser.find_element(By.TAG_NAME, "h1").text,
+            scripts=browser.execute_script(count, "script"),
+            foreign=browser.execute_script(count, "img, iframe, object, embed, link, base, form"),
+            hidden=browser.execute_script(
+                "return /[\\u0000-\\u0008\\u001b\\u200b\\u202e]/.test(document.body.textContent)"
+            ),
+        )
+        size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        fits, tallest = browser.execute_async_script(
+            """const done = arguments[0], rows = () => [...document.querySelectorAll("tr")].map((row) => row.clientHeight);
+            requestAnimationFrame(() => requestAnimationFrame(() => done(
+              [innerWidth === 400 && document.documentElement.scrollWidth <= 400, Math.max(0, ...rows())])));"""
+        )
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        seen[name] = Visit(page, fits=fits, tallest=tallest, **shown)
+    return seen
 
 
-def test_hostile_texts_stay_texts(browser, samples):
-    open_page(browser, samples["sample"])
-    count = "return [...document.querySelectorAll(arguments[0])].length"
-    scripts = browser.execute_script(count, "script")
-    for name, page in samples.items():
-        open_page(browser, page)
-        assert browser.execute_script(count, "script") == scripts, name
-        assert browser.execute_script(count, "img, iframe, object, embed, link, base, form") == 0, name
-        assert page.stat().st_size < 1_500_000, name
-        if name.startswith("hostile"):
-            hidden = "return /[\\u0000-\\u0008\\u001b\\u200b\\u202e]/.test(document.body.textContent)"
-            assert not browser.execute_script(hidden), name
+def test_opens_without_a_word_or_a_request(visits):
+    for name, visit in visits.items():
+        assert visit.said == [], name
+        assert [url for url in visit.asked if url != visit.page.as_uri()] == [], name
+        assert visit.title, name
+
+
+def test_hostile_texts_stay_texts(browser, samples, visits):
+    for name in samples:
+        visit = visits[name]
+        assert visit.scripts == visits["sample"].scripts and visit.foreign == 0, name
+        assert visit.page.stat().st_size < 1_500_000, name
+        assert not name.startswith("hostile") or not visit.hidden, name
     open_page(browser, samples["hostile_script"])
     assert "</script><script>alert(1)</script>" in browser.find_element(By.ID, "findings").text
+
+
+def test_a_telephone_shows_it_all(visits):
+    """Nothing sticks out, and no column is so narrow that a row of a table fills the screen."""
+    for name, visit in visits.items():
+        assert visit.fits, name
+        assert visit.tallest < 450 or name.startswith("hostile"), name
 
 
 def test_charts_show_the_numbers_of_the_report(browser, samples):
@@ -337,19 +381,6 @@ def test_anyone_can_use_it(browser, samples, traced, dark):
         axe.inject()
         found = axe.run()["violations"]
         assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []
-
-
-def test_a_telephone_shows_it_all(browser, samples, traced):
-    """Nothing sticks out, and no column is so narrow that a row of a table fills the screen."""
-    size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    for name, page in {**samples, "traced": traced}.items():
-        open_page(browser, page)
-        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), name
-        rows = "[...document.querySelectorAll('tr')].map((row) => row.clientHeight)"
-        tallest = browser.execute_script(f"return Math.max(0, ...{rows})")
-        assert tallest < 450 or name.startswith("hostile"), name
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_pictures_are_kept(browser, samples, traced):

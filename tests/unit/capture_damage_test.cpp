@@ -101,7 +101,10 @@ TEST_F(CaptureDamage, CutAtEveryLength) {
   const std::int64_t all = Events(whole);
   ASSERT_EQ(all, 26);
   std::int64_t most = -1;
+  // In the padding between records one length is like another.
+  const std::vector<std::size_t> used = UsedBytes(whole);
   for (std::size_t length = 0; length < whole.size(); ++length) {
+    if (length % 97 != 0 && !std::ranges::binary_search(used, length)) continue;
     const std::int64_t events = Events(std::string_view(whole).substr(0, length));
     EXPECT_LE(events, all) << length;
     EXPECT_GE(events, most) << "a longer part gives no less, at " << length;

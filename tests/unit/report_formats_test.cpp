@@ -16,6 +16,7 @@
 #include "reports/words/escape.h"
 #include "reports/words/wording.h"
 #include "tests/support/sample_report.h"
+#include "tests/support/sanitized.h"
 
 namespace loopscope {
 namespace {
@@ -30,17 +31,7 @@ std::string Written(std::string_view format, const Report& report) {
   return output.bytes;
 }
 
-// The address sanitizer makes each byte some twenty times as dear.
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define LOOPSCOPE_DEAR_BYTES
-#endif
-#endif
-#ifdef LOOPSCOPE_DEAR_BYTES
-constexpr std::size_t kLong = 1 << 16;
-#else
-constexpr std::size_t kLong = 1 << 20;
-#endif
+constexpr std::size_t kLong = test::kSanitized ? 1 << 14 : 1 << 20;
 
 // What a terminal, a browser, a Markdown or XML reader or a spreadsheet might obey.
 std::map<std::string, std::string> HostileTexts() {
@@ -262,6 +253,7 @@ TEST(Formats, WritesSamples) {
     const std::filesystem::path into = std::filesystem::path(folder) / format->id;
     std::filesystem::create_directories(into);
     for (const auto& [name, report] : reports) {
+      if (format->id == "json" && name.ends_with("megabyte")) continue;  // carries texts whole: a gigabyte
       std::ofstream(into / name, std::ios::binary) << Written(format->id, report);
     }
   }

@@ -7,18 +7,12 @@
 #include <random>
 
 #include "profiler/core/statistics/statistics.h"
+#include "tests/support/sanitized.h"
 
 namespace loopscope {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-constexpr int kExperiments = kSanitized ? 200 : 1500;
+constexpr int kExperiments = test::kSanitized ? 200 : 1500;
 constexpr double kLaunchNoise = 0.04;
 
 enum class Noise { kNormal, kHeavy };

@@ -1,0 +1,21 @@
+# ctest labels: long measured
+"""The fixes of ranks in Python, tried on an example under torchrun: each is applied and trains on."""
+
+import pytest
+
+from test_rank_rules import BIN, EXAMPLES, clean_environment
+
+
+@pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")
+def test_fixes_of_python_ranks_are_applied_without_an_edit(loopscope):
+    torchrun = ["torchrun", "--standalone", "--nproc-per-node", "2", EXAMPLES / "ddp_two_ranks.py", "--epochs", "50"]
+    done, report = loopscope.report(
+        "prove", "-o", "out", "--only", "sampler.distributed=on,sync.defer=on,ddp.bucket_mb=1", "--blocks", "1",
+        "--warmup", "5", "--min-window", "100ms", "--budget", "150s", "--time", "5s", "--", *torchrun,
+        env=clean_environment())  # fmt: skip
+    assert done.code == 0, done.err
+    rows = {row["treatment"]: row for row in report["trials"]}
+    assert set(rows) == {"sampler.distributed", "sync.defer", "ddp.bucket_mb"}
+    for row in rows.values():
+        assert row["applied"]["changed"] > 0, row
+        assert row["verdict"] not in ("failed", "different-training", "not-applicable"), row
