@@ -12,12 +12,14 @@
 #include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/statistics/trend.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
 
 constexpr double kMinRisePct = 25;  // over the window
-// Where no operator takes longer than before: the processor itself may have slowed down, or another program come up.
+// Where no operator takes longer, or one does for the same work: the processor itself may have slowed down, or another
+// program come up.
 constexpr double kMinUnexplainedPct = 100;
 constexpr double kMinOperatorShare = 0.15;  // of the rise
 constexpr double kMinMoreCalls = 1.1;       // times as many calls at last as at first, or
@@ -39,19 +41,29 @@ std::vector<double> LengthsMs(const Timeline& timeline) {
 }
 
 struct Operator {
-  double ms = 0, count = 0;  // per step
+  double ms = 0, count = 0, within = 0;    // per step: of the calls themselves, and of operators that they call
+  std::map<std::uint32_t, double> shapes;  // calls per step by the hash of the inputs' shapes, 0 where not recorded
 };
 using Operators = std::map<StringId, Operator>;
 
-// Outermost operators of the training thread.
+// Outermost operators, and nodes of the backward pass, of the training thread.
 Operators MeasureOperators(const Timeline& timeline, const OpCost& cost, std::span<const std::uint32_t> steps) {
   Operators found;
+  const double each = 1 / static_cast<double>(steps.size());
   for (const std::uint32_t index : steps) {
+    Operator* outer = nullptr;
+    std::int64_t outer_end_ns = 0;
     timeline.ForEach(timeline.training_thread(), timeline.steps()[index].time, [&](EventRef ref) {
-      if (!timeline.outermost_op(ref)) return;
-      Operator& one = found[timeline.event(ref).name];
-      one.ms += cost.Ms(ref) / static_cast<double>(steps.size());
-      one.count += 1 / static_cast<double>(steps.size());
+      const Event& event = timeline.event(ref);
+      if (!timeline.outermost_op(ref)) {
+        if (outer != nullptr && event.kind == EventKind::kOp && event.end_ns <= outer_end_ns) outer->within += each;
+        return;
+      }
+      outer = &found[event.name];
+      outer_end_ns = event.end_ns;
+      outer->ms += cost.Ms(ref) * each;
+      outer->count += each;
+      outer->shapes[event.shape_hash] += each;
     });
   }
   return found;
@@ -62,7 +74,14 @@ struct Grown {
   StringId name = 0;
   Operator before, after;
   double rise_ms() const { return after.ms - before.ms; }
-  bool more_calls() const { return after.count > kMinMoreCalls * before.count; }
+  bool more_calls() const { return after.count + after.within > kMinMoreCalls * (before.count + before.within); }
+  // As many calls on inputs of the same shapes.
+  bool same_work() const {
+    return !after.shapes.empty() && std::ranges::all_of(after.shapes, [&](const auto& shape) {
+      const auto first = before.shapes.find(shape.first);
+      return shape.first != 0 && first != before.shapes.end() && shape.second <= kMinMoreCalls * first->second;
+    });
+  }
   // Each call takes so many times as long as at first.
   double longer() const {
     const double first_ms = before.ms * after.count;
@@ -92,11 +111,14 @@ Grown FindGrown(const Timeline& timeline) {
   const OpCost cost(timeline);
   const Operators early = MeasureOperators(timeline, cost, std::span(steps).first(third));
   const Operators late = MeasureOperators(timeline, cost, std::span(steps).last(third));
+  const auto is_backward = [&](StringId name) { return ops::IsBackwardNode(timeline.trace().text(name)); };
   Grown grown;
   for (const auto& [name, after] : late) {
     const auto before = early.find(name);
     const Grown one{name, before == early.end() ? Operator{} : before->second, after};
-    const bool does_more = one.more_calls() || one.longer() > kMinLonger * Slowdown(early, late, name);
+    // A node works on what the forward pass made: where it takes longer, so does that, or hooks were added to it.
+    const bool does_more =
+        one.more_calls() || (!is_backward(name) && one.longer() > kMinLonger * Slowdown(early, late, name));
     if (does_more && one.rise_ms() > grown.rise_ms()) grown = one;
   }
   return grown;
@@ -130,6 +152,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const Grown grown = FindGrown(timeline);
   if (!grown.more_calls() && OthersInterfere(timeline)) {
     return {Finding::CannotTell("steps get longer without more calls, as they do where other programs come up")};
+  }
+  if (grown.same_work() && trend->change_pct < kMinUnexplainedPct) {
+    return {
+        Finding::CannotTell(fmt::format("steps get longer as {} does on inputs of the same shapes: so it does where "
+                                        "the processor slows down",
+                                        timeline.trace().text(grown.name)))};
   }
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};

@@ -1,5 +1,5 @@
-// Whether a sanitizer watches: tests that go through many bytes or draws take fewer then, as each costs some twenty times
-// as much.
+// Whether a sanitizer watches: tests that go through many bytes or draws take fewer then, as each costs some twenty
+// times as much.
 #pragma once
 
 namespace loopscope::test {

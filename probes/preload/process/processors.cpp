@@ -69,7 +69,8 @@ std::uint64_t TicksOfTree(const char* pid, int depth) noexcept {
   return ticks;
 }
 
-// From the lines "cpuN user nice system idle iowait irq softirq": all but idle and iowait.
+// From the lines "cpuN user nice system idle iowait irq softirq steal": all but idle and iowait. What the host of a
+// virtual machine gave to others (steal) is others' work as well.
 std::uint64_t BusyTicks() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
@@ -78,10 +79,13 @@ std::uint64_t BusyTicks() noexcept {
   const char* line = std::strchr(ReadStart("/proc/stat", text), '\n');
   for (; line != nullptr && std::strncmp(line + 1, "cpu", 3) == 0; line = std::strchr(line + 1, '\n')) {
     unsigned cpu = 0;
-    std::uint64_t user = 0, nice = 0, system = 0, irq = 0, soft = 0;
-    const int read = std::sscanf(line + 1, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64,
-                                 &cpu, &user, &nice, &system, &irq, &soft);
-    if (read == 6 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed)) busy += user + nice + system + irq + soft;
+    std::uint64_t user = 0, nice = 0, system = 0, irq = 0, soft = 0, stolen = 0;
+    const int read =
+        std::sscanf(line + 1, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64,
+                    &cpu, &user, &nice, &system, &irq, &soft, &stolen);
+    if (read >= 6 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed)) {
+      busy += user + nice + system + irq + soft + stolen;
+    }
   }
   return busy;
 }
