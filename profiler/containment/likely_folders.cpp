@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 
 // A search of network folders with thousands of users must stay short.
 constexpr int kMostEntries = 8192, kMostInFolder = 512, kDeepest = 5;
+constexpr int kDeepestNearby = 2;  // below a folder that leads to the working directory
 constexpr std::array<std::string_view, 12> kSystem = {"/proc", "/sys", "/dev",   "/run",   "/usr", "/bin",
                                                       "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/boot"};
 
@@ -27,7 +28,11 @@ struct Place {
 
 class Search {
  public:
-  std::vector<fs::path> Run() {
+  // First around the working directory: programs write near where they run.
+  std::vector<fs::path> Run(const fs::path& working_directory) {
+    for (fs::path up = working_directory.parent_path(); up.has_relative_path(); up = up.parent_path()) {
+      waiting_.push_back({up, kDeepest - kDeepestNearby});
+    }
     waiting_.push_back({"/", 0});
     while (!waiting_.empty() && entries_ < kMostEntries) {
       const Place place = std::move(waiting_.front());
@@ -69,7 +74,7 @@ std::vector<fs::path> LikelyFolders(const fs::path& working_directory, bool else
     if (const char* value = std::getenv(variable); value && *value == '/') folders.emplace_back(value);
   }
   if (elsewhere) {
-    static const std::vector<fs::path> found = Search().Run();
+    static const std::vector<fs::path> found = Search().Run(working_directory);
     folders.insert(folders.end(), found.begin(), found.end());
   }
   std::vector<fs::path> real;
