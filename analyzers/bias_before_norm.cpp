@@ -56,7 +56,7 @@ class Search {
       : timeline_(timeline), layers_(timeline.trace(), IsLayer), norms_(timeline.trace(), ops::IsBatchNorm) {
     timeline.ForEachDetailed([&](EventRef ref) {
       const EventDetail* detail = timeline.detail(ref);
-      if (!detail || !timeline.outermost_op(ref)) return;
+      if (detail == nullptr || !timeline.outermost_op(ref)) return;
       if (norms_.Has(timeline.event(ref)) && Trains(timeline.inputs(ref))) training_norms_.push_back(ref);
       for (const std::uint32_t sequence : timeline.input_producers(ref)) ++readers_[sequence];
     });

@@ -178,7 +178,7 @@ void AddStep(const Timeline& timeline, const StepCopies& copies, const NameSet& 
       if (batch.bytes == 0 && layers.Has(event)) {
         const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
         const TensorText* activation = Activation(timeline.name(ref), inputs);
-        if (activation && !activation->sizes.empty()) batch = {activation->bytes(), activation->sizes[0]};
+        if (activation != nullptr && !activation->sizes.empty()) batch = {activation->bytes(), activation->sizes[0]};
       }
       return;
     }

@@ -116,7 +116,7 @@ class Causes {
     const auto found = places_.find(name);
     const Where* where =
         found == places_.end() || !Exists(found->second.ref) ? nullptr : timeline_.where(found->second.ref);
-    return where ? std::optional(*where) : std::nullopt;
+    return where != nullptr ? std::optional(*where) : std::nullopt;
   }
 
  private:

@@ -79,7 +79,7 @@ class PerfettoWriter {
     json_.Begin(Note());
     json_.NameProcess(kOurProcess, "Loopscope", 0);
     WriteFindings();
-    if (timeline_) {
+    if (timeline_ != nullptr) {
       WriteSteps();
       WriteParts();
       WriteLines();
@@ -92,7 +92,8 @@ class PerfettoWriter {
 
  private:
   std::string Note() const {
-    if (!timeline_) return "a report that was read from JSON holds no events: make it from the run or trace itself";
+    if (timeline_ == nullptr)
+      return "a report that was read from JSON holds no events: make it from the run or trace itself";
     const std::size_t left_out =
         CountBefore(timeline_->trace(), INT64_MAX) - CountBefore(timeline_->trace(), window_.end_ns);
     return left_out == 0 ? "all events"
@@ -112,7 +113,7 @@ class PerfettoWriter {
     std::size_t place = 0;
     for (const Finding& finding : report_.findings) {
       std::int64_t at = window_.start_ns + static_cast<std::int64_t>(place) * 1000;
-      if (timeline_ && !timeline_->steady().empty()) {
+      if (timeline_ != nullptr && !timeline_->steady().empty()) {
         const auto steady = timeline_->steady();
         at = timeline_->steps()[steady[place % steady.size()]].time.start_ns;
       }

@@ -91,7 +91,7 @@ Json ResultJson(const Report& report, const Finding& finding, std::size_t rule_i
 
 Json RuleJson(const std::string& id, const Finding* found) {
   Json rule = {{"id", Printable(id, 80)}};
-  if (found && !found->advice.empty()) rule["help"] = Message(found->advice);
+  if (found != nullptr && !found->advice.empty()) rule["help"] = Message(found->advice);
   return rule;
 }
 

@@ -100,12 +100,12 @@ std::optional<Hang> HangOf(const Group& group) {
   Hang hang{.group = &group, .sequence = *first};
   for (const Member& member : group.members) {
     const RankEntered* const one = member.at(*first);
-    if (one && !one->ended) {
+    if (one != nullptr && !one->ended) {
       hang.waiting.push_back(&member);
       if (!hang.example) hang.example = one;
       if (one->entered_ns > 0 && (hang.since_ns == 0 || one->entered_ns < hang.since_ns))
         hang.since_ns = one->entered_ns;
-    } else if (!one && member.never_entered(*first)) {
+    } else if (one == nullptr && member.never_entered(*first)) {
       hang.missing.push_back(&member);
     }
   }
@@ -170,11 +170,11 @@ Evidence LastOf(const Member& member) {
   std::string text =
       in_group ? fmt::format("{}: its last in this group was {} #{}", rank, in_group->operation, in_group->sequence)
                : rank + ": it entered nothing in this group";
-  if (in_group && in_group->entered_ns > 0) text += ", entered " + TimeText(in_group->entered_ns);
-  std::optional<Where> where = in_group ? in_group->where : std::nullopt;
+  if (in_group != nullptr && in_group->entered_ns > 0) text += ", entered " + TimeText(in_group->entered_ns);
+  std::optional<Where> where = in_group != nullptr ? in_group->where : std::nullopt;
   if (!member.rank->entered.empty()) {
     const RankEntered& last = member.rank->entered.back();
-    if (!last.ended && (!in_group || last.group != in_group->group)) {
+    if (!last.ended && (in_group == nullptr || last.group != in_group->group)) {
       text += fmt::format("; it is in {}", CollectiveText(last, last.sequence));
       where = last.where;
     }

@@ -31,7 +31,7 @@ std::string ModulesText(const std::vector<std::string>& modules) {
 }  // namespace
 
 void CallSites::Add(const Where* where, double ms, std::string_view module) {
-  const std::optional<Where> key = where ? std::optional(*where) : std::nullopt;
+  const std::optional<Where> key = where != nullptr ? std::optional(*where) : std::nullopt;
   Site& site = sites_[key];
   site.where = key;
   ++site.count;

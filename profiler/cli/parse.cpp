@@ -271,7 +271,7 @@ Result<Options> ParseOptions(Commands commands, const std::vector<std::string>& 
   if (word == "--version") options.text = fmt::format("loopscope {}\n", LOOPSCOPE_VERSION);
   if (!options.text.empty()) return options;
   const Command* const command = FindCommand(commands, word);
-  if (!command) return UnknownCommand(commands, word);
+  if (command == nullptr) return UnknownCommand(commands, word);
   options.command = word;
   SetDefaults(*command, options);
   // Everything after the first `--` is the program's, whatever it looks like.

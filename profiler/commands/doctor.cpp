@@ -78,8 +78,8 @@ void Contained(const Scratch& scratch, Sheet& sheet) {
 void Space(const Scratch& scratch, Sheet& sheet) {
   std::error_code error;
   const fs::space_info space = fs::space(scratch.path(), error);
-  const std::string facts =
-      fmt::format("{:.1f} GiB free in {}", double(space.available) / (1u << 30), scratch.path().parent_path().native());
+  const std::string facts = fmt::format("{:.1f} GiB free in {}", static_cast<double>(space.available) / (1u << 30),
+                                        scratch.path().parent_path().native());
   const bool enough = !error && space.available >= kEnoughSpace;
   sheet.Line(enough ? State::kOk : State::kLimited, "disk", facts,
              enough ? "" : "set TMPDIR to a folder with more space");
@@ -119,16 +119,16 @@ int CudaMajorOfTorch(const ProbePaths& probes, const std::optional<TorchInstall>
 int CudaMajorOfDriver(void* driver) {
   auto* const ask = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   int version = 0;
-  return ask && ask(&version) == 0 ? version / 1000 : 0;
+  return ask != nullptr && ask(&version) == 0 ? version / 1000 : 0;
 }
 
 void Gpu(const Host& host, const std::optional<TorchInstall>& torch, Sheet& sheet) {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (host.gpus.empty() && !driver)
+  if (host.gpus.empty() && driver == nullptr)
     return sheet.Line(State::kMissing, "GPU", "no driver: programs are seen on the CPU only");
   const auto probes = FindProbes(ExecutableFolder());
   const bool probe = probes && !probes->cupti.empty();
-  const int has = driver ? CudaMajorOfDriver(driver) : 0;
+  const int has = driver != nullptr ? CudaMajorOfDriver(driver) : 0;
   const int needs = probe ? CudaMajorOfTorch(*probes, torch) : 0;
   if (has > 0 && has < needs) {
     return sheet.Line(State::kLimited, "GPU", fmt::format("the driver is of CUDA {}, torch is of CUDA {}", has, needs),

@@ -96,7 +96,7 @@ class GateRun {
 
   // A pass, unless counters were asked for and could not be compared.
   void Settle(GateRow& row, const std::string& reason) const {
-    const bool needed = recorded_ || options_.gate.strict_counters;
+    const bool needed = recorded_ != nullptr || options_.gate.strict_counters;
     const bool passes = row.why_no_counters.empty() || !needed;
     row.verdict = passes ? GateVerdict::kPass : GateVerdict::kInconclusive;
     row.reason = passes ? reason : "the counters could not be compared: " + row.why_no_counters;

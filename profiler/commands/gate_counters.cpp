@@ -66,7 +66,7 @@ Result<Counters> CounterGate::Record(std::size_t workload) {
 Result<Counters> CounterGate::Reference(std::size_t workload, const GateRow& row) {
   if (recorded_) {
     const Counters* const found = recorded_->Find(row.command, options_.gate.workloads.size() == 1);
-    if (found) return *found;
+    if (found != nullptr) return *found;
     return Error{"has no recorded counters of this command", options_.gate.baseline,
                  "record them: loopscope gate --baseline FILE --accept -- CMD"};
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr int kBarColumns = 20;
 
 double Share(const Progress& progress) {
-  return progress.total > 0 ? std::clamp(double(progress.done) / progress.total, 0.0, 1.0) : 0;
+  return progress.total > 0 ? std::clamp(static_cast<double>(progress.done) / progress.total, 0.0, 1.0) : 0;
 }
 
 }  // namespace

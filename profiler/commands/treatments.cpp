@@ -67,7 +67,7 @@ Result<int> TreatmentsCommand(const Options& options) {
   Page page(output);
   const std::string id = options.inputs.empty() ? "" : options.inputs.front();
   const Treatment* const found = FindTreatment(id);
-  if (found || options.inputs.empty()) {
+  if (found != nullptr || options.inputs.empty()) {
     found ? Write(*found, page) : WriteAll(page);
     Print(output);
     return 0;

@@ -59,7 +59,7 @@ const MountStep* Innermost(const MountPlan& plan, const fs::path& path) {
   const MountStep* innermost = nullptr;
   for (const MountStep& step : plan.steps) {
     if (target != step.target && !Below(target, step.target)) continue;
-    if (!innermost || step.target.size() >= innermost->target.size()) innermost = &step;
+    if (innermost == nullptr || step.target.size() >= innermost->target.size()) innermost = &step;
   }
   return innermost;
 }
@@ -233,12 +233,12 @@ MountPlan PlanMounts(const MountRequest& request, const std::vector<MountPoint>&
 bool IsOverlaid(const MountPlan& plan, const fs::path& path) {
   using Kind = MountStep::Kind;
   const MountStep* const step = Innermost(plan, path);
-  return step && (step->kind == Kind::kOverlay || step->kind == Kind::kMemory || step->kind == Kind::kCache);
+  return step != nullptr && (step->kind == Kind::kOverlay || step->kind == Kind::kMemory || step->kind == Kind::kCache);
 }
 
 fs::path WrittenTo(const MountPlan& plan, const fs::path& path) {
   const MountStep* const step = Innermost(plan, path);
-  if (!step || (step->kind != MountStep::Kind::kOverlay && step->kind != MountStep::Kind::kCache)) return {};
+  if (step == nullptr || (step->kind != MountStep::Kind::kOverlay && step->kind != MountStep::Kind::kCache)) return {};
   const fs::path below = fs::path(plan.root + path.lexically_normal().native()).lexically_relative(step->target);
   const fs::path upper = step->folders.front().first;
   return below == "." ? upper : upper / below;

@@ -115,7 +115,7 @@ Result<fs::path> MakeOutputFolder(const fs::path& asked, bool again) {
 Result<Scratch> Scratch::Make() {
   const char* const set = std::getenv("TMPDIR");
   std::error_code error;
-  const fs::path base = fs::canonical(set && *set ? set : "/tmp", error);
+  const fs::path base = fs::canonical(set != nullptr && *set ? set : "/tmp", error);
   std::vector<fs::path> left = error ? std::vector<fs::path>() : ClearLeftovers(base);
   std::string pattern = base / (std::string(kPrefix) + "XXXXXX");
   if (error || !mkdtemp(pattern.data())) {

@@ -18,7 +18,7 @@ namespace loopscope::json_members {
 using nlohmann::json;
 
 // The member, or null when there is none. Objects only: anything else is an error that names the place.
-inline const json& Member(const json& object, const char* key) {
+inline const json& Member(const json& object, std::string_view key) {
   static const json kNull;
   if (object.is_null()) return kNull;
   const auto& members = object.get_ref<const json::object_t&>();
@@ -26,12 +26,12 @@ inline const json& Member(const json& object, const char* key) {
   return member == members.end() ? kNull : member->second;
 }
 
-inline std::string Text(const json& object, const char* key) {
+inline std::string Text(const json& object, std::string_view key) {
   const json& member = Member(object, key);
   return member.is_null() ? "" : member.get<std::string>();
 }
 
-inline std::optional<double> Number(const json& object, const char* key) {
+inline std::optional<double> Number(const json& object, std::string_view key) {
   const json& member = Member(object, key);
   if (member.is_null()) return std::nullopt;
   return member.get<double>();
@@ -39,37 +39,41 @@ inline std::optional<double> Number(const json& object, const char* key) {
 
 // Clamped, so that a value from a file cannot overflow.
 template <class Integer>
-Integer Whole(const json& object, const char* key, Integer unknown = 0) {
-  const json& member = Member(object, key);
-  if (member.is_null()) return unknown;
-  if (member.is_number_unsigned()) {
-    const auto value = member.get<std::uint64_t>();
+Integer WholeOf(const json& number) {
+  if (number.is_number_unsigned()) {
+    const auto value = number.get<std::uint64_t>();
     return static_cast<Integer>(std::min<std::uint64_t>(value, std::numeric_limits<Integer>::max()));
   }
-  const double value = std::trunc(member.get<double>());
+  const double value = std::trunc(number.get<double>());
   if (value <= static_cast<double>(std::numeric_limits<Integer>::min())) return std::numeric_limits<Integer>::min();
   if (value >= static_cast<double>(std::numeric_limits<Integer>::max())) return std::numeric_limits<Integer>::max();
   return static_cast<Integer>(value);
 }
 
-inline bool Flag(const json& object, const char* key) {
+template <class Integer>
+Integer Whole(const json& object, std::string_view key, Integer unknown = 0) {
+  const json& member = Member(object, key);
+  return member.is_null() ? unknown : WholeOf<Integer>(member);
+}
+
+inline bool Flag(const json& object, std::string_view key) {
   const json& member = Member(object, key);
   return !member.is_null() && member.get<bool>();
 }
 
-inline const json::array_t& Items(const json& object, const char* key) {
+inline const json::array_t& Items(const json& object, std::string_view key) {
   static const json::array_t kEmpty;
   const json& member = Member(object, key);
   return member.is_null() ? kEmpty : member.get_ref<const json::array_t&>();
 }
 
-inline std::vector<std::string> Texts(const json& object, const char* key) {
+inline std::vector<std::string> Texts(const json& object, std::string_view key) {
   std::vector<std::string> texts;
   for (const json& item : Items(object, key)) texts.push_back(item.get<std::string>());
   return texts;
 }
 
-inline std::vector<double> Numbers(const json& object, const char* key) {
+inline std::vector<double> Numbers(const json& object, std::string_view key) {
   std::vector<double> numbers;
   for (const json& item : Items(object, key)) {
     numbers.push_back(item.is_null() ? std::numeric_limits<double>::quiet_NaN() : item.get<double>());
@@ -77,7 +81,7 @@ inline std::vector<double> Numbers(const json& object, const char* key) {
   return numbers;
 }
 
-inline std::map<std::string, std::string> TextMap(const json& object, const char* key) {
+inline std::map<std::string, std::string> TextMap(const json& object, std::string_view key) {
   const json& member = Member(object, key);
   return member.is_null() ? std::map<std::string, std::string>() : member.get<std::map<std::string, std::string>>();
 }
@@ -89,12 +93,12 @@ inline std::optional<std::array<double, 2>> Interval95(const json& object) {
 
 // The enumerator whose `name` is this text; if there is none, an error that names the place.
 template <class Enum>
-Enum Named(const json& object, const char* key, std::string_view (*name)(Enum), Enum last) {
+Enum Named(const json& object, std::string_view key, std::string_view (*name)(Enum), Enum last) {
   const std::string text = Text(object, key);
   for (int value = 0; value <= static_cast<int>(last); ++value) {
     if (name(static_cast<Enum>(value)) == text) return static_cast<Enum>(value);
   }
-  throw json::other_error::create(501, "\"" + text + "\" is not a known " + key, &object);
+  throw json::other_error::create(501, "\"" + text + "\" is not a known " + std::string(key), &object);
 }
 
 }  // namespace loopscope::json_members

@@ -32,7 +32,7 @@ const Mark* FirstMark(const LeadingProcess& trace, MarkKind kind) {
 std::optional<MeasuredSpan> MeasuredSpanOf(const LeadingProcess& trace) {
   const Mark* begin = FirstMark(trace, MarkKind::kMeasureBegin);
   const Mark* end = FirstMark(trace, MarkKind::kMeasureEnd);
-  if (!begin || !end || end->time_ns <= begin->time_ns) return std::nullopt;
+  if (begin == nullptr || end == nullptr || end->time_ns <= begin->time_ns) return std::nullopt;
   return MeasuredSpan{begin->time_ns, end->time_ns, begin->thread};
 }
 

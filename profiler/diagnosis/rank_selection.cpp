@@ -149,10 +149,10 @@ void Number(std::vector<RankSummary>& all, std::vector<std::string>& warnings) {
   }
   const std::vector<int>* chosen = nullptr;
   for (const std::vector<int>* numbers : {&said, &named, &device}) {
-    if (!chosen && AllDistinct(*numbers)) chosen = numbers;
+    if (chosen == nullptr && AllDistinct(*numbers)) chosen = numbers;
   }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].run.rank = chosen ? (*chosen)[i] : static_cast<int>(i);
-  if (!chosen && all.size() > 1) {
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].run.rank = chosen != nullptr ? (*chosen)[i] : static_cast<int>(i);
+  if (chosen == nullptr && all.size() > 1) {
     warnings.push_back(
         "the traces do not say which rank they are, or two say the same: ranks are numbered in the "
         "order of their names");

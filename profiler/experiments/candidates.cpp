@@ -44,7 +44,7 @@ void PutFirst(std::vector<std::string>& values, const std::string& value) {
 void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment, const Finding& finding,
                   const Host& host) {
   Candidate* candidate = FindCandidate(candidates, treatment.id);
-  if (!candidate) {
+  if (candidate == nullptr) {
     std::vector<std::string> values = treatment.values(finding, host);
     if (values.empty()) return;
     candidates.push_back({.treatment = &treatment, .values = std::move(values), .rules = {}});
@@ -78,9 +78,10 @@ Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::ve
   for (const std::string& text : only) {
     const Item item = ParseItem(text);
     const Treatment* treatment = FindTreatment(item.key);
-    if (!treatment) return UnknownTreatment(item.key);
+    if (treatment == nullptr) return UnknownTreatment(item.key);
     const Candidate* known = FindCandidate(found, item.key);
-    Candidate candidate = known ? *known : Candidate{treatment, treatment->values(Finding{}, host), {}, 0, false};
+    Candidate candidate =
+        known != nullptr ? *known : Candidate{treatment, treatment->values(Finding{}, host), {}, 0, false};
     if (item.value) candidate.values = {*item.value};
     if (candidate.values.empty()) {
       return Error{"there is no value worth trying on this machine", item.key,

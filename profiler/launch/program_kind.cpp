@@ -20,7 +20,7 @@ fs::path FindInPath(const std::string& word) {
   std::error_code error;
   if (word.find('/') != word.npos) return fs::exists(word, error) ? fs::path(word) : fs::path();
   const char* const path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "/bin:/usr/bin");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
     const fs::path candidate = fs::path(folder.empty() ? "." : folder) / word;
     if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate, error)) return candidate;

@@ -104,7 +104,8 @@ FolderSize MeasureFolder(const fs::path& folder, const fs::path& left_out, std::
       }
     }
     if (at->symlink_status(error).type() == fs::file_type::regular) size.bytes += at->file_size(error);
-    if (size.bytes > max_bytes) size.why = fmt::format("more than {:.1f} GiB", double(max_bytes) / (1u << 30));
+    if (size.bytes > max_bytes)
+      size.why = fmt::format("more than {:.1f} GiB", static_cast<double>(max_bytes) / (1u << 30));
     if (size.files > max_files) size.why = fmt::format("more than {} files", max_files);
     size.within_limits = size.why.empty();
     if (!size.within_limits) break;

@@ -54,7 +54,7 @@ std::string PrintableLines(std::string_view text) {
 
 bool WantsColor(int descriptor, bool no_color) {
   const char* const unwanted = std::getenv("NO_COLOR");
-  return isatty(descriptor) && !no_color && !(unwanted && *unwanted);
+  return isatty(descriptor) && !no_color && !(unwanted != nullptr && *unwanted);
 }
 
 int ColumnsOf(int descriptor) {

@@ -1,16 +1,21 @@
 // Launches in a report's JSON: those of a trial, and those of a gate.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <vector>
-
 #include "profiler/core/report/trial.h"
+#include "reports/json/fields.h"
 
 namespace loopscope {
 
-nlohmann::ordered_json LaunchesJson(const std::vector<LaunchRow>& launches);
-
-// Reads the object's member "launches". Throws nlohmann::json::exception with the place when it has the wrong type.
-std::vector<LaunchRow> ReadLaunches(const nlohmann::json& object);
+template <>
+struct JsonFields<LaunchRow> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& row) {
+    fields("block", row.block);
+    fields("order", row.order);
+    fields("arm", row.arm);
+    fields("ms_per_step", row.ms_per_step);
+    fields("status", row.status);
+  }
+};
 
 }  // namespace loopscope

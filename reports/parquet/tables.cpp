@@ -158,9 +158,9 @@ class Ops {
     outermost_.push_back(event.kind == EventKind::kOp && timeline_.outermost_op(ref));
     inputs_.Add(timeline_.inputs(ref));
     const Where* const where = timeline_.where(ref);
-    path_.Add(where ? std::string_view(where->path) : "");
-    line_.push_back(where && where->line > 0 ? where->line : kNoWhole);
-    function_.Add(where ? std::string_view(where->function) : "");
+    path_.Add(where != nullptr ? std::string_view(where->path) : "");
+    line_.push_back(where != nullptr && where->line > 0 ? where->line : kNoWhole);
+    function_.Add(where != nullptr ? std::string_view(where->function) : "");
   }
 
   const Timeline& timeline_;
@@ -250,7 +250,7 @@ Table LinesOf(const Report& report) {
   std::vector<std::int64_t> line, library_line;
   std::vector<double> ms, share;
   const auto number = [](const std::optional<Where>& where) {
-    return where && where->line > 0 ? where->line : kNoWhole;
+    return where != nullptr && where->line > 0 ? where->line : kNoWhole;
   };
   const auto add = [&](std::string_view of, const std::vector<LineRow>& rows) {
     for (const LineRow& row : rows) {

@@ -221,9 +221,9 @@ std::string TriedText(const Report& report, const Finding& finding) {
   // Prefers the trial with the other fixes to the one alone: recommended sets are chosen that way.
   const TrialRow* tried = nullptr;
   for (const TrialRow& row : report.trials) {
-    if (row.treatment == finding.treatment_id && (!tried || row.context == "with-others")) tried = &row;
+    if (row.treatment == finding.treatment_id && (tried == nullptr || row.context == "with-others")) tried = &row;
   }
-  if (!tried) return "";
+  if (tried == nullptr) return "";
   const std::string speedup =
       tried->speedup && std::isfinite(*tried->speedup) ? fmt::format(" ({:.2f}x)", *tried->speedup) : "";
   return Printable(

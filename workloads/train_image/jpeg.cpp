@@ -44,7 +44,7 @@ using File = std::unique_ptr<std::FILE, Close>;
 
 File Open(const std::string& path, const char* mode) {
   File file(std::fopen(path.c_str(), mode));
-  if (!file) throw std::runtime_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  if (file == nullptr) throw std::runtime_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   return file;
 }
 

@@ -36,7 +36,7 @@ DeviceCopies::DeviceCopies(const Trace& trace) {
 
 const DeviceEvent* DeviceCopies::Find(std::uint32_t correlation) const {
   const DeviceEvent* const* found = Lookup(copies_, correlation);
-  return found ? *found : nullptr;
+  return found != nullptr ? *found : nullptr;
 }
 
 DeviceLinks::DeviceLinks(const Trace& trace, std::uint32_t pid) {
@@ -53,7 +53,7 @@ DeviceLinks::DeviceLinks(const Trace& trace, std::uint32_t pid) {
 
 EventRef DeviceLinks::Call(std::uint32_t correlation) const {
   const EventRef* found = Lookup(calls_, correlation);
-  return found ? *found : EventRef{kNone, kNone};
+  return found != nullptr ? *found : EventRef{kNone, kNone};
 }
 
 HostCall HostCallReader::Read(const Event& call) {

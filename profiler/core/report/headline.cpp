@@ -231,7 +231,7 @@ std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding
 Headline HeadlineOf(const Report& report) {
   if (!Usable(report.steps.mean_ms)) {
     const Finding* const fact = GraveFact(report);  // a job that hangs has no steps
-    return {.kind = fact ? HeadlineKind::kFinding : HeadlineKind::kNoStep, .finding = fact};
+    return {.kind = fact != nullptr ? HeadlineKind::kFinding : HeadlineKind::kNoStep, .finding = fact};
   }
   const Scale scale(report);
   if (const Finding* const distorting = Distorting(report)) return OfFinding(*distorting, report, scale).headline;

@@ -34,7 +34,7 @@ const EventDetail* Timeline::detail(EventRef ref) const {
 
 std::string_view Timeline::inputs(EventRef ref) const {
   const EventDetail* taken = detail(ref);
-  return taken ? trace_.text(taken->inputs) : "";
+  return taken != nullptr ? trace_.text(taken->inputs) : "";
 }
 
 bool Timeline::outermost_op(EventRef ref) const {
@@ -88,7 +88,7 @@ EventRef Timeline::producer(std::uint32_t sequence) const {
 std::vector<std::uint32_t> Timeline::input_producers(EventRef ref) const {
   const EventDetail* taken = detail(ref);
   std::vector<std::uint32_t> sequences;
-  if (!taken) return sequences;
+  if (taken == nullptr) return sequences;
   if (taken->producer != kNone) sequences.push_back(taken->producer);
   for (std::uint32_t i = 0; i < taken->further_count; ++i) {
     sequences.push_back(trace_.further_producers[taken->further + i]);

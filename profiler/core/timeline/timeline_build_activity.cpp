@@ -29,7 +29,7 @@ std::vector<Interval> Bursts(const std::vector<Interval>& by_start, const std::v
   std::vector<Interval> bursts;
   for (const Interval& one : by_start) {
     const Interval* between = bursts.empty() ? nullptr : FirstFrom(other, bursts.back().end_ns);
-    if (bursts.empty() || (between && between->start_ns < one.start_ns)) {
+    if (bursts.empty() || (between != nullptr && between->start_ns < one.start_ns)) {
       bursts.push_back(one);
     } else {
       bursts.back().end_ns = std::max(bursts.back().end_ns, one.end_ns);

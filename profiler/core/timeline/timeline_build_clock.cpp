@@ -37,7 +37,7 @@ std::vector<Interval> TimelineBuilder::BackwardBursts() const {
   std::vector<Interval> bursts;
   for (const Interval& backward : activity_.backward) {
     const Interval* between = bursts.empty() ? nullptr : FirstFrom(activity_.compute, bursts.back().end_ns);
-    if (bursts.empty() || (between && between->start_ns < backward.start_ns)) {
+    if (bursts.empty() || (between != nullptr && between->start_ns < backward.start_ns)) {
       bursts.push_back(backward);
     } else {
       bursts.back().end_ns = std::max(bursts.back().end_ns, backward.end_ns);

@@ -11,7 +11,7 @@ namespace {
 
 bool AnyStartsIn(const std::vector<Interval>& by_start, const Interval& within) {
   const Interval* found = FirstFrom(by_start, within.start_ns);
-  return found && found->start_ns < within.end_ns;
+  return found != nullptr && found->start_ns < within.end_ns;
 }
 
 // The end of the last of `by_start` that starts inside `within`; `otherwise` when none does.
@@ -30,7 +30,7 @@ Interval EvaluatedIn(const Activity& activity, const Interval& batch) {
     from = std::max(LastEndIn(activity.backward, batch, from), LastEndIn(activity.steps_taken, batch, from));
   }
   const Interval* first = FirstFrom(activity.layers, from);
-  if (!first || first->start_ns >= batch.end_ns) return {};
+  if (first == nullptr || first->start_ns >= batch.end_ns) return {};
   const std::int64_t start = trains ? first->start_ns : batch.start_ns;
   return {start, LastEndIn(activity.compute, {from, batch.end_ns}, start)};
 }
@@ -82,7 +82,7 @@ class EvaluationSigns {
     const auto after = std::lower_bound(turns_.begin(), turns_.end(), std::pair{work.start_ns, false});
     if (after != turns_.begin() && (after - 1)->first >= trained_ns && !(after - 1)->second) return true;
     const auto behind = std::lower_bound(turns_.begin(), turns_.end(), std::pair{work.end_ns, false});
-    return behind != turns_.end() && (!next || behind->first < next->start_ns) && behind->second;
+    return behind != turns_.end() && (next == nullptr || behind->first < next->start_ns) && behind->second;
   }
 
   const Activity& activity_;
@@ -105,8 +105,8 @@ std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::i
     // If the program was cut off in a forward pass, what would have followed is unknown.
     const bool known = !last || (!instants.empty() && instants.back() >= evaluated.end_ns);
     const Interval* layer = FirstFrom(activity_.layers, evaluated.start_ns);
-    const bool evaluates =
-        evaluated.length() > 0 && layer && signs.Hold(activity_.loaders[i].name, {layer->start_ns, evaluated.end_ns});
+    const bool evaluates = evaluated.length() > 0 && layer != nullptr &&
+                           signs.Hold(activity_.loaders[i].name, {layer->start_ns, evaluated.end_ns});
     if (!evaluates || !known) {
       joined = false;
       continue;

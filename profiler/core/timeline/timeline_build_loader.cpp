@@ -14,7 +14,7 @@ constexpr std::int64_t kPrefetchGapNs = 1'000'000;  // between two draws of a lo
 
 std::int64_t StartFrom(const std::vector<Interval>& by_start, std::int64_t time_ns) {
   const Interval* found = FirstFrom(by_start, time_ns);
-  return found ? found->start_ns : INT64_MAX;
+  return found != nullptr ? found->start_ns : INT64_MAX;
 }
 
 // Decides for each batch which part of the training thread's time was spent on getting it.

@@ -34,13 +34,13 @@ constexpr int kMostBetween = 8;
 std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::int64_t layer_ns) {
   const auto last_end = [&](const std::vector<Interval>& of) {
     const Interval* after = FirstFrom(of, layer_ns);
-    const Interval* end = after ? after : of.data() + of.size();
+    const Interval* end = after != nullptr ? after : of.data() + of.size();
     return end == of.data() ? INT64_MIN : (end - 1)->end_ns;
   };
   const std::int64_t from_ns = std::max({first_ns, last_end(activity.host_reads), last_end(activity.optimizer)});
   std::int64_t start_ns = layer_ns, reached_ns = layer_ns;
   const Interval* at = FirstFrom(activity.outermost, layer_ns);
-  std::size_t i = at ? static_cast<std::size_t>(at - activity.outermost.data()) : activity.outermost.size();
+  std::size_t i = at != nullptr ? static_cast<std::size_t>(at - activity.outermost.data()) : activity.outermost.size();
   for (int between = 0; i-- > 0 && between <= kMostBetween;) {
     const Interval& op = activity.outermost[i];
     if (op.start_ns < from_ns || reached_ns - op.end_ns > kHostWorkNs) break;
@@ -69,9 +69,9 @@ IntervalSet TimelineBuilder::Forward() const {
                                              [&](const Activity::Loader& one) { return one.time.start_ns < from; });
     if (loader != activity_.loaders.end() && loader->time.start_ns < backward.start_ns) from = loader->time.start_ns;
     const Interval* first = FirstFrom(activity_.compute, from);
-    if (first && first->start_ns < backward.start_ns) {
+    if (first != nullptr && first->start_ns < backward.start_ns) {
       const Interval* layer = FirstFrom(activity_.graph_layers, from);
-      const bool has_layer = layer && layer->start_ns < backward.start_ns;
+      const bool has_layer = layer != nullptr && layer->start_ns < backward.start_ns;
       forward.push_back(
           {has_layer ? StartBefore(activity_, first->start_ns, layer->start_ns) : first->start_ns, backward.start_ns});
       std::ranges::copy(LongGaps(activity_, forward.back()).intervals(), std::back_inserter(host));

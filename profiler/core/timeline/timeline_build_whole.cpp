@@ -22,7 +22,7 @@ std::vector<Interval> Joined(std::span<const Interval> evaluated, const std::vec
   std::vector<Interval> joined;
   for (const Interval& one : evaluated) {
     const Interval* trains = joined.empty() ? nullptr : FirstFrom(backward, joined.back().end_ns);
-    if (joined.empty() || (trains && trains->start_ns < one.start_ns)) {
+    if (joined.empty() || (trains != nullptr && trains->start_ns < one.start_ns)) {
       joined.push_back(one);
     } else {
       joined.back().end_ns = std::max(joined.back().end_ns, one.end_ns);

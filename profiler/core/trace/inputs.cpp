@@ -95,7 +95,8 @@ std::int64_t TensorText::elements() const {
 std::int64_t TensorText::bytes() const {
   const auto* known = FindDtype(dtype);
   std::int64_t total = 0;
-  if (!known || __builtin_mul_overflow(elements(), std::int64_t{known->second}, &total)) return known ? INT64_MAX : 0;
+  if (known == nullptr || __builtin_mul_overflow(elements(), std::int64_t{known->second}, &total))
+    return known != nullptr ? INT64_MAX : 0;
   return total;
 }
 

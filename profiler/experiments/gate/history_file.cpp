@@ -60,7 +60,7 @@ bool Execute(sqlite3* database, const std::string& text) {
 // 0 for a file that was just made; -1 when it is not a database.
 int VersionOf(sqlite3* database) {
   const Statement statement = Prepare(database, "PRAGMA user_version");
-  if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) return -1;
+  if (statement == nullptr || sqlite3_step(statement.get()) != SQLITE_ROW) return -1;
   return sqlite3_column_int(statement.get(), 0);
 }
 
@@ -74,7 +74,7 @@ void Bind(sqlite3_stmt* statement, int at, const std::optional<double>& value) {
 
 bool Insert(sqlite3* database, const HistoryRun& run) {
   const Statement statement = Prepare(database, kInsert);
-  if (!statement) return false;
+  if (statement == nullptr) return false;
   sqlite3_stmt* const into = statement.get();
   Bind(into, 1, run.time);
   Bind(into, 2, run.command);
@@ -90,7 +90,7 @@ bool Insert(sqlite3* database, const HistoryRun& run) {
 
 std::string TextAt(sqlite3_stmt* statement, int column) {
   const unsigned char* const text = sqlite3_column_text(statement, column);
-  return text ? reinterpret_cast<const char*>(text) : "";
+  return text != nullptr ? reinterpret_cast<const char*>(text) : "";
 }
 
 std::optional<double> NumberAt(sqlite3_stmt* statement, int column) {
@@ -155,7 +155,7 @@ Result<std::vector<HistoryRun>> ReadHistory(const fs::path& folder) {
     return Failed(file, "it is of another version of Loopscope");
   }
   const Statement statement = Prepare(database.get(), kSelect);
-  if (!statement) return Failed(file, database.get());
+  if (statement == nullptr) return Failed(file, database.get());
   std::vector<HistoryRun> runs;
   int state = 0;
   while ((state = sqlite3_step(statement.get())) == SQLITE_ROW) {

@@ -35,7 +35,7 @@ Result<SweepAxis> ParseAxis(const std::string& word) {
   if (equals == word.npos || equals == 0) return Error{"is not of the form KEY=VALUE,VALUE", word, kHow};
   SweepAxis axis{word.substr(0, equals), SplitList(word.substr(equals + 1))};
   const Treatment* const treatment = FindTreatment(axis.key);
-  if (!treatment) return NoSuchKey(axis.key);
+  if (treatment == nullptr) return NoSuchKey(axis.key);
   if (axis.values.empty()) return Error{"has no values", word, kHow};
   for (std::string& value : axis.values) {
     if (value.find_first_of("=; \t") != value.npos) return Error{"is not a value", value, kHow};

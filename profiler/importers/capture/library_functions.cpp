@@ -73,8 +73,8 @@ class LibraryFunctions::Symbols {
       best = section;
       best_header = header;
     }
-    Elf_Data* data = best && best_header.sh_entsize > 0 ? elf_getdata(best, nullptr) : nullptr;
-    if (!data) return;
+    Elf_Data* data = best != nullptr && best_header.sh_entsize > 0 ? elf_getdata(best, nullptr) : nullptr;
+    if (data == nullptr) return;
     names_ = best_header.sh_link;
     const auto count = static_cast<int>(best_header.sh_size / best_header.sh_entsize);
     for (int i = 0; i < count; ++i) {
@@ -88,7 +88,7 @@ class LibraryFunctions::Symbols {
   // 0 when no loaded segment contains it.
   std::uint64_t AddressOf(std::uint64_t file_offset) const {
     std::size_t count = 0;
-    if (!elf_ || elf_getphdrnum(elf_, &count) != 0) return 0;
+    if (elf_ == nullptr || elf_getphdrnum(elf_, &count) != 0) return 0;
     for (std::size_t i = 0; i < count; ++i) {
       GElf_Phdr segment;
       if (!gelf_getphdr(elf_, static_cast<int>(i), &segment) || segment.p_type != PT_LOAD) continue;

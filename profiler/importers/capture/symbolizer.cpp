@@ -47,7 +47,7 @@ std::string Enclosing(Dwarf_Die declared) {
     const bool type = tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
     const char* name = dwarf_diename(found + i);
     if (tag != DW_TAG_namespace && !(type && name)) continue;  // a lambda's type has no name
-    prefix.insert(0, std::string(name ? name : "(anonymous namespace)") + "::");
+    prefix.insert(0, std::string(name != nullptr ? name : "(anonymous namespace)") + "::");
   }
   return prefix;
 }
@@ -62,7 +62,7 @@ std::string FunctionName(Dwarf_Die* die) {
     if (!readable.empty() && !readable.starts_with("_Z")) return readable;
   }
   const char* plain = dwarf_diename(die);
-  return plain ? Enclosing(Declared(*die)) + plain : "";
+  return plain != nullptr ? Enclosing(Declared(*die)) + plain : "";
 }
 
 std::int64_t Number(Dwarf_Die* die, unsigned name) {
@@ -90,7 +90,7 @@ class Module {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return;
     session_ = dwfl_begin(&kCallbacks);
-    if (!session_) return;
+    if (session_ == nullptr) return;
     dwfl_report_begin(session_);
     module_ = dwfl_report_elf(session_, path.c_str(), path.c_str(), -1, 0, true);
     dwfl_report_end(session_, nullptr, nullptr);
@@ -108,7 +108,7 @@ class Module {
     GElf_Addr bias = 0;
     Elf* elf = dwfl_module_getelf(module_, &bias);
     std::size_t count = 0;
-    if (!elf || elf_getphdrnum(elf, &count) != 0) return 0;
+    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return 0;
     for (std::size_t i = 0; i < count; ++i) {
       GElf_Phdr header;
       if (!gelf_getphdr(elf, static_cast<int>(i), &header) || header.p_type != PT_LOAD) continue;
@@ -122,8 +122,8 @@ class Module {
   std::vector<Where> UserFrames(std::uint64_t address, const std::string& path) const {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
-    Dwarf_Line* line = unit ? dwarf_getsrc_die(unit, address - bias) : nullptr;
-    return line ? FromLines(unit, line, address - bias) : FromSymbols(address, path);
+    Dwarf_Line* line = unit != nullptr ? dwarf_getsrc_die(unit, address - bias) : nullptr;
+    return line != nullptr ? FromLines(unit, line, address - bias) : FromSymbols(address, path);
   }
 
  private:
@@ -139,7 +139,7 @@ class Module {
   }
 
   static void Add(const char* path, Dwarf_Die* unit, int line, std::string function, std::vector<Where>& frames) {
-    if (!path || !IsUserSource(path)) return;
+    if (path == nullptr || !IsUserSource(path)) return;
     Dwarf_Attribute attribute;
     const char* folder = path[0] == '/' ? nullptr : dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
     frames.push_back({folder ? std::string(folder) + "/" + path : path, line, std::move(function)});

@@ -62,7 +62,7 @@ bool IsUserSource(std::string_view path) {
 }
 
 std::string ReadableName(const char* mangled) {
-  if (!mangled) return "";
+  if (mangled == nullptr) return "";
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
                                                              &std::free);

@@ -206,7 +206,7 @@ class ThreadReader {
   }
 
   void AddDetail(wire::RecordHead head, const char* at) {
-    if (!last_op_ || last_op_->detail != kNone) return;
+    if (last_op_ == nullptr || last_op_->detail != kNone) return;
     const auto record = RecordAt<wire::OpDetailRecord>(at);
     last_op_->detail = static_cast<std::uint32_t>(read_.details.size());
     EventDetail detail{ids_.String(record.inputs), ids_.Stack(record.stack),

@@ -11,7 +11,7 @@ void KinetoEvents::AddBegin(const Element& element) {
                   .tid = static_cast<std::uint32_t>(element.tid)};
   if (IsDeviceWork(element.category)) {
     KinetoDevice* const device = DeviceOf(element);
-    const auto work = device ? Work(element, *device) : std::nullopt;
+    const auto work = device != nullptr ? Work(element, *device) : std::nullopt;
     if (!work) return void(shard_.crowded += device == nullptr);
     edge.of = KinetoEdge::Of::kDevice;
     edge.device = static_cast<std::uint32_t>(device - shard_.devices.data());

@@ -152,12 +152,12 @@ bool IsCollectiveKernel(std::string_view name) {
 
 std::uint64_t BytesOfDtype(std::string_view dtype) {
   const Dtype* const known = FindDtype(dtype);
-  return known ? known->bytes : 0;
+  return known != nullptr ? known->bytes : 0;
 }
 
 std::string_view WireDtype(std::string_view type) {
   const Dtype* const known = FindDtype(type);
-  return known ? known->wire : "other";
+  return known != nullptr ? known->wire : "other";
 }
 
 std::optional<Where> WhereOfFrame(std::string_view frame) {

@@ -24,7 +24,7 @@ const Where* KinetoStacks::UserFrame(StringId frame) {
 
 std::uint32_t KinetoStacks::Called(std::uint32_t caller, StringId frame) {
   const Where* const where = UserFrame(frame);
-  if (!where) return caller;
+  if (where == nullptr) return caller;
   const auto [place, added] = by_caller_.try_emplace(std::uint64_t{caller} << 32 | frame);
   if (added) place->second = Add(caller, *where);
   return place->second;

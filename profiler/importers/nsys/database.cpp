@@ -23,8 +23,9 @@ int Authorize(void*, int action, const char*, const char* function, const char*,
     case SQLITE_READ:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return function && (std::strcmp(function, "count") == 0 || std::strcmp(function, "substr") == 0) ? SQLITE_OK
-                                                                                                       : SQLITE_DENY;
+      return function != nullptr && (std::strcmp(function, "count") == 0 || std::strcmp(function, "substr") == 0)
+                 ? SQLITE_OK
+                 : SQLITE_DENY;
     default:
       return SQLITE_DENY;
   }
@@ -93,7 +94,7 @@ std::string_view NsysRow::text(int column) const {
   if (sqlite3_column_type(statement_, column) != SQLITE_TEXT) return "";
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   const int length = sqlite3_column_bytes(statement_, column);
-  return bytes ? std::string_view(bytes, static_cast<std::size_t>(std::min(length, kMaxTextBytes))) : "";
+  return bytes != nullptr ? std::string_view(bytes, static_cast<std::size_t>(std::min(length, kMaxTextBytes))) : "";
 }
 
 Result<NsysDatabase> NsysDatabase::Open(const fs::path& path) {

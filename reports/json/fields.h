@@ -1,0 +1,49 @@
+// What JSON holds of a struct is said once, for writing and for reading: a specialisation of JsonFields lists the
+// members.
+//
+//   template <>
+//   struct JsonFields<LaunchRow> {
+//     template <class Fields, class Row>  // Row: LaunchRow, or const LaunchRow
+//     static void List(Fields& fields, Row& row) {
+//       fields("block", row.block);
+//       fields("ms_per_step", row.ms_per_step);
+//     }
+//   };
+//
+// JsonWriter (writer.h) and JsonReader (reader.h) have the same functions for it. Written: numbers that are unknown or
+// not finite are null. Read: what is missing or null keeps the value that it has; nlohmann's exceptions name the place
+// of what has the wrong type.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace loopscope {
+
+template <class Struct>
+struct JsonFields;
+
+namespace json_fields {
+
+template <class Value>
+inline constexpr bool kIsVector = false;
+template <class Item>
+inline constexpr bool kIsVector<std::vector<Item>> = true;
+template <class Value>
+inline constexpr bool kIsOptional = false;
+template <class Value>
+inline constexpr bool kIsOptional<std::optional<Value>> = true;
+
+using Interval = std::array<double, 2>;  // [low, high]
+// What nlohmann's library writes and reads by itself.
+template <class Value>
+inline constexpr bool kIsPlain = std::is_same_v<Value, std::string> || std::is_same_v<Value, bool> ||
+                                 std::is_same_v<Value, std::map<std::string, std::string>>;
+
+}  // namespace json_fields
+
+}  // namespace loopscope
