@@ -101,8 +101,8 @@ class Calls {
     for (auto one = std::ranges::lower_bound(accumulated_, within.start_ns, {}, &Accumulation::start_ns);
          one != accumulated_.end() && one->start_ns < within.end_ns; ++one) {
       fresh += one->again ? 0 : 1;
-      const auto pass = std::partition_point(passes_.begin(), passes_.end(),
-                                             [&](const Interval& before) { return before.end_ns <= one->start_ns; });
+      const auto pass =
+          std::ranges::partition_point(passes_, [&](const Interval& before) { return before.end_ns <= one->start_ns; });
       ++by_pass[pass == passes_.end() ? INT64_MAX : pass->start_ns];
     }
     std::set<std::uint64_t> sizes;

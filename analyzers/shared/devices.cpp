@@ -89,7 +89,7 @@ double OpCost::Ms(EventRef ref) const {
   const Event& op = timeline_.event(ref);
   if (!devices_) return loopscope::Ms(op.duration_ns());
   std::int64_t work_ns = 0;
-  auto one = std::lower_bound(work_ns_.begin(), work_ns_.end(), std::pair(KeyOf(ref), INT64_MIN));
+  auto one = std::ranges::lower_bound(work_ns_, std::pair(KeyOf(ref), INT64_MIN));
   for (; one != work_ns_.end() && (one->first >> 32) == ref.thread; ++one) {
     const auto index = static_cast<std::uint32_t>(one->first);
     if (timeline_.event({ref.thread, index}).start_ns >= op.end_ns) break;

@@ -160,8 +160,8 @@ void ForProgram(const std::vector<std::string>& command, const std::optional<Tor
     return sheet.Line(State::kMissing, "program", word + ": no such command", "check the spelling, or give its path");
   }
   const std::vector<std::string> libraries = LinkedLibraries(program);
-  const auto linked = std::find_if(libraries.begin(), libraries.end(),
-                                   [](const std::string& path) { return path.find("libtorch_cpu.so") != path.npos; });
+  const auto linked = std::ranges::find_if(
+      libraries, [](const std::string& path) { return path.find("libtorch_cpu.so") != path.npos; });
   if (linked != libraries.end()) return sheet.Line(State::kOk, "program", "linked with " + *linked);
   const bool script = program.kind == ProgramKind::kScript;
   sheet.Line(script ? State::kLimited : State::kMissing, "program", WhyNoLibTorch(program),

@@ -239,8 +239,7 @@ Result<Trace> ReadCapture(const Input& input) {
     trace.quality.warnings.push_back("several processes of this run trained; the first of them is shown");
   }
   for (std::size_t i = 1; i < all.size(); ++i) JoinCapture(std::move(all[i].trace), trace);
-  std::stable_sort(trace.marks.begin(), trace.marks.end(),
-                   [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
+  std::ranges::stable_sort(trace.marks, [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
   std::error_code error;
   AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);

@@ -18,8 +18,7 @@ void SortByCorrelation(std::vector<std::pair<std::uint32_t, Value>>& all) {
 template <class Value>
 const Value* Lookup(const std::vector<std::pair<std::uint32_t, Value>>& all, std::uint32_t correlation) {
   if (correlation == 0) return nullptr;
-  const auto found =
-      std::partition_point(all.begin(), all.end(), [&](const auto& one) { return one.first < correlation; });
+  const auto found = std::ranges::partition_point(all, [&](const auto& one) { return one.first < correlation; });
   return found == all.end() || found->first != correlation ? nullptr : &found->second;
 }
 

@@ -15,8 +15,7 @@ bool WaitsOrWrites(const Event& event) {
 template <class Items, class TimeOf>
 std::size_t FirstEndingAfter(const Items& by_start, std::int64_t time_ns, TimeOf time_of) {
   return static_cast<std::size_t>(
-      std::partition_point(by_start.begin(), by_start.end(),
-                           [&](const auto& one) { return time_of(one).end_ns <= time_ns; }) -
+      std::ranges::partition_point(by_start, [&](const auto& one) { return time_of(one).end_ns <= time_ns; }) -
       by_start.begin());
 }
 

@@ -21,8 +21,8 @@ double Timeline::part_ms(Part part) const {
 }
 
 int Timeline::step_at(std::int64_t time_ns) const {
-  const auto after = std::partition_point(steps_.begin(), steps_.end(),
-                                          [&](const Step& step) { return step.time.start_ns <= time_ns; });
+  const auto after =
+      std::ranges::partition_point(steps_, [&](const Step& step) { return step.time.start_ns <= time_ns; });
   if (after == steps_.begin() || time_ns >= (after - 1)->time.end_ns) return -1;
   return static_cast<int>(after - 1 - steps_.begin());
 }
@@ -79,8 +79,7 @@ bool Timeline::inside(EventRef ref, RangeCategory category) const {
 }
 
 EventRef Timeline::producer(std::uint32_t sequence) const {
-  const auto found =
-      std::partition_point(producers_.begin(), producers_.end(), [&](const auto& one) { return one.first < sequence; });
+  const auto found = std::ranges::partition_point(producers_, [&](const auto& one) { return one.first < sequence; });
   if (sequence == kNone || found == producers_.end() || found->first != sequence) return {kNone, kNone};
   return found->second;
 }
@@ -99,8 +98,7 @@ std::vector<std::uint32_t> Timeline::input_producers(EventRef ref) const {
 void Timeline::ForEach(std::uint32_t thread, Interval within, const std::function<void(EventRef)>& visit) const {
   if (thread >= trace_.threads.size()) return;
   const std::vector<Event>& events = trace_.threads[thread].events;
-  auto one = std::partition_point(events.begin(), events.end(),
-                                  [&](const Event& event) { return event.start_ns < within.start_ns; });
+  auto one = std::ranges::partition_point(events, [&](const Event& event) { return event.start_ns < within.start_ns; });
   for (; one != events.end() && one->start_ns < within.end_ns; ++one) {
     visit({thread, static_cast<std::uint32_t>(one - events.begin())});
   }

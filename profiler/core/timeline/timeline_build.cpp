@@ -31,8 +31,8 @@ std::vector<std::uint32_t> ParentsOf(const std::vector<Event>& events) {
 }  // namespace
 
 const Interval* FirstFrom(const std::vector<Interval>& by_start, std::int64_t time_ns) {
-  const auto found = std::partition_point(by_start.begin(), by_start.end(),
-                                          [&](const Interval& one) { return one.start_ns < time_ns; });
+  const auto found =
+      std::ranges::partition_point(by_start, [&](const Interval& one) { return one.start_ns < time_ns; });
   return found == by_start.end() ? nullptr : &*found;
 }
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kMinSteps = 3;  // fewer are not enough to judge a loop
 
 bool AnyIn(const std::vector<std::int64_t>& sorted, const Interval& time) {
-  const auto found = std::lower_bound(sorted.begin(), sorted.end(), time.start_ns);
+  const auto found = std::ranges::lower_bound(sorted, time.start_ns);
   return found != sorted.end() && *found < time.end_ns;
 }
 

@@ -16,8 +16,8 @@ bool AnyStartsIn(const std::vector<Interval>& by_start, const Interval& within) 
 
 // The end of the last of `by_start` that starts inside `within`; `otherwise` when none does.
 std::int64_t LastEndIn(const std::vector<Interval>& by_start, const Interval& within, std::int64_t otherwise) {
-  auto after = std::partition_point(by_start.begin(), by_start.end(),
-                                    [&](const Interval& one) { return one.start_ns < within.end_ns; });
+  auto after =
+      std::ranges::partition_point(by_start, [&](const Interval& one) { return one.start_ns < within.end_ns; });
   if (after == by_start.begin() || (after - 1)->start_ns < within.start_ns) return otherwise;
   return (after - 1)->end_ns;
 }
@@ -62,7 +62,7 @@ class EvaluationSigns {
  private:
   // Modules that are never seen in training mode are frozen and prove nothing.
   bool InEvaluationMode(const Interval& work) const {
-    auto mode = std::lower_bound(activity_.modes.begin(), activity_.modes.end(), std::pair{work.start_ns, false});
+    auto mode = std::ranges::lower_bound(activity_.modes, std::pair{work.start_ns, false});
     bool any = false;
     for (; mode != activity_.modes.end() && mode->first < work.end_ns; ++mode) {
       if (mode->second) return false;
@@ -79,9 +79,9 @@ class EvaluationSigns {
     const std::int64_t trained_ns =
         std::max(LastEndIn(activity_.backward, before, kEver), LastEndIn(activity_.steps_taken, before, kEver));
     const Interval* next = FirstFrom(activity_.backward, work.end_ns);
-    const auto after = std::lower_bound(turns_.begin(), turns_.end(), std::pair{work.start_ns, false});
+    const auto after = std::ranges::lower_bound(turns_, std::pair{work.start_ns, false});
     if (after != turns_.begin() && (after - 1)->first >= trained_ns && !(after - 1)->second) return true;
-    const auto behind = std::lower_bound(turns_.begin(), turns_.end(), std::pair{work.end_ns, false});
+    const auto behind = std::ranges::lower_bound(turns_, std::pair{work.end_ns, false});
     return behind != turns_.end() && (next == nullptr || behind->first < next->start_ns) && behind->second;
   }
 
@@ -132,7 +132,7 @@ void TimelineBuilder::FindEvaluation() {
       const int step = timeline_.step_at(one.start_ns);
       if (step < 0) return false;
       const Interval time = timeline_.steps_[static_cast<std::size_t>(step)].time;
-      const auto instant = std::lower_bound(instants.begin(), instants.end(), time.start_ns);
+      const auto instant = std::ranges::lower_bound(instants, time.start_ns);
       return instant == instants.end() || *instant >= time.end_ns;
     });
   }

@@ -89,7 +89,7 @@ class LoaderInference {
     const std::int64_t next = NextLoader(i);
     if (next == INT64_MAX || activity_.loaders[i + 1].name != loader.name) return false;
     if (next - loader.time.end_ns >= kPrefetchGapNs || next > FirstUse(loader.time.end_ns)) return false;
-    const auto turn = std::lower_bound(turns_.begin(), turns_.end(), loader.time.start_ns);
+    const auto turn = std::ranges::lower_bound(turns_, loader.time.start_ns);
     return turn == turns_.end() || *turn > next;
   }
 
@@ -104,9 +104,8 @@ class LoaderInference {
     }
     for (const Interval& wait : activity_.waits) {
       if (!BeforeCall(wait)) continue;
-      const auto next =
-          std::partition_point(activity_.loaders.begin(), activity_.loaders.end(),
-                               [&](const Activity::Loader& one) { return one.time.start_ns < wait.end_ns; });
+      const auto next = std::ranges::partition_point(
+          activity_.loaders, [&](const Activity::Loader& one) { return one.time.start_ns < wait.end_ns; });
       if (next != activity_.loaders.end()) with_workers_.insert(next->name);
     }
     const auto fact = trace.facts.find("loader.workers");

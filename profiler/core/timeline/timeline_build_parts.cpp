@@ -58,15 +58,15 @@ IntervalSet TimelineBuilder::Forward() const {
   std::vector<Interval> forward, host;
   std::int64_t from = INT64_MIN;
   auto after_last = [&](std::span<const Interval> by_start, std::int64_t before_ns) {
-    const auto next = std::partition_point(by_start.begin(), by_start.end(),
-                                           [&](const Interval& one) { return one.end_ns <= before_ns; });
+    const auto next =
+        std::ranges::partition_point(by_start, [&](const Interval& one) { return one.end_ns <= before_ns; });
     if (next != by_start.begin()) from = std::max(from, (next - 1)->end_ns);
   };
   for (const Interval& backward : activity_.backward) {
     after_last(activity_.steps_taken, backward.start_ns);
     after_last(timeline_.evaluation_.intervals(), backward.start_ns);
-    const auto loader = std::partition_point(activity_.loaders.begin(), activity_.loaders.end(),
-                                             [&](const Activity::Loader& one) { return one.time.start_ns < from; });
+    const auto loader = std::ranges::partition_point(
+        activity_.loaders, [&](const Activity::Loader& one) { return one.time.start_ns < from; });
     if (loader != activity_.loaders.end() && loader->time.start_ns < backward.start_ns) from = loader->time.start_ns;
     const Interval* first = FirstFrom(activity_.compute, from);
     if (first != nullptr && first->start_ns < backward.start_ns) {

@@ -42,8 +42,7 @@ std::int64_t IntervalSet::total_ns() const {
 }
 
 std::int64_t IntervalSet::total_ns(Interval within) const {
-  auto one = std::partition_point(intervals_.begin(), intervals_.end(),
-                                  [&](const Interval& i) { return i.end_ns <= within.start_ns; });
+  auto one = std::ranges::partition_point(intervals_, [&](const Interval& i) { return i.end_ns <= within.start_ns; });
   std::int64_t total = 0;
   for (; one != intervals_.end() && one->start_ns < within.end_ns; ++one) {
     total += std::min(one->end_ns, within.end_ns) - std::max(one->start_ns, within.start_ns);

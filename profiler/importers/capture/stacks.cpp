@@ -51,7 +51,7 @@ void AddStacks(const CaptureDefinitions& all, Trace& trace) {
         }
         continue;
       }
-      const auto found = std::lower_bound(unique.begin(), unique.end(), frame);
+      const auto found = std::ranges::lower_bound(unique, frame);
       if (found == unique.end() || *found != frame) continue;
       const auto& frames = symbols.frames[static_cast<std::size_t>(found - unique.begin())];
       named.frames.insert(named.frames.end(), frames.begin(), frames.end());

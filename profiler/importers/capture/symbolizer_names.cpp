@@ -57,8 +57,8 @@ bool IsUserModule(std::string_view path) {
 }
 
 bool IsUserSource(std::string_view path) {
-  return !path.empty() && std::none_of(kForeignSources.begin(), kForeignSources.end(),
-                                       [&](std::string_view part) { return path.find(part) != path.npos; });
+  return !path.empty() &&
+         std::ranges::none_of(kForeignSources, [&](std::string_view part) { return path.find(part) != path.npos; });
 }
 
 std::string ReadableName(const char* mangled) {
