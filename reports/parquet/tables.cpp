@@ -250,7 +250,7 @@ Table LinesOf(const Report& report) {
   std::vector<std::int64_t> line, library_line;
   std::vector<double> ms, share;
   const auto number = [](const std::optional<Where>& where) {
-    return where != nullptr && where->line > 0 ? where->line : kNoWhole;
+    return where && where->line > 0 ? where->line : kNoWhole;
   };
   const auto add = [&](std::string_view of, const std::vector<LineRow>& rows) {
     for (const LineRow& row : rows) {

@@ -263,7 +263,8 @@ TEST(LaunchEnvironment, LeavesTheRealRunAsItIs) {
 TEST(LaunchEnvironment, KeepsWhatTheUserAsksFor) {
   LaunchSpec spec;
   spec.mode = LaunchMode::kTrace;
-  const ProbePaths probes{.preload = "/p/preload.so", .cupti = "/p/cupti.so", .nccl = "/p/nccl.so"};
+  const ProbePaths probes{
+      .preload = "/p/preload.so", .nvtx = {}, .cupti = "/p/cupti.so", .python = {}, .nccl = "/p/nccl.so"};
   const Environment asked = {{"LOOPSCOPE_NCCL", "1"},
                              {"LOOPSCOPE_CUPTI_ALL", "1"},
                              {"LOOPSCOPE_RANK_TIMEOUT", "5"},

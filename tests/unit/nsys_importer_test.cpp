@@ -251,7 +251,7 @@ TEST_F(NsysImporter, TheProcessThatTrainsIsShownAndTheOthersAreNamed) {
 }
 
 TEST_F(NsysImporter, AGraphThatBeginsOnTheHostIsPlacedByItsStream) {
-  constexpr int kOnHost = 0x7fffffff;  // CUPTI's device of such a graph
+  constexpr int kHostGraph = 0x7fffffff;  // CUPTI's device of such a graph
   NsysBuilder nsys(File());
   AddTraining(nsys);
   nsys.Kernel(5, 1, 9, "gemm", 1'000'000'000, 1'000'001'000);
@@ -259,8 +259,9 @@ TEST_F(NsysImporter, AGraphThatBeginsOnTheHostIsPlacedByItsStream) {
       "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
       "correlationId INTEGER, globalPid INTEGER)");
   for (const int stream : {9, 33}) {
-    nsys.Run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000002000, 1000003000, " + std::to_string(kOnHost) +
-             ", " + std::to_string(stream) + ", 77, " + std::to_string(GlobalTid(5)) + ")");
+    nsys.Run("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000002000, 1000003000, " +
+             std::to_string(kHostGraph) + ", " + std::to_string(stream) + ", 77, " + std::to_string(GlobalTid(5)) +
+             ")");
   }
   const Trace trace = Read(nsys.Close());
   ASSERT_EQ(trace.devices.size(), 2u);
