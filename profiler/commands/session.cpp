@@ -18,6 +18,7 @@
 #include "profiler/launch/run_info.h"
 #include "profiler/launch/unreachable.h"
 #include "profiler/system/folder_copy.h"
+#include "profiler/system/folders.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {
@@ -170,6 +171,8 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   LaunchSetup setup;
   setup.probes = std::move(*probes);
   setup.scratch = session->scratch_.path();
+  // What is left after any death is where the user looks. Not over a network: the program would wait for it.
+  if (!trials && !IsOnNetwork(session->output_)) setup.recording = session->output_ / kRecordingName;
   setup.kept = session->output_ / "launches";
   setup.prepare = options.prepare;
   setup.keep = options.keep;
@@ -191,6 +194,7 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   const bool went_well = launched && launched->end.ok();  // an interrupted or failed program is not started again
   if (went_well && may_lack_probe_ && BuildMissingProbe(launcher_->setup().probes, launched->directory, signals_)) {
     bar_.Say("there is a probe for its torch now: the program is run again");
+    RemoveTree(launched->directory);
     launched = launcher_->Start(spec);
   }
   may_lack_probe_ = false;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "profiler/containment/containment.h"
+#include "profiler/core/launch.h"
 #include "profiler/core/private_file.h"
 
 namespace loopscope {
@@ -108,6 +109,10 @@ Result<fs::path> MakeOutputFolder(const fs::path& asked, bool again) {
   unlink(trial.c_str());
   if (!again && HoldsRun(folder)) {
     return Error{"the output folder holds another run already", folder, "name another with -o DIR"};
+  }
+  if (!again && HoldsRun(folder / kRecordingName)) {
+    return Error{"the output folder holds what a run that was killed recorded, or one that still runs", folder,
+                 "read it with `loopscope report DIR`, delete it, or name another with -o DIR"};
   }
   return fs::canonical(folder, error);
 }

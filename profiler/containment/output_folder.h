@@ -1,4 +1,4 @@
-// Where a run's files go: a private folder on this machine while it runs, the output folder at the end.
+// Where a run's files go: the output folder, and a private one on this machine for what is thrown away.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 namespace loopscope {
 
 // Creates the folder `asked`, or loopscope-out/<time> when that is empty, and checks that it is writable; returns an
-// absolute path. Error (exit 2): it is not writable, or holds another run (unless `again`).
+// absolute path. Error (exit 2): it is not writable, or holds another run or its recording (unless `again`).
 Result<std::filesystem::path> MakeOutputFolder(const std::filesystem::path& asked, bool again);
 
 // A private folder in $TMPDIR or /tmp, mode 0700, deleted with this object unless kept.

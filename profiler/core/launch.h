@@ -18,6 +18,9 @@
 
 namespace loopscope {
 
+// In the output folder of `run`, while the program runs: run.json and captures.
+inline constexpr char kRecordingName[] = "recording";
+
 enum class LaunchMode { kTrace, kClock, kCheck };
 
 // Treatments that are switched at step ends within one launch: each round runs every arm once, in random order, for

@@ -4,10 +4,12 @@
 #include <sstream>
 
 #include "profiler/core/file_text.h"
+#include "profiler/core/launch.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/rank_report.h"
 #include "profiler/diagnosis/summaries.h"
+#include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
 #include "reports/json/read.h"
 
@@ -52,6 +54,8 @@ Result<Report> ReportFrom(const fs::path& input) {
   if (!fs::exists(input, error)) return MissingInput(input);
   if (IsSummary(input)) return ReportOfSummaries({input.native()});
   const bool folder = fs::is_directory(input, error);
+  // Of a run that was killed, and so never put its captures in order.
+  if (folder && fs::exists(input / kRecordingName / kRunJsonName, error)) return ReportFrom(input / kRecordingName);
   const fs::path finished = folder ? input / "report.json" : input;
   std::vector<Input> ranks = RankInputs(input);
   const bool traces_here = !ranks.empty() && !fs::is_directory(ranks.front().path, error);

@@ -102,11 +102,17 @@ std::string FileLabel(std::string_view label) {
 }
 
 Result<fs::path> ProgramLauncher::MakeFolder(const LaunchSpec& spec) {
-  const fs::path folder = setup_.scratch / "launches" / fmt::format("{:03}-{}", launches_++, FileLabel(spec.label));
+  const bool in_scratch = setup_.recording.empty();
+  const fs::path folder =
+      in_scratch ? setup_.scratch / "launches" / fmt::format("{:03}-{}", launches_++, FileLabel(spec.label))
+                 : setup_.recording;
   std::error_code error;
   fs::create_directories(folder / "files", error);
   if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-  if (error) return Error{"cannot be made: " + error.message(), folder, "set TMPDIR to a folder with space"};
+  if (error) {
+    return Error{"cannot be made: " + error.message(), folder,
+                 in_scratch ? "set TMPDIR to a folder with space" : "name another with -o DIR"};
+  }
   return folder;
 }
 

@@ -33,7 +33,8 @@ struct Side {
 struct LaunchSetup {
   std::vector<Side> sides;  // by LaunchSpec::side
   ProbePaths probes;
-  std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>
+  std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>, but for
+  std::filesystem::path recording;         // the real run: where this is not empty, it is recorded here
   std::filesystem::path kept;              // where failed launches are moved, or all with `keep`
   std::optional<Containment> containment;  // of trials; empty: the real run, with the user's terminal and files
   std::string prepare;                     // shell command before each launch

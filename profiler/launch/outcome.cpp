@@ -111,7 +111,7 @@ std::optional<Error> DescribeOutcome(const ProcessEnd& end, const std::vector<st
   if (!end.ok()) return Died(end, command, seen);
   if (!seen.why_no_capture.empty()) {
     return Error{"its capture cannot be read: " + seen.why_no_capture, Shown(command),
-                 "free disk space where TMPDIR points to, and run it again", kNothingSeen};
+                 "free space on the disk that it is recorded on, and run it again", kNothingSeen};
   }
   if (!seen.capture) {
     return Error{"no LibTorch program was seen", Shown(command), WhyNoCapture(command) + ".", kNothingSeen};

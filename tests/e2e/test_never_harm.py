@@ -211,10 +211,13 @@ open("finished", "w").close()
         started.kill()
         started.wait()
     wait_for((tmp_path / "finished").exists)
-    [left] = tmp_path.glob("loopscope-*")
-    done = loopscope("run", "-o", tmp_path / "next", "--", "/bin/true", env={"TMPDIR": str(tmp_path)})
-    assert f"left its recording in {left}" in done.err
-    assert list(left.rglob("*.cap"))
+    report = loopscope("report", tmp_path / "out")
+    assert report.code == 0 and "did not end" in report.out, report.err
+    again = loopscope("run", "-o", tmp_path / "out", "--", "/bin/true", env={"TMPDIR": str(tmp_path)})
+    assert again.code == 2 and "that was killed recorded" in again.err and "loopscope report" in again.err
+    assert list((tmp_path / "out" / "recording").glob("*.cap"))
+    loopscope("run", "-o", tmp_path / "next", "--", "/bin/true", env={"TMPDIR": str(tmp_path)})
+    assert not list(tmp_path.glob("loopscope-*"))
 
 
 def wait_for(what, seconds=60):

@@ -1,21 +1,57 @@
-"""docs/reliability.md: what the trials showed."""
+"""docs/reliability.md: what the trials showed. What it is made of is kept beside it, in docs/reliability.json."""
+
+import json
 
 _TOP = """# Reliability
 
-What Loopscope does to a program that it watches, tried: `tests/harm/run.py --write docs/reliability.md` makes this page.
+What Loopscope does to a program that it watches, tried. `tests/harm/run.py` and `tests/harm/faults.py`, each with `--write docs/reliability.md`, make this page.
+
+## Scripts
 
 Each script is launched twice from the same folder, alone and under `loopscope run --steps 0`. Compared are the exit status, the bytes of standard output and standard error (Loopscope's own report and messages follow them), the bits of the trained numbers, warnings, tracebacks, pickles and attributes of loaders and optimizers, what is still alive at the end, and the files (working folder, `HOME`, `TMPDIR`, `/dev/shm`) and processes left behind.
+
+| scripts | tried | the same | different |
+|---|---|---|---|
+"""
+
+_FAULTS = """
+## Forced faults
+
+Lost is: a step that was done and is not in the capture, but for the one in flight; a training that ended otherwise than it does alone; a capture that cannot be read; a crash; anything left in `TMPDIR`, in `/dev/shm` or among the mounts.
+
+| fault | tried | survived | lost |
+|---|---|---|---|
 """
 
 
-def of(themes, results, known):
-    lines = [_TOP, "| scripts | tried | the same | different |", "|---|---|---|---|"]
+def scripts(themes, results, known):
+    """The first table's rows, and a line for each difference that is known."""
+    rows = []
     for theme, module in themes.items():
         mine = [name for name in module.SCRIPTS if name in results]
-        other = [name for name in mine if results[name]]
-        lines.append(
-            f"| {theme} | {len(mine)} | {len(mine) - len(other)} | {', '.join(f'`{one}`' for one in other) or 'none'} |"
-        )
-    lines += ["", "## Known differences", ""]
-    shown = [f"- `{name}`: {known[name]}." for name, found in results.items() if found and name in known]
-    return "\n".join([*lines, *(shown or ["None."])]) + "\n"
+        rows.append({"theme": theme, "tried": len(mine), "different": [name for name in mine if results[name]]})
+    return {"rows": rows, "known": {name: known[name] for name, found in results.items() if found and name in known}}
+
+
+def keep(path, part, result):
+    """Adds the result of one of the two programs, and writes the page anew."""
+    data = path.with_suffix(".json")
+    kept = json.loads(data.read_text()) if data.exists() else {}
+    kept[part] = {**kept.get(part, {}), **result}
+    data.write_text(json.dumps(kept, indent=1) + "\n")
+    path.write_text(_page(kept))
+
+
+def _page(kept):
+    shown = kept.get("scripts", {"rows": [], "known": {}})
+    lines = [_TOP.rstrip("\n")]
+    for row in shown["rows"]:
+        names = ", ".join(f"`{name}`" for name in row["different"]) or "none"
+        lines.append(f"| {row['theme']} | {row['tried']} | {row['tried'] - len(row['different'])} | {names} |")
+    lines += ["", "Known differences:", ""]
+    lines += [f"- `{name}`: {why}." for name, why in shown["known"].items()] or ["None."]
+    if kept.get("faults"):
+        lines.append(_FAULTS.rstrip("\n"))
+        for row in kept["faults"].values():
+            lines.append(f"| {row['what']} | {row['tried']} | {row['tried'] - row['lost']} | {row['lost']} |")
+    return "\n".join(lines) + "\n"

@@ -176,7 +176,7 @@ def main():
         f"{len(results)} scripts, {len(results) - sum(map(bool, results.values()))} the same, {len(unknown)} not known to differ"
     )
     if given.write:
-        given.write.write_text(page.of(THEMES, results, KNOWN))
+        page.keep(given.write, "scripts", page.scripts(THEMES, results, KNOWN))
     return 1 if unknown else 0
 
 
