@@ -10,6 +10,7 @@ training that ended otherwise than alone, a folder or a mount left behind.
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -273,7 +274,7 @@ def main():
             what, times, _ = FAULTS[name]
             tried = max(1, round(times * given.share))
             with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-                found = list(filter(None, pool.map(lambda number: attempt(name, folder, number), range(tried))))
+                found = list(filter(None, pool.map(functools.partial(attempt, name, folder), range(tried))))
             print(f"{name}: {tried - len(found)} of {tried} survived", *found[:20], sep="\n    ", flush=True)
             results[name] = {"what": what, "tried": tried, "lost": len(found)}
             lost += len(found)
