@@ -609,18 +609,33 @@ def test_a_torch_without_a_probe_gives_steps_and_says_what_is_missing(launch, tm
     assert not capture.ops and "LibTorch probe off" in said and probe == 1  # wire.h, ProbeId
 
 
-def test_a_probe_from_the_cache_is_used(launch, tmp_path):
+def cached_probe(tmp_path):
+    """A folder in the cache with a probe for this torch, and the environment of probes that are for another."""
     import torch
 
     name = f"torch-{torch.__version__}-abi{int(torch._C._GLIBCXX_USE_CXX11_ABI)}"
     (tmp_path / "cache" / name).mkdir(parents=True)
     shutil.copy(BUILD / "probes" / "libloopscope_torch.so", tmp_path / "cache" / name)
-    environment = probes_for_another_torch(tmp_path)
+    return tmp_path / "cache" / name, probes_for_another_torch(tmp_path)
+
+
+def test_a_probe_from_the_cache_is_used(launch, tmp_path):
+    folder, environment = cached_probe(tmp_path)
     done, [capture] = launch(
-        "main(epochs=1)", mode="trace", steps=0, environment=environment, probe_cache=tmp_path / "cache"
+        "main(epochs=1)", mode="trace", steps=0, environment=environment, probe_cache=folder.parent
     )
     assert done.returncode == 0 and "loopscope" not in done.stderr, done.stderr
     assert capture.ops and not capture.of("probe_off")
+
+
+def test_a_probe_that_others_can_write_to_is_not_loaded(launch, tmp_path):
+    folder, environment = cached_probe(tmp_path)
+    folder.chmod(0o777)
+    done, [capture] = launch(
+        "main(epochs=1)", mode="trace", steps=0, environment=environment, probe_cache=folder.parent
+    )
+    assert done.returncode == 0 and "others can write to" in done.stderr, done.stderr
+    assert capture.of("probe_off") and not capture.ops
 
 
 def test_a_probe_for_another_torch_beside_the_first_is_used(launch, tmp_path):
