@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -123,6 +124,15 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   return places;
 }
 
+// The long steps whose lines are known and that spend much of their excess at this place.
+std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const PlaceTime& place) {
+  return std::ranges::count_if(steps.Shown(true), [&](const Interval& step) {
+    const std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, std::array{step}));
+    const auto here = std::ranges::find(places, place.where, &PlaceTime::where);
+    return here != places.end() && here->ms > place.ms / 2;
+  });
+}
+
 // The distance between most of them; absent where the distances differ.
 std::optional<std::uint32_t> Distance(std::span<const Long> of) {
   std::map<std::uint32_t, std::size_t> distances;
@@ -196,6 +206,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {
         Finding::CannotTell("some steps take longer, at no regular distance, while the training thread waited for a "
                             "processor")};
+  }
+  if (!Distance(dearest) && StepsThatShow(timeline, steps, places.front()) < 2) {
+    return {Finding::CannotTell(
+        "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};
   }
   double dearest_ms = 0;
   for (const Long& one : dearest) dearest_ms += one.excess_ms;
