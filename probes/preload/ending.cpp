@@ -1,6 +1,5 @@
 #include "probes/preload/ending.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,43 +7,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "probes/capture/records.h"
+#include "probes/preload/process/children.h"
 #include "probes/preload/process/devices.h"
+#include "probes/preload/process/writers.h"
 #include "probes/preload/rank_meeting.h"
 
 namespace loopscope {
 namespace {
 
 constexpr std::uint64_t kChildGraceNs = 500'000'000;
-constexpr unsigned kEndSeconds = 25;  // writers of files (probes/python/writers.py), streams and devices get so long
+constexpr unsigned kEndSeconds = 25;  // writers of files, streams and devices get so long
 
 void Pause() noexcept {
   usleep(2000);
 }
 
-// Direct children of this process that have not been waited for.
-std::size_t Children(std::array<pid_t, 256>& into) noexcept {
-  std::size_t count = 0;
-  DIR* tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return 0;
-  while (const dirent* task = readdir(tasks)) {
-    char path[300];
-    std::snprintf(path, sizeof path, "/proc/self/task/%s/children", task->d_name);
-    std::FILE* list = task->d_name[0] == '.' ? nullptr : std::fopen(path, "re");
-    if (list == nullptr) continue;
-    for (int child = 0; count < into.size() && std::fscanf(list, "%d", &child) == 1;) into[count++] = child;
-    std::fclose(list);
-  }
-  closedir(tasks);
-  return count;
-}
-
-bool AnyLeft(const std::array<pid_t, 256>& children, std::size_t count) noexcept {
+bool AnyLeft(const ChildList& children, std::size_t count) noexcept {
   bool left = false;
   for (std::size_t n = 0; n < count; ++n) {
     if (waitpid(children[n], nullptr, WNOHANG) == 0) left = true;
@@ -67,8 +50,9 @@ bool IgnoresTermination(pid_t child) noexcept {
 }
 
 void EndChildren() noexcept {
-  std::array<pid_t, 256> children;
-  const auto* const end = std::remove_if(children.begin(), children.begin() + Children(children), IgnoresTermination);
+  ChildList children;
+  const auto* const end =
+      std::remove_if(children.begin(), children.begin() + ListChildren(children), IgnoresTermination);
   const auto count = static_cast<std::size_t>(end - children.begin());
   for (std::size_t n = 0; n < count; ++n) kill(children[n], SIGTERM);
   const std::uint64_t until = capture::NowNs() + kChildGraceNs;
@@ -117,6 +101,7 @@ void StartWatchdog(const Settings& settings) noexcept {
 
 void EndProgram(const Settings& settings) noexcept {
   MeetRanks(settings);
+  WaitForWriters();
   SynchroniseDevices();
   FinishDevices();
   FlushStreams();

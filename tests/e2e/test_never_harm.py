@@ -167,6 +167,12 @@ train(10**6)
     assert not (pathlib.Path("/dev/shm") / done.out.split()[0]).exists()
 
 
+def test_a_bounded_run_of_a_program_in_cpp_lets_a_checkpoint_be_written(loopscope, tmp_path, tiny_train):
+    done = loopscope("run", *BOUNDED, "--", *tiny_train, "--epochs", "1000000", "--save")
+    assert done.code == 0, done.err
+    assert (tmp_path / "checkpoint").stat().st_size == 30 << 20
+
+
 def test_a_bounded_run_ends_where_flushing_does_not(loopscope, training):
     command = training("""
 class Stuck:

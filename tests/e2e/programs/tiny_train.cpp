@@ -3,7 +3,7 @@
 //   tiny_train [--epochs N] [--samples N] [--batch N] [--workers N] [--item] [--anomaly] [--accumulate N]
 //              [--two-optimizers] [--adamw] [--no-optimizer-step] [--no-loader] [--throw] [--fork] [--child] [--losses]
 //              [--nvtx] [--shallow] [--sleep MICROSECONDS] [--clone]
-//              [--draw] [--times] [--exit-at STEP] [--score]
+//              [--draw] [--times] [--exit-at STEP] [--score] [--save]
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +27,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -110,11 +111,25 @@ class Training {
     StepEnded();
   }
 
+  // A checkpoint of 30 MiB, written beside the training for a second and a half.
+  static void Save() {
+    std::thread([] {
+      std::FILE* const file = std::fopen("checkpoint", "wb");
+      const std::vector<char> part(1 << 20);
+      for (int n = 0; file != nullptr && n < 30; ++n) {
+        std::fwrite(part.data(), 1, part.size(), file);
+        usleep(50'000);
+      }
+      if (file != nullptr) std::fclose(file);
+    }).detach();
+  }
+
   // --times: when, in one write, so that two programs' lines do not mix. --score: a number that rises four times as
   // fast without anomaly mode, on both streams in turn.
   void StepEnded() {
     ++steps_;
     if (steps_ == Get(options_, "exit-at", 0)) _exit(7);
+    if (steps_ == 1 && Get(options_, "save", 0)) Save();
     if (Get(options_, "times", 0)) {
       timespec now{};
       clock_gettime(CLOCK_MONOTONIC, &now);
