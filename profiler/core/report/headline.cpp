@@ -11,7 +11,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
-constexpr double kMinPctOverFact = 20;    // or than memory that fills up, however long that takes: severity high
+constexpr double kMinPctOverFact = 15;    // or than memory that fills up, however long that takes
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
