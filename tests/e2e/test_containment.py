@@ -152,7 +152,7 @@ def test_ordinary_user(loopscope, project):
     before = snapshot(loopscope.folder)
     done, out = prove(loopscope, project, program, prefix=prefix)
     assert done.code == 3, done.err
-    assert [text for _, text in outputs(out)] == ["resumed from 7, count 3\n"]
+    assert [text for _, text in outputs(out)] == ["resumed from 7, count 3\n"], done.err
     shutil.rmtree(out)
     assert snapshot(loopscope.folder) == before
 

@@ -4,7 +4,7 @@ import json
 
 _TOP = """# Reliability
 
-What Loopscope does to a program that it watches, tried. `tests/harm/run.py` and `tests/harm/faults.py`, each with `--write docs/reliability.md`, make this page.
+What Loopscope does to a program that it watches, tried. `tests/harm/run.py` and `tests/harm/faults.py` make this page.
 
 ## Scripts
 
