@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -71,24 +69,6 @@ inline std::vector<std::string> Texts(const json& object, std::string_view key) 
   std::vector<std::string> texts;
   for (const json& item : Items(object, key)) texts.push_back(item.get<std::string>());
   return texts;
-}
-
-inline std::vector<double> Numbers(const json& object, std::string_view key) {
-  std::vector<double> numbers;
-  for (const json& item : Items(object, key)) {
-    numbers.push_back(item.is_null() ? std::numeric_limits<double>::quiet_NaN() : item.get<double>());
-  }
-  return numbers;
-}
-
-inline std::map<std::string, std::string> TextMap(const json& object, std::string_view key) {
-  const json& member = Member(object, key);
-  return member.is_null() ? std::map<std::string, std::string>() : member.get<std::map<std::string, std::string>>();
-}
-
-inline std::optional<std::array<double, 2>> Interval95(const json& object) {
-  if (Member(object, "ci95").is_null()) return std::nullopt;
-  return Member(object, "ci95").get<std::array<double, 2>>();
 }
 
 // The enumerator whose `name` is this text; if there is none, an error that names the place.

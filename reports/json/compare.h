@@ -1,6 +1,8 @@
 // The "compare" member of a report's JSON.
 #pragma once
 
+#include <string_view>
+
 #include "profiler/core/report/comparison.h"
 #include "reports/json/fields.h"
 
@@ -35,22 +37,15 @@ template <>
 struct JsonFields<Comparison> {
   template <class Fields, class Row>
   static void List(Fields& fields, Row& compare) {
-    const auto change = [](auto& before, auto& after) {
-      return [&](auto& pair) {
-        pair("before_ms", before);
-        pair("after_ms", after);
-      };
-    };
     fields("before", compare.before);
     fields("after", compare.after);
     fields("obstacles", compare.obstacles);
     fields("differences", compare.differences);
-    fields.Object("step", change(compare.before_ms, compare.after_ms));
-    fields.Object("sample", change(compare.before_sample_ms, compare.after_sample_ms));
+    Change(fields, "step", compare.before_ms, compare.after_ms);
+    Change(fields, "sample", compare.before_sample_ms, compare.after_sample_ms);
     fields.Object("parts", [&](auto& parts) {
       for (int part = 0; part < kParts; ++part) {
-        parts.Object(PartName(static_cast<Part>(part)),
-                     change(compare.parts_before_ms[part], compare.parts_after_ms[part]));
+        Change(parts, PartName(static_cast<Part>(part)), compare.parts_before_ms[part], compare.parts_after_ms[part]);
       }
     });
     fields("why_no_ops", compare.why_no_ops);
@@ -58,6 +53,15 @@ struct JsonFields<Comparison> {
     fields("ops_left_out", compare.ops_left_out);
     fields("new_findings", compare.new_findings);
     fields("gone_findings", compare.gone_findings);
+  }
+
+ private:
+  template <class Fields, class Value>
+  static void Change(Fields& fields, std::string_view key, Value& before, Value& after) {
+    fields.Object(key, [&](auto& pair) {
+      pair("before_ms", before);
+      pair("after_ms", after);
+    });
   }
 };
 

@@ -11,8 +11,8 @@
 //   };
 //
 // JsonWriter (writer.h) and JsonReader (reader.h) have the same functions for it. Written: numbers that are unknown or
-// not finite are null. Read: what is missing or null keeps the value that it has; nlohmann's exceptions name the place
-// of what has the wrong type.
+// not finite are null. Read: what is missing or null keeps the value that it has, but for enumerators; nlohmann's
+// exceptions name the place of what is missing or has the wrong type.
 #pragma once
 
 #include <array>

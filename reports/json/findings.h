@@ -48,7 +48,7 @@ struct JsonFields<Finding> {
     fields.Named("severity", finding.severity, SeverityName, Severity::kHigh);
     fields("cost_ms_per_step", finding.cost_ms_per_step);
     fields("cost_pct", finding.cost_pct);
-    fields.Named("cost_is", finding.cost_is, CostKindName, CostKind::kLeast);
+    fields.NamedIfGiven("cost_is", finding.cost_is, CostKindName, CostKind::kLeast);
     fields("expected_gain_ms", finding.expected_gain_ms);
     // Of the step; null where nothing better than the cost is known.
     fields.Derived("expected_gain_pct", [&]() -> std::optional<double> {

@@ -97,7 +97,7 @@ struct JsonFields<GateFacts> {
   template <class Fields, class Row>
   static void List(Fields& fields, Row& gate) {
     // The figures at the top are those of the workload that decides.
-    const auto time = [&] { return DecidingRow(gate).time; };
+    const auto time = [&]() -> const std::optional<GateDecision>& { return DecidingRow(gate).time; };
     fields.Derived("verdict", [&] { return std::string(GateVerdictName(DecidingRow(gate).verdict)); });
     fields.Derived("reason", [&] { return DecidingRow(gate).reason; });
     fields("max_slowdown", gate.max_slowdown);

@@ -1,6 +1,5 @@
 #include "reports/json/rank_summary.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "reports/json/places.h"

@@ -22,8 +22,9 @@ class JsonReader {
   static void Into(const Json& json, Value& value) {
     if constexpr (json_fields::kIsVector<Value>) {
       if (json.is_null()) return;
-      for (const Json& item : json.get_ref<const Json::array_t&>())
+      for (const Json& item : json.get_ref<const Json::array_t&>()) {
         value.push_back(Item<typename Value::value_type>(item));
+      }
     } else if constexpr (json_fields::kIsOptional<Value>) {
       if (!json.is_null()) Into(json, value.emplace());
     } else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
@@ -52,7 +53,11 @@ class JsonReader {
   }
   template <class Enum>
   void Named(std::string_view key, Enum& value, std::string_view (*name)(Enum), Enum last) {
-    if (!Member(key).is_null()) value = json_members::Named(object_, key, name, last);
+    value = json_members::Named(object_, key, name, last);
+  }
+  template <class Enum>
+  void NamedIfGiven(std::string_view key, Enum& value, std::string_view (*name)(Enum), Enum last) {
+    if (!Member(key).is_null()) Named(key, value, name, last);
   }
   void Path(std::string_view key, std::string& path) { Into(Member(key), path); }
   void Source(std::string_view /*key*/) {}
@@ -84,6 +89,8 @@ class JsonReader {
   static Value Item(const Json& json) {
     if constexpr (std::is_same_v<Value, Warning>) {
       return Warning(json.get<std::string>());
+    } else if constexpr (json_fields::kIsPlain<Value>) {
+      return json.get<Value>();
     } else {
       Value value{};
       if constexpr (std::is_floating_point_v<Value>) value = std::numeric_limits<Value>::quiet_NaN();

@@ -47,6 +47,11 @@ class JsonWriter {
   void Named(std::string_view key, Enum value, std::string_view (*name)(Enum), Enum /*last*/) {
     Put(key, std::string(name(value)));
   }
+  // Older files do not have it.
+  template <class Enum>
+  void NamedIfGiven(std::string_view key, Enum value, std::string_view (*name)(Enum), Enum last) {
+    Named(key, value, name, last);
+  }
   void Path(std::string_view key, const std::string& path) {
     Put(key, run_ != nullptr ? RelativePath(path, run_->working_directory) : path);
   }

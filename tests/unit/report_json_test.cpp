@@ -187,6 +187,12 @@ TEST(ReportJson, ACutFileIsAnErrorAtEveryLength) {
   }
 }
 
+// Neither clear nor found: what a rule said must not be made up.
+TEST(ReportJson, AMissingVerdictIsAnError) {
+  EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "rules": [{"id": "host-sync"}]})"), HasSubstr("verdict"));
+  EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "plan": [null]})"), HasSubstr("/plan/0"));
+}
+
 TEST(ReportJson, DeepNestingIsNoCrash) {
   EXPECT_THAT(ErrorOf(std::string(test::kSanitized ? 100'000 : 1'000'000, '[')), HasSubstr("not JSON"));
 }
