@@ -118,24 +118,29 @@ def ended(run, allowed):
         raise Lost(f"it ended with status {status}")
 
 
-@fault("the training is killed (`SIGKILL`)", 500)
-def training_killed(trial):
+def stopped(trial, find, sent):
+    """A run is as if the training alone had got the signal, which goes to the process that `find(run)` names."""
     run = trial.start("--steps", "0")
     trial.wait_for_steps(run, trial.random.randint(1, 400))
-    os.kill(training_of(run), signal.SIGKILL)
-    ended(run, {128 + signal.SIGKILL})
+    os.kill(find(run), sent)
+    ended(run, {128 + sent})
     trial.all_steps_read()
     trial.nothing_left()
+
+
+@fault("the training is killed (`SIGKILL`)", 500)
+def training_killed(trial):
+    stopped(trial, training_of, signal.SIGKILL)
 
 
 @fault("the training is ended (`SIGTERM`)", 50)
 def training_ended(trial):
-    run = trial.start("--steps", "0")
-    trial.wait_for_steps(run, trial.random.randint(1, 400))
-    os.kill(training_of(run), signal.SIGTERM)
-    ended(run, {128 + signal.SIGTERM})
-    trial.all_steps_read()
-    trial.nothing_left()
+    stopped(trial, training_of, signal.SIGTERM)
+
+
+@fault("Ctrl-C", 50)
+def interrupted(trial):
+    stopped(trial, lambda run: run.pid, signal.SIGINT)
 
 
 @fault("Loopscope is killed (`SIGKILL`); the training goes on", 50)
@@ -156,16 +161,6 @@ def loopscope_killed(trial):
     subprocess.run(
         [LOOPSCOPE, "run", "-o", trial.folder / "next", "--", "true"], capture_output=True, env=trial.environment
     )
-    trial.nothing_left()
-
-
-@fault("Ctrl-C", 50)
-def interrupted(trial):
-    run = trial.start("--steps", "0")
-    trial.wait_for_steps(run, trial.random.randint(1, 400))
-    os.kill(run.pid, signal.SIGINT)
-    ended(run, {128 + signal.SIGINT})
-    trial.all_steps_read()
     trial.nothing_left()
 
 
