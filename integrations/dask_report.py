@@ -85,10 +85,13 @@ def gather(client, urls, folder):
     failed = []
     for done, future in enumerate(as_completed(place), start=1):
         index = place[future]
-        if future.status == "finished":
-            (folder / f"{index:08d}.summary").write_bytes(future.result())
+        # Waits where the result died with its worker since: its state is then neither finished nor failed.
+        try:
+            summary = future.result()
+        except Exception as error:
+            failed.append((urls[index], str(error)))
         else:
-            failed.append((urls[index], str(future.exception())))
+            (folder / f"{index:08d}.summary").write_bytes(summary)
         future.release()
         show(f"\r{done} of {len(urls)} ranks summarised", sys.stderr.isatty() or done == len(urls))
     show("\n", True)

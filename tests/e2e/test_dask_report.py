@@ -69,33 +69,46 @@ KILLED = """
 import os, pathlib, signal, sys, threading, time
 sys.path.insert(0, sys.argv[1])
 import dask_report
-from distributed import Client, LocalCluster
+import distributed
+
+def kill_midway(pid, folder):
+    while len(list(folder.iterdir())) < 5:
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+
+def killed_when_done(pid):
+    def as_completed(futures):
+        distributed.wait(futures)
+        os.kill(pid, signal.SIGKILL)
+        while all(future.status == "finished" for future in futures):
+            time.sleep(0.005)
+        return futures
+    return as_completed
 
 if __name__ == "__main__":
-    client = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
-    pids = list(client.run(os.getpid).values())
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    client = distributed.Client(cluster)
+    pid = list(client.run(os.getpid).values())[0]
     folder = pathlib.Path("summaries")
     folder.mkdir()
-
-    def kill():
-        while len(list(folder.iterdir())) < 5:
-            time.sleep(0.005)
-        os.kill(pids[0], signal.SIGKILL)
-
-    threading.Thread(target=kill, daemon=True).start()
+    if sys.argv[2] == "midway":
+        threading.Thread(target=kill_midway, args=(pid, folder), daemon=True).start()
+    else:
+        distributed.as_completed = killed_when_done(pid)
     urls = dask_report.expand("traces/rank*.sqlite")
     print(len(urls), dask_report.gather(client, urls, folder))
 """
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path):
-    """Two workers, one of which is killed midway: the scheduler gives its work to the other."""
+@pytest.mark.parametrize("when", ["midway", "with all results"])
+def test_a_worker_that_is_killed_costs_nothing(tmp_path, when):
+    """Two workers, one of which is killed: the scheduler gives its work to the other, also what it had done."""
     (tmp_path / "traces").mkdir()
     for rank in range(40):
         export(tmp_path / "traces" / f"rank{rank:02d}.sqlite", 18 if rank == 7 else 12)
     (tmp_path / "killed.py").write_text(KILLED)
     done = subprocess.run(
-        [sys.executable, "killed.py", SCRIPT.parent],
+        [sys.executable, "killed.py", SCRIPT.parent, when],
         cwd=tmp_path,
         env={**os.environ, "LOOPSCOPE": str(BUILD / "loopscope")},
         capture_output=True,
