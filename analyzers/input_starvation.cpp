@@ -14,7 +14,8 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;  // of the steady step's work; Costing() calls 20 % and more high
+constexpr std::int64_t kManyRows = 16;  // of a batch: fewer cost little to take one by one
+constexpr double kMinSharePct = 5;      // of the steady step's work; Costing() calls 20 % and more high
 
 constexpr double kMinPlaceShare = 0.1;  // of the wait, of a line that is named
 constexpr std::size_t kMostPlaces = 4;
@@ -88,6 +89,19 @@ void SayIfWorkersAreReady(const Timeline& timeline, double batch_ms, Finding& fi
       "ahead (prefetch_factor) where its times vary.";
 }
 
+// Each sample costs a call and a small tensor, and then they are stacked: workers only spread that.
+void SayIfSamplesAreRows(const Timeline& timeline, Finding& finding) {
+  const auto batch = NumberFact(timeline.trace(), "loader.batch_size");
+  if (FactOf(timeline.trace(), "loader.rows") != "tensors" || !batch || *batch < kManyRows) return;
+  finding.treatment_id = "loader.rows";
+  finding.evidence.push_back(
+      {fmt::format("a batch is {} rows of tensors in memory, taken one by one and stacked", *batch), 1, {}});
+  finding.advice = fmt::format(
+      "Take all rows of a batch at once: DataLoader(data, sampler=BatchSampler(RandomSampler(data), {}, False), "
+      "batch_size=None), or index the tensors yourself. Workers only spread the calls that this saves.",
+      *batch);
+}
+
 std::string WorkersText(const Timeline& timeline) {
   const std::string_view workers = FactOf(timeline.trace(), "loader.workers");
   if (workers.empty()) return "";
@@ -115,6 +129,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const LineShare& share : in_workers) batch_ms += share.ms;
   AddLines(timeline, ms, in_workers, batch_ms, finding);
   SayIfWorkersAreReady(timeline, batch_ms, finding);
+  SayIfSamplesAreRows(timeline, finding);
   return {finding};
 }
 

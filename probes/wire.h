@@ -17,7 +17,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 7;
+inline constexpr std::uint16_t kMinor = 8;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -38,6 +38,12 @@ struct FileHeader {
   std::uint32_t clean_end;        // 1 once the probe ended cleanly
   std::uint64_t dropped;          // records lost because no chunk was available in time
   std::uint64_t stalls_over_1ms;  // times a thread waited over 1 ms inside the writer
+  // Since version 1.8: where the file may grow no further, its oldest chunks are used again. Their operators and work
+  // of devices that began in this time are left out, but for the detail windows; all else of them is kept.
+  std::uint64_t left_out_from_ns, left_out_until_ns;  // 0: nothing was left out
+  std::uint64_t free_chunks;  // a list of chunks to be used again: how often it changed << 32 | the first's number + 1
+  std::uint32_t free_count;
+  std::uint32_t next_order;  // of ChunkHeader::order
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 
@@ -52,8 +58,13 @@ struct ChunkHeader {
   std::uint32_t pid, tid;
   std::uint32_t used;    // bytes of records after this header
   std::uint32_t crc32c;  // Castagnoli, over those bytes; meaningful when closed
-  std::uint64_t reserved;
+  std::uint32_t order;   // since version 1.8: when it was handed out, among all chunks; before that 0
+  // Since version 1.8: what is kept of it is being copied, (chunk + 1) << kCopiedShift | where in that chunk's records,
+  // in units of 8 bytes. Once that chunk's `used` goes beyond there, this one counts no more.
+  std::uint32_t copied;
 };
+inline constexpr unsigned kCopiedShift = 13;
+inline constexpr std::uint32_t kMaxCopiedChunks = 1u << (32 - kCopiedShift);
 static_assert(sizeof(ChunkHeader) == 32);
 
 enum class RecordKind : std::uint8_t {
@@ -71,6 +82,7 @@ enum class RecordKind : std::uint8_t {
   kTensorPeak = 12,  // since version 1.6
   kTensor = 13,      // since version 1.6
   kGain = 14,        // since version 1.7
+  kOfThread = 15,    // since version 1.8
 };
 
 struct RecordHead {
@@ -79,6 +91,14 @@ struct RecordHead {
   std::uint16_t words;  // size of the whole record in 8-byte units, at least 1
 };
 static_assert(sizeof(RecordHead) == 4);
+
+// The records after it in its chunk were written by this thread, not by the chunk's.
+struct OfThreadRecord {
+  RecordHead head;
+  std::uint32_t pid, tid;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(OfThreadRecord) == 16);
 
 // Followed by `length` bytes of UTF-8 (not terminated), padded to 8.
 struct StringRecord {

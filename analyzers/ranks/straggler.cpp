@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/processors.h"
+#include "analyzers/shared/rank_blame.h"
 #include "analyzers/shared/rank_steps.h"
 #include "profiler/core/rank_analyzer.h"
 #include "profiler/core/statistics/statistics.h"
@@ -19,163 +17,10 @@ namespace {
 
 // The share of the waiting that one rank must cause: ranks that take turns being late are noise, not a straggler.
 constexpr double kMinShareOfWaiting = 2.0 / 3;
-// Chance of naming a rank where all are alike, over all ranks (Bonferroni). Tested on stretches of the run, since steps
-// that follow each other share what disturbs them: a burst of other load on one rank's cores is one stretch of many.
-constexpr double kFalseCallProbability = 0.01;
-constexpr std::size_t kMaxStretches = 16;
-// On CPUs, ranks also wait for the operating system's scheduler: a stretch lasts several of Linux's scheduling periods
-// (6 to 24 ms under load, see sched(7)), or one unlucky turn would look like many late steps.
-constexpr double kMinStretchMsOnCpu = 100;
-constexpr std::size_t kStretchesNeeded = 3;
 constexpr double kMinCostPct = 1;
-
-// How much each rank made the others wait: ms per step, mean over the others.
-struct Blame {
-  Blame(std::size_t ranks, std::size_t count) : stretches(count, std::vector<double>(ranks)), met(count), last(ranks) {}
-
-  std::vector<std::vector<double>> stretches;  // of the run, in order: ms by rank
-  std::vector<bool> met;                       // by stretch: whether the ranks met in it
-  std::vector<std::uint64_t> last;             // by rank: how often it came last
-  std::uint64_t meetings = 0;
-  bool by_collectives = false;
-  std::map<std::pair<std::string, std::optional<Part>>, double> by_kind = {};  // group, operation and phase: ms
-
-  // Records that `rank` came last in meeting `index` of `count` and made the others wait.
-  void Add(std::size_t index, std::size_t count, std::size_t rank, double ms) {
-    const std::size_t stretch = stretches.size() * index / count;
-    stretches[stretch][rank] += ms;
-    met[stretch] = true;
-    ++last[rank];
-    ++meetings;
-  }
-
-  double ms(std::size_t rank) const {
-    double sum = 0;
-    for (const auto& stretch : stretches) sum += stretch[rank];
-    return sum;
-  }
-  double total_ms() const {
-    double total = 0;
-    for (std::size_t rank = 0; rank < last.size(); ++rank) total += ms(rank);
-    return total;
-  }
-  std::size_t worst() const {
-    std::size_t worst = 0;
-    for (std::size_t rank = 1; rank < last.size(); ++rank) worst = ms(rank) > ms(worst) ? rank : worst;
-    return worst;
-  }
-  // Whether it causes more waiting than all others together by more than chance allows: Student's t of the differences.
-  bool AgainAndAgain(std::size_t rank) const {
-    std::vector<double> differences;
-    for (std::size_t stretch = 0; stretch < stretches.size(); ++stretch) {
-      if (!met[stretch]) continue;
-      const std::vector<double>& by_rank = stretches[stretch];
-      differences.push_back(2 * by_rank[rank] - std::accumulate(by_rank.begin(), by_rank.end(), 0.0));
-    }
-    if (differences.size() < kStretchesNeeded) return false;
-    const auto n = static_cast<double>(differences.size());
-    const double error = std::sqrt(Variance(differences) / n);
-    if (error == 0) return Mean(differences) > 0;
-    return StudentP(Mean(differences) / error, n - 1, Tail::kGreater) * static_cast<double>(last.size()) <=
-           kFalseCallProbability;
-  }
-};
-
-// One collective as each rank saw it: by index of the rank.
-using Meeting = std::vector<std::pair<std::size_t, const RankCollective*>>;
-
-// The rank that comes last has the shortest kernel: the others' run until it is there. Time in which an earlier
-// collective waits too was charged to that one.
-void Charge(const Meeting& meeting, const std::string& name, std::size_t index, std::size_t count, Blame& blame) {
-  const auto last = std::ranges::min_element(meeting, {}, [](const auto& one) { return one.second->length_ns; });
-  double waited_ns = 0;
-  for (const auto& [rank, one] : meeting) {
-    waited_ns += static_cast<double>(std::min(one->length_ns - last->second->length_ns, one->added_ns));
-  }
-  const double waited_ms = waited_ns / static_cast<double>(meeting.size() - 1) / 1e6;
-  blame.Add(index, count, last->first, waited_ms);
-  blame.by_kind[{name, last->second->phase}] += waited_ms;
-}
-
-// The collectives of one group and operation, rank by rank, matched by their number in the group where it is known and
-// by order where all ranks have as many.
-class Matching {
- public:
-  explicit Matching(std::span<const RankSummary> ranks) {
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      for (const RankCollective& one : ranks[rank].collectives) {
-        by_name_[ranks[rank].names[one.name]][rank].push_back(&one);
-      }
-    }
-  }
-
-  void ChargeAll(Blame& blame) const {
-    for (const auto& [name, by_rank] : by_name_) {
-      if (by_rank.size() < 2) continue;
-      const bool numbered = std::ranges::all_of(by_rank, [](const auto& one) {
-        return std::ranges::all_of(one.second, [](const RankCollective* c) { return c->sequence != 0; });
-      });
-      std::map<std::uint64_t, Meeting> meetings;
-      const std::size_t count = by_rank.begin()->second.size();
-      const bool even = std::ranges::all_of(by_rank, [&](const auto& one) { return one.second.size() == count; });
-      if (!numbered && !even) continue;
-      for (const auto& [rank, collectives] : by_rank) {
-        for (std::size_t i = 0; i < collectives.size(); ++i) {
-          if (!collectives[i]->steady) continue;
-          meetings[numbered ? collectives[i]->sequence : i].emplace_back(rank, collectives[i]);
-        }
-      }
-      std::size_t index = 0;
-      for (const auto& [key, meeting] : meetings) {
-        if (meeting.size() == by_rank.size()) Charge(meeting, name, index, meetings.size(), blame);
-        ++index;
-      }
-    }
-  }
-
- private:
-  std::map<std::string, std::map<std::size_t, std::vector<const RankCollective*>>> by_name_;
-};
-
-int FewestSteps(std::span<const RankSummary> ranks) {
-  return std::ranges::min_element(ranks, {}, &RankSummary::steps)->steps;
-}
-
-// Without collectives that match: the rank with the longest own work keeps the others waiting, step by step.
-void ChargeSteps(std::span<const RankSummary> ranks, Blame& blame) {
-  const auto steps = static_cast<std::size_t>(FewestSteps(ranks));
-  for (std::size_t step = 0; step < steps; ++step) {
-    std::size_t longest = 0;
-    double sum_ms = 0;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      sum_ms += ranks[rank].own_step_ms[step];
-      if (ranks[rank].own_step_ms[step] > ranks[longest].own_step_ms[step]) longest = rank;
-    }
-    const double longest_ms = ranks[longest].own_step_ms[step];
-    const double others_ms = (sum_ms - longest_ms) / static_cast<double>(ranks.size() - 1);
-    blame.Add(step, steps, longest, longest_ms - others_ms);
-  }
-}
-
-double RecordedMs(std::span<const RankSummary> ranks) {
-  return FewestSteps(ranks) * std::ranges::min_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;
-}
-
-std::size_t StretchCount(std::span<const RankSummary> ranks) {
-  if (std::ranges::none_of(ranks, [](const RankSummary& one) { return one.devices.empty(); })) return kMaxStretches;
-  return std::clamp<std::size_t>(static_cast<std::size_t>(RecordedMs(ranks) / kMinStretchMsOnCpu), 1, kMaxStretches);
-}
-
-Blame BlameOf(std::span<const RankSummary> ranks) {
-  Blame blame(ranks.size(), StretchCount(ranks));
-  Matching(ranks).ChargeAll(blame);
-  blame.by_collectives = blame.meetings > 0;
-  if (!blame.by_collectives) ChargeSteps(ranks, blame);
-  for (auto& stretch : blame.stretches) {
-    for (double& ms : stretch) ms /= FewestSteps(ranks);
-  }
-  return blame;
-}
+// Late by turns: at most three ranks, of four times as many.
+constexpr std::size_t kMostTogether = 3, kRanksPerLate = 4;
+constexpr std::size_t kMostAlsoSlow = 8;
 
 // Mean of `value` over all ranks but one; nullopt when one of them lacks it.
 std::optional<double> OthersMean(std::span<const RankSummary> ranks, std::size_t but,
@@ -202,10 +47,91 @@ double LongerProcessorWaitMs(std::span<const RankSummary> ranks, std::size_t lat
   return others && own ? std::max(0.0, *own - *others) : 0;
 }
 
+// Ranks that may be late by turns, and out of how many such sets they were chosen.
+struct LateRanks {
+  std::vector<std::size_t> ranks;
+  std::string name;
+  double choices = 1;
+};
+
+// The few worst ranks of many, and the ranks of each machine.
+std::vector<LateRanks> LateOf(std::span<const RankSummary> ranks, const std::vector<std::size_t>& worst_first) {
+  std::vector<LateRanks> groups;
+  LateRanks few{{worst_first.front()}, "", static_cast<double>(ranks.size())};
+  while (few.ranks.size() < kMostTogether && (few.ranks.size() + 1) * kRanksPerLate <= ranks.size()) {
+    few.choices *= static_cast<double>(ranks.size() - few.ranks.size()) / static_cast<double>(few.ranks.size() + 1);
+    few.ranks.push_back(worst_first[few.ranks.size()]);
+    few.name.clear();
+    for (const std::size_t rank : few.ranks) {
+      const bool is_last = rank == few.ranks.back();
+      few.name += (few.name.empty() ? "" : is_last ? " and " : ", ") + RankText(ranks[rank], ranks);
+    }
+    groups.push_back(few);
+  }
+  std::vector<LateRanks> nodes;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::string name = "those on " + ranks[rank].run.node;
+    auto node = std::ranges::find(nodes, name, &LateRanks::name);
+    if (node == nodes.end()) node = nodes.insert(nodes.end(), {{}, name, 1});
+    node->ranks.push_back(rank);
+  }
+  if (nodes.size() < 2 || std::ranges::any_of(ranks, [](const RankSummary& one) { return one.run.node.empty(); })) {
+    return groups;
+  }
+  for (LateRanks& node : nodes) {
+    node.choices = static_cast<double>(nodes.size());
+    if (node.ranks.size() > 1) groups.push_back(std::move(node));
+  }
+  return groups;
+}
+
+// No single rank is late, but those of a group are, by turns.
+std::optional<Finding> FindingOf(std::span<const RankSummary> ranks, const Blame& blame, double mean_ms,
+                                 const LateRanks& group) {
+  const double cost_ms = blame.ms(group.ranks);
+  if (cost_ms < kMinCostPct / 100 * mean_ms || cost_ms < kMinShareOfWaiting * blame.total_ms() ||
+      !blame.AgainAndAgain(group.ranks, group.choices)) {
+    return std::nullopt;
+  }
+  double theirs_ms = 0, all_ms = 0;
+  std::uint64_t last = 0;
+  for (const RankSummary& rank : ranks) all_ms += rank.own_ms();
+  for (const std::size_t rank : group.ranks) {
+    theirs_ms += ranks[rank].own_ms();
+    last += blame.last[rank];
+  }
+  const auto count = static_cast<double>(group.ranks.size()), others = static_cast<double>(ranks.size()) - count;
+  Finding finding;
+  finding.title = fmt::format("the other ranks wait {} per step for {}", MsText(cost_ms), group.name);
+  finding.cost_ms_per_step = cost_ms;
+  finding.evidence.push_back({fmt::format("one of them is last in {} of {}", last,
+                                          Counted(blame.meetings, blame.by_collectives ? "collective" : "step")),
+                              last, std::nullopt});
+  finding.evidence.push_back({fmt::format("their own work takes {} per step, that of the others {} on average",
+                                          MsText(theirs_ms / count), MsText((all_ms - theirs_ms) / others)),
+                              1, std::nullopt});
+  return finding;
+}
+
+// Others that are slow too: nearly as late as the one that sets the pace, by their own work.
+std::string AlsoSlow(std::span<const RankSummary> ranks, std::size_t late) {
+  std::vector<double> own_ms;
+  for (const RankSummary& rank : ranks) own_ms.push_back(rank.own_ms());
+  const double usual_ms = Median(own_ms), limit_ms = usual_ms + (own_ms[late] - usual_ms) / 2;
+  std::string text;
+  std::size_t count = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (rank == late || own_ms[rank] <= limit_ms || own_ms[late] <= usual_ms) continue;
+    if (++count > kMostAlsoSlow) return "";  // half of them, or a scale of its own: not a few
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", RankText(ranks[rank], ranks), MsText(own_ms[rank]));
+  }
+  return text;
+}
+
 std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame& blame, std::size_t late) {
   const RankSummary& rank = ranks[late];
   std::vector<Evidence> evidence;
-  evidence.push_back({fmt::format("rank {} is last in {} of {}", rank.run.rank, blame.last[late],
+  evidence.push_back({fmt::format("{} is last in {} of {}", RankText(rank, ranks), blame.last[late],
                                   Counted(blame.meetings, blame.by_collectives ? "collective" : "step")),
                       blame.last[late], std::nullopt});
   if (const auto most = std::ranges::max_element(blame.by_kind, {}, [](const auto& one) { return one.second; });
@@ -220,12 +146,16 @@ std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame
   evidence.push_back(
       {fmt::format("its own work takes {} per step, the others' {} on average", MsText(rank.own_ms()), MsText(*own)), 1,
        std::nullopt});
-  if (const double wait_ms = LongerProcessorWaitMs(ranks, late); wait_ms > blame.ms(late) / 10) {
+  if (const std::string also = AlsoSlow(ranks, late); !also.empty()) {
+    evidence.push_back({"slow by their own work, too: " + also, 1, std::nullopt});
+  }
+  const double cost_ms = blame.ms({&late, 1});
+  if (const double wait_ms = LongerProcessorWaitMs(ranks, late); wait_ms > cost_ms / 10) {
     evidence.push_back(
         {fmt::format("of that it waits {} per step longer than others for a processor", MsText(wait_ms)), 1, {}});
   }
   const auto loader = OthersMean(ranks, late, [](const RankSummary& one) { return one.loader_wait_ms; });
-  if (loader && *rank.loader_wait_ms - *loader > blame.ms(late) / 2) {
+  if (loader && *rank.loader_wait_ms - *loader > cost_ms / 2) {
     evidence.push_back({fmt::format("it waits {} per step for its loader, the others {}", MsText(*rank.loader_wait_ms),
                                     MsText(*loader)),
                         1, std::nullopt});
@@ -240,25 +170,31 @@ std::vector<Finding> RunStraggler(std::span<const RankSummary> ranks) {
     return {Finding::CannotTell("no communication between the ranks was recorded")};
   }
   const Blame blame = BlameOf(ranks);
-  const std::size_t late = blame.worst();
-  const double cost_ms = blame.ms(late);
+  const std::vector<std::size_t> worst_first = blame.WorstFirst();
+  const std::size_t late = worst_first.front();
+  const double cost_ms = blame.ms({&late, 1});
   const double mean_ms = std::ranges::max_element(ranks, {}, &RankSummary::mean_step_ms)->mean_step_ms;
-  if (cost_ms < kMinCostPct / 100 * mean_ms || cost_ms < kMinShareOfWaiting * blame.total_ms()) return {};
-  if (blame.stretches.size() < kStretchesNeeded) {
+  if (cost_ms < kMinCostPct / 100 * mean_ms || cost_ms < kMinShareOfWaiting * blame.total_ms()) {
+    for (const LateRanks& group : LateOf(ranks, worst_first)) {
+      if (auto finding = FindingOf(ranks, blame, mean_ms, group)) return {*std::move(finding)};
+    }
+    return {};
+  }
+  if (!blame.EnoughStretches()) {
     return {Finding::CannotTell(fmt::format(
         "the timed steps last {} in all: too short to separate a late rank from the operating system's scheduling",
         MsText(RecordedMs(ranks))))};
   }
-  if (!blame.AgainAndAgain(late)) return {};
+  if (!blame.AgainAndAgain({&late, 1}, static_cast<double>(ranks.size()))) return {};
   const double no_processor_ms = LongerProcessorWaitMs(ranks, late);
   if (cost_ms - no_processor_ms < kMinCostPct / 100 * mean_ms) {
     return {Finding::CannotTell(fmt::format(
-        "rank {} is late by the {} per step that it waits longer than others for a processor: more runs here than "
+        "{} is late by the {} per step that it waits longer than others for a processor: more runs here than "
         "there are processors",
-        ranks[late].run.rank, MsText(no_processor_ms)))};
+        RankText(ranks[late], ranks), MsText(no_processor_ms)))};
   }
   Finding finding;
-  finding.title = fmt::format("the other ranks wait {} per step for rank {}", MsText(cost_ms), ranks[late].run.rank);
+  finding.title = fmt::format("the other ranks wait {} per step for {}", MsText(cost_ms), RankText(ranks[late], ranks));
   finding.cost_ms_per_step = cost_ms;
   finding.evidence = EvidenceOf(ranks, blame, late);
   return {finding};

@@ -23,6 +23,7 @@ class DiskFile {
   void Close() noexcept;                       // the mapping stays
 
   bool is_open() const noexcept { return fd_ >= 0; }
+  std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }  // up to which it may grow
   unsigned char* base() const noexcept { return base_; }
   const char* path() const noexcept { return path_; }
 

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "probes/capture/chunk_supply.h"
 #include "probes/capture/crc32c.h"
 #include "probes/capture/disk.h"
 #include "probes/capture/ready_chunks.h"
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t kHelperStackBytes = 512 * 1024;
 // What recording threads may spend together on making chunks themselves where the helper does not get to it: a chunk
 // takes some 10 us, on a disk that stalls as long as that does. Beyond this records are dropped.
+constexpr long kFreeForOthersEveryNs = 20'000'000;
 constexpr std::uint64_t kOwnChunksNs = 100'000'000, kOwnChunksShare = 50;  // 0.1 s, and 1/50 of the time passed
 
 // One per process, never destroyed: threads may write until the very end.
@@ -34,6 +36,7 @@ struct File {
   std::atomic<bool> exhausting{false};  // no further chunk is available: that is being recorded
   std::atomic<bool> exhausted{false};   // and was; the ready ones are still used
   DiskFile disk;
+  ChunkSupply supply;
 
   ReadyChunks ready;
   ReadyChunks::Slot spare{0};  // kept back to record that there are no more
@@ -67,6 +70,7 @@ wire::ChunkHeader* ChunkAt(std::uint32_t index) noexcept {
 
 Chunk Opened(std::uint32_t index) noexcept {
   wire::ChunkHeader* header = ChunkAt(index);
+  header->order = Shared(Header()->next_order).fetch_add(1, std::memory_order_relaxed) + 1;
   return {header, reinterpret_cast<unsigned char*>(header + 1),
           wire::kChunkBytes - static_cast<std::uint32_t>(sizeof *header)};
 }
@@ -104,26 +108,15 @@ void SwitchOff() noexcept {
   if (length > 0 && write(STDERR_FILENO, line, std::min<std::size_t>(length, sizeof line - 1)) < 0) return;
 }
 
-// Makes one more chunk; returns its number + 1, or 0 and sets `error`.
-std::uint32_t MakeChunk(int& error) noexcept {
-  auto next = Shared(Header()->next_chunk);
-  const std::uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
-  const std::uint64_t offset = wire::kHeaderBytes + std::uint64_t{index} * wire::kChunkBytes;
-  error = file.disk.Reserve(offset, wire::kChunkBytes);
-  if (error == 0) return index + 1;
-  std::uint32_t ours = index + 1;
-  next.compare_exchange_strong(ours, index);
-  return 0;
-}
-
-// Makes one more chunk ready in `slot`; returns false when no further one can be had.
+// Makes one more chunk ready in `slot`, if one can be had now; returns false when there will be none.
 bool Provide(ReadyChunks::Slot& slot) noexcept {
   int error = 0;
-  const std::uint32_t made = MakeChunk(error);
-  if (made == 0) {
+  const std::uint32_t made = file.supply.MakeOrRecycle(error);
+  if (error != 0) {
     Exhaust(ReasonFor(error));
     return false;
   }
+  if (made != 0) ChunkAt(made - 1)->pid = static_cast<std::uint32_t>(getpid());  // found by it where it is never used
   slot.store(made, std::memory_order_release);
   return true;
 }
@@ -136,7 +129,7 @@ std::uint32_t OwnChunk() noexcept {
   const std::uint64_t allowed = kOwnChunksNs + (begin - Header()->start_mono_ns) / kOwnChunksShare;
   if (file.own_chunks_ns.load(std::memory_order_relaxed) > allowed) return 0;
   int error = 0;
-  const std::uint32_t made = MakeChunk(error);
+  const std::uint32_t made = file.supply.MakeOrRecycle(error);
   file.own_chunks_ns.fetch_add(KernelNs() - begin, std::memory_order_relaxed);
   return made;
 }
@@ -156,7 +149,19 @@ void* HelperMain(void*) noexcept {
   while (!file.stop.load(std::memory_order_acquire)) {
     file.asked.store(false, std::memory_order_seq_cst);
     if (!FillReady()) break;
-    while (sem_wait(&file.wanted) != 0 && errno == EINTR) {
+    if (!file.forked || !file.supply.at_limit()) {
+      while (sem_wait(&file.wanted) != 0 && errno == EINTR) {
+      }
+      continue;
+    }
+    // Nobody else frees chunks for the processes that share the file, and they cannot ask.
+    file.supply.FreeForOthers();
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += kFreeForOthersEveryNs;
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+    while (sem_timedwait(&file.wanted, &until) != 0 && errno == EINTR) {
     }
   }
   return nullptr;
@@ -190,6 +195,7 @@ void StopHelper() noexcept {
 void InChild() noexcept {
   file.ready.Drain([](std::uint32_t) {});
   file.spare.store(0);
+  file.supply.Forked();
   file.generation.fetch_add(1);
   file.helper_runs.store(false);
   file.asked.store(false);
@@ -266,7 +272,8 @@ int OpenFile(const char* path, const Options& options) noexcept {
   file.asked.store(false);
   file.own_chunks_ns.store(0);
   file.number.fetch_add(1);
-  file.ready.SetTarget(options.ready_chunks);
+  file.supply.Start(file.disk);
+  file.ready.SetTarget(file.supply.MostReady(options.ready_chunks));
   sem_init(&file.wanted, 0, 0);
   static const int at_fork = pthread_atfork(LockStrings, InParent, InChild);
   (void)at_fork;
@@ -301,18 +308,19 @@ Chunk TakeChunk() noexcept {
     // makes the one that it needs; the helper makes the next.
     file.ready.SetTarget(1);
     if (!file.exhausted.load()) FillReady();
-    file.ready.SetTarget(2);
+    file.ready.SetTarget(file.supply.at_limit() ? 1 : 2);
     StartHelper();
   }
   const bool last = file.exhausted.load(std::memory_order_acquire);
   const unsigned target = file.ready.target();
   unsigned left = 0;
   const std::uint32_t number = file.number.load(std::memory_order_relaxed);
-  std::uint32_t taken = file.ready.TakeLowest(last_taken.file == number ? last_taken.chunk : 0, left);
+  const bool full = file.supply.at_limit();
+  std::uint32_t taken = file.ready.TakeLowest(last_taken.file == number && !full ? last_taken.chunk : 0, left);
   if (taken == 0 && last) SwitchOff();
   if (taken == 0 && !last) taken = OwnChunk();
   if (taken != 0) last_taken = {number, taken};
-  if (left <= target / 4 && !last) file.ready.SetTarget(target * 2);
+  if (left <= target / 4 && !last) file.ready.SetTarget(file.supply.MostReady(target * 2));
   // Each wake-up of the helper may cost the recording thread its processor: only for several chunks at a time.
   if (left <= target / 2 + 1 && !last && !file.asked.exchange(true)) sem_post(&file.wanted);
   return taken != 0 ? Opened(taken - 1) : Chunk{};
@@ -321,6 +329,11 @@ Chunk TakeChunk() noexcept {
 void CloseChunk(wire::ChunkHeader* chunk) noexcept {
   chunk->crc32c = Crc32c(chunk + 1, chunk->used);
   Shared(chunk->closed).store(1, std::memory_order_release);
+  file.supply.Closed(chunk);
+}
+
+void KeepOperators(bool keep, std::uint64_t time_ns) noexcept {
+  file.supply.KeepOperators(keep, time_ns);
 }
 
 }  // namespace loopscope::capture

@@ -13,7 +13,9 @@
 namespace loopscope::capture {
 
 struct Options {
-  std::uint64_t limit_bytes = 4ull << 30;  // the file grows no further; the writer then switches itself off
+  // The file grows no further. From there on the oldest operators and work of devices give way to the newest; where
+  // other records alone fill it, or where it is below 4 MiB, the writer switches itself off.
+  std::uint64_t limit_bytes = 4ull << 30;
   // Kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand. 64 are 4 MiB: what a busy loop records
   // in a second or more, so a disk may stall for that long.
   unsigned ready_chunks = 64;
@@ -30,6 +32,9 @@ void Close(bool clean) noexcept;
 // Appends whole records to this thread's chunk, together or not at all: `bytes` bytes at `records`, then `tail_bytes`
 // at `tail`, then zeros up to a multiple of 8; at most 60 KiB. Returns whether they were written.
 bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0) noexcept;
+
+// Operators and work of devices that begin from `time_ns` on never give way (`keep`), or may. At first they never do.
+void KeepOperators(bool keep, std::uint64_t time_ns) noexcept;
 
 // For AppendAtOnce: this thread's window, whose address holds as long as the thread.
 WriteSpan& ThreadSpan() noexcept;

@@ -103,6 +103,8 @@ void UpdateGate(std::uint64_t time_ns) noexcept {
   gate.store((ops ? kGateOps : 0u) | (detail ? kGateDetail : 0u), std::memory_order_relaxed);
   if (ops != ops_marked) WriteMarkAt(time_ns, ops ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
   if (detail != detail_marked) WriteMarkAt(time_ns, detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
+  // What the report says in detail it says of these steps. The first are kept with all that was before them.
+  if (detail != detail_marked) capture::KeepOperators(detail, time_ns);
   ops_marked = ops;
   detail_marked = detail;
 }
@@ -118,6 +120,7 @@ void WriteEpoch(const Passes::Epoch& epoch) noexcept {
 
 void OpenWindow(std::uint64_t time_ns) noexcept {
   WriteMarkAt(time_ns, MarkKind::kMeasureBegin);
+  if (settings.window.detail == 0) capture::KeepOperators(false, time_ns);
   if (settings.mode == Mode::kTrace) ProcessorsWindowOpens();
   if (!ResetPeak())
     WriteMark(MarkKind::kProbeOff, "peak memory covers the whole run: /proc/self/clear_refs is not writable");

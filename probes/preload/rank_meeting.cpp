@@ -50,6 +50,8 @@ void AnnounceRank(const Settings& settings) noexcept {
   if (rank.rank < 0) return;
   capture::WriteFact("rank", rank.rank);
   capture::WriteFact("ranks", rank.size);
+  char node[HOST_NAME_MAX + 1] = "";
+  if (gethostname(node, sizeof node - 1) == 0) capture::WriteFact("node", std::string_view(node));
 }
 
 std::uint64_t AgreedEnd(const Settings& settings) noexcept {

@@ -1,6 +1,7 @@
 """What a DataLoader, or a library's object that looks like one, says of itself."""
 
 import ctypes
+import sys
 import zlib
 
 
@@ -59,10 +60,19 @@ def facts_of(loader):
         "prefetch": known("prefetch_factor"),
         "drop_last": _on_off(getattr(loader, "drop_last", False)),
         "dataset": type(dataset).__qualname__,
+        "rows": "tensors" if tensors_behind(dataset) else "none",
         "sampler": type(_sampler(loader)).__qualname__,
         "samples": _length(dataset),
         "pass": _length(_sampler(loader)),
     }
+
+
+def tensors_behind(dataset):
+    """Where samples are rows of tensors in memory, by torch's own data set or a subset of it: the tensors. Else None."""
+    torch_data = sys.modules.get("torch.utils.data")
+    while torch_data is not None and type(dataset) is torch_data.Subset:
+        dataset = dataset.dataset
+    return dataset.tensors if torch_data is not None and type(dataset) is torch_data.TensorDataset else None
 
 
 def shown(index):

@@ -1,5 +1,6 @@
 #include "profiler/cli/option_values.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -88,6 +89,26 @@ std::optional<double> ParseSeconds(std::string_view text) {
   if (text == "m" || text == "min") return *number * 60;
   if (text == "h") return *number * 3600;
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> ParseBytes(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  const std::optional<double> number = TakeNumber(text);
+  if (!number) return std::nullopt;
+  double bytes = *number;
+  if (!text.empty() && text != "B") {
+    const std::size_t unit = kUnits.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.front()))));
+    const std::string_view rest = text.substr(1);
+    if (unit == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB")) return std::nullopt;
+    bytes = std::ldexp(bytes, 10 * static_cast<int>(unit + 1));
+  }
+  constexpr double kMost = 1ull << 60;
+  return bytes < kMost ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ParseCaptureBytes(std::string_view text) {
+  const std::optional<std::uint64_t> bytes = ParseBytes(text);
+  return bytes >= 8ull << 20 && bytes <= 32ull << 30 ? bytes : std::nullopt;
 }
 
 std::optional<int> ParseCount(std::string_view text) {

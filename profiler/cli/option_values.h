@@ -1,6 +1,7 @@
 // Parses values from the command line and from files: durations, shares, counts, words.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,13 @@ namespace loopscope {
 std::optional<double> ParseSeconds(std::string_view text);
 
 std::optional<int> ParseCount(std::string_view text);  // a whole number that is not negative; empty for all else
+
+// "500M", "2G", "1.5 GiB" (powers of 1024) or a plain number, in bytes; empty when it is none of these.
+std::optional<std::uint64_t> ParseBytes(std::string_view text);
+
+// Likewise, from 8M to 32G: below, most of a recording lies in chunks that some thread is filling; above, the recorder
+// numbers no more chunks.
+std::optional<std::uint64_t> ParseCaptureBytes(std::string_view text);
 
 // "2", "2%" or "2 %" as the share 0.02; empty when it is none of these, negative, or 100 or more.
 std::optional<double> ParseShare(std::string_view text);

@@ -44,6 +44,12 @@ inline constexpr char kBlocksText[] = "blocks of launches at most (12); under 4 
 inline constexpr char kInputsText[] =
     "a run folder, a trace of torch.profiler or Nsight Systems, a folder of ranks, or the JSON of a report";
 
+// `history`: which runs, and where the page goes.
+struct HistoryOptions {
+  std::string program, rule, machine;  // empty: any
+  std::filesystem::path html;
+};
+
 struct Options {
   std::string command;                             // "run", "prove" …
   std::vector<std::string> program;                // what follows `--`
@@ -65,9 +71,11 @@ struct Options {
   std::optional<int> warmup = kDefaultWarmup;  // empty: auto
   std::optional<int> steps;                    // run: 50, prove and ab: as many as the window needs
   double time_s = 120;
+  std::uint64_t max_capture_bytes = 0;  // of each process; 0: the recorder's default
 
   Selection selection;  // --only, --skip
   GateOptions gate;
+  HistoryOptions history;
   TargetOptions target;  // prove
   int alone = -1;
   std::optional<int> blocks;  // empty: up to twelve; and `prove` begins with all fixes together

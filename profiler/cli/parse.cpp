@@ -140,6 +140,10 @@ class Parser {
           fmt::format("go on for this long at most to see an epoch end and an evaluation ({}s)", options_.time_s)
               .c_str());
     }
+    if (!command_.Has(kTakesExperiment)) {
+      Add("--max-capture", options_.max_capture_bytes, ParseCaptureBytes, "a size from 8M to 32G", "SIZE",
+          "a process records this much at most (4G); then the oldest operators give way to the newest");
+    }
   }
 
   void AddExperiment() {

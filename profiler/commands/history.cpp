@@ -1,14 +1,20 @@
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <map>
 
+#include "analyzers/diagnose/rule_texts.h"
 #include "profiler/cli/command.h"
+#include "profiler/cli/option_parsers.h"
+#include "profiler/cli/report_output.h"
+#include "profiler/commands/history_page.h"
+#include "profiler/commands/history_series.h"
+#include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
-#include "profiler/core/statistics/change_points.h"
-#include "profiler/core/statistics/statistics.h"
-#include "profiler/experiments/gate/history_file.h"
+#include "profiler/diagnosis/report_from.h"
+#include "profiler/launch/outcome.h"
 #include "profiler/system/terminal.h"
 #include "reports/text/page.h"
 #include "reports/words/units.h"
@@ -18,26 +24,6 @@ namespace {
 
 constexpr std::size_t kChartColumns = 24, kMostShown = 60;
 
-using Series = std::vector<HistoryRun>;
-
-std::vector<double> LogTimes(const Series& series) {
-  std::vector<double> logs;
-  for (const HistoryRun& run : series) logs.push_back(std::log(*run.ms_per_step));
-  return logs;
-}
-
-// The geometric mean of each level.
-std::vector<double> Levels(const std::vector<double>& logs, const std::vector<std::size_t>& changes) {
-  std::vector<double> levels;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= changes.size(); ++i) {
-    const std::size_t end = i < changes.size() ? changes[i] : logs.size();
-    levels.push_back(std::exp(Mean(std::span(logs).subspan(begin, end - begin))));
-    begin = end;
-  }
-  return levels;
-}
-
 // A bar on the scale from the fastest to the slowest run of the series.
 std::string Bar(double ms, double fastest, double slowest) {
   const double share = slowest > fastest ? (ms - fastest) / (slowest - fastest) : 0;
@@ -46,74 +32,139 @@ std::string Bar(double ms, double fastest, double slowest) {
   return bar + std::string(kChartColumns - static_cast<std::size_t>(DisplayWidth(bar)), ' ');
 }
 
-std::string RunText(const HistoryRun& run) {
-  std::string text = run.verdict;
-  if (run.slowdown) text += fmt::format(" ({:+.1f} % against its base)", 100 * *run.slowdown);
-  return text;
+void WriteSeries(const HistorySeries& series, const std::string& rule, Page& page) {
+  page.Heading(Printable(series.command, 200));
+  page.Entry(2, {""},
+             {fmt::format("{}: {}", Printable(series.machine, 200), Counted(series.runs.size(), "run")), Style::kDim});
+  const double fastest = series.fastest_ms(), slowest = series.slowest_ms();
+  const std::size_t count = series.runs.size(), first = count > kMostShown ? count - kMostShown : 0;
+  if (first > 0) page.Entry(2, {""}, {fmt::format("… {} runs before these", first), Style::kDim});
+  for (std::size_t i = first; i < count; ++i) {
+    if (const auto change = series.ChangeAt(i)) {
+      const Style style = change->pct() > 0 ? Style::kRed : Style::kGreen;
+      page.Entry(2, {"  >", style},
+                 {fmt::format("changed here: {} -> {} ({:+.1f} %)", HumanMs(change->before_ms),
+                              HumanMs(change->after_ms), change->pct()),
+                  style});
+    }
+    const HistoryRun& run = series.runs[i];
+    page.Entry(22, {"  " + Printable(run.time, 20)},
+               {fmt::format("{:>9} {} {}", HumanMs(*run.ms_per_step), Bar(*run.ms_per_step, fastest, slowest),
+                            Printable(RunText(run, rule), 200))});
+  }
+  if (series.changes.empty()) page.Entry(2, {""}, {"No change of level."});
 }
 
-void WriteSeries(const std::string& command, const std::string& machine, const Series& series, Page& page) {
-  page.Heading(Printable(command, 200));
-  page.Entry(2, {""}, {fmt::format("{}: {} runs", Printable(machine, 200), series.size()), Style::kDim});
-  const std::vector<double> logs = LogTimes(series);
-  const std::vector<std::size_t> changes = ChangePoints(logs);
-  const std::vector<double> levels = Levels(logs, changes);
-  const auto [fastest, slowest] =
-      std::ranges::minmax(series, {}, [](const HistoryRun& run) { return *run.ms_per_step; });
-  const std::size_t first = series.size() > kMostShown ? series.size() - kMostShown : 0;
-  if (first > 0) page.Entry(2, {""}, {fmt::format("… {} runs before these", first), Style::kDim});
-  for (std::size_t i = first; i < series.size(); ++i) {
-    const auto change = std::ranges::find(changes, i);
-    if (change != changes.end()) {
-      const auto level = static_cast<std::size_t>(change - changes.begin());
-      const double pct = 100 * (levels[level + 1] / levels[level] - 1);
-      page.Entry(
-          2, {"  >", pct > 0 ? Style::kRed : Style::kGreen},
-          {fmt::format("changed here: {} -> {} ({:+.1f} %)", HumanMs(levels[level]), HumanMs(levels[level + 1]), pct),
-           pct > 0 ? Style::kRed : Style::kGreen});
-    }
-    const HistoryRun& run = series[i];
-    page.Entry(22, {"  " + Printable(run.time, 20)},
-               {fmt::format("{:>9} {} {}", HumanMs(*run.ms_per_step),
-                            Bar(*run.ms_per_step, *fastest.ms_per_step, *slowest.ms_per_step), RunText(run))});
+std::vector<HistoryRun> RunsOf(const Report& report) {
+  if (report.gate) return HistoryOf(*report.gate, report.run);
+  const std::string command = report.run.command.empty() ? "unknown program" : Shown(report.run.command);
+  HistoryRun run{report.run.started, command, MachineText(report.run), "", report.steps.mean_ms, {}, {}};
+  run.report = fmt::format("{}\n{}\n{}\n{}", run.time, run.command, run.machine, report.run.rank);
+  for (const Finding& finding : report.findings) {
+    run.findings.push_back({finding.rule, std::string(SeverityName(finding.severity)), finding.title,
+                            finding.cost_ms_per_step, finding.cost_pct});
   }
-  if (changes.empty()) page.Entry(2, {""}, {"No change of level."});
+  return {run};
+}
+
+// Adds the reports that are named. One that cannot be read is named, and the others are added; returns whether all
+// were.
+Result<bool> AddReports(const std::filesystem::path& folder, std::span<const std::string> inputs) {
+  std::vector<HistoryRun> runs;
+  bool all = true;
+  for (const std::string& input : inputs) {
+    const Result<Report> report = ReportFrom(input);
+    if (!report) {
+      Write(stderr,
+            fmt::format("loopscope: {} is left out: {}\n", Printable(input, 200), Printable(report.error().what, 500)));
+      all = false;
+      continue;
+    }
+    const std::vector<HistoryRun> one = RunsOf(*report);
+    runs.insert(runs.end(), one.begin(), one.end());
+  }
+  if (runs.empty()) return all;
+  const Result<int> added = AppendHistory(folder, runs);
+  if (!added) return added.error();
+  const std::size_t known = runs.size() - static_cast<std::size_t>(*added);
+  Write(stderr, fmt::format("loopscope: {} added{}\n", Counted(*added, "run"),
+                            known > 0 ? fmt::format(", {} known already", known) : ""));
+  return all;
+}
+
+bool Contains(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::ranges::search(text, part, same).begin() != text.end() || part.empty();
+}
+
+bool IsWanted(const HistoryRun& run, const HistoryOptions& wanted) {
+  const auto has_rule = [&](const HistoryFinding& finding) { return finding.rule == wanted.rule; };
+  return Contains(run.command, wanted.program) && Contains(run.machine, wanted.machine) &&
+         (wanted.rule.empty() || std::ranges::any_of(run.findings, has_rule));
 }
 
 // A series holds times of one machine only.
 Result<int> HistoryCommand(const Options& options) {
-  const auto runs = ReadHistory(options.inputs.front());
+  const std::filesystem::path folder = options.inputs.front();
+  const Result<bool> all = AddReports(folder, std::span(options.inputs).subspan(1));
+  if (!all) return all.error();
+  auto runs = ReadHistory(folder);
   if (!runs) return runs.error();
-  std::map<std::pair<std::string, std::string>, Series> series;
-  std::size_t untimed = 0;
-  for (const HistoryRun& run : *runs) {
-    if (run.ms_per_step && *run.ms_per_step > 0) {
-      series[{run.command, run.machine}].push_back(run);
-    } else {
-      ++untimed;
-    }
-  }
+  std::erase_if(*runs, [&](const HistoryRun& run) { return !IsWanted(run, options.history); });
+  const std::vector<HistorySeries> series = SeriesOf(*runs);
   Output output = StandardOutput();
   Page page(output);
-  for (const auto& [key, one] : series) WriteSeries(key.first, key.second, one, page);
-  if (untimed > 0)
-    page.Entry(2, {""}, {fmt::format("{} runs were not timed: their counters or their commands failed.", untimed)});
+  std::size_t timed = 0;
+  for (const HistorySeries& one : series) {
+    WriteSeries(one, options.history.rule, page);
+    timed += one.runs.size();
+  }
+  if (runs->empty()) page.Entry(2, {""}, {"No run is like that."});
+  if (timed < runs->size()) {
+    page.Entry(2, {""},
+               {fmt::format("{} runs were not timed: their counters or their commands failed, or no steps were "
+                            "seen.",
+                            runs->size() - timed)});
+  }
   Print(output);
-  return 0;
+  if (!options.history.html.empty()) {
+    const auto written = WriteWhole(options.history.html, HistoryPage(series, options.history.rule));
+    if (!written) return written.error();
+  }
+  return *all ? 0 : 2;
+}
+
+void AddHistory(CLI::App& app, Options& options) {
+  HistoryOptions& into = options.history;
+  Last(app.add_option("--program", into.program, "only commands that hold this text"), "TEXT");
+  Last(app.add_option("--machine", into.machine, "only machines that hold this text"), "TEXT");
+  Last(app.add_option("--rule", into.rule, "only runs with a finding of this rule, and what it cost"), "ID");
+  Last(app.add_option("--html", into.html, "also write to FILE: the series as one page"), "FILE");
+}
+
+Result<void> CheckHistory(const Command& command, Options& options) {
+  if (options.inputs.empty()) {
+    return WrongUsage(command, "no history named", "name the folder that `gate --record DIR` wrote to, or a new one");
+  }
+  if (!options.history.rule.empty() && RuleTitle(options.history.rule).empty()) {
+    return Error{"unknown rule `" + options.history.rule + "`", "history", "`loopscope rules` lists them"};
+  }
+  return {};
 }
 
 }  // namespace
 
-extern const Command kHistoryCommand{.id = "history",
-                                     .summary = "The gates of many days: step times, and where their level changed.",
-                                     .usage = "history DIR",
-                                     .example = "loopscope history loopscope-history",
-                                     .inputs = 1,
-                                     .check = [](const Command& command, Options& options) -> Result<void> {
-                                       if (!options.inputs.empty()) return {};
-                                       return WrongUsage(command, "no history named",
-                                                         "name the folder that `gate --record DIR` wrote to");
-                                     },
-                                     .run = HistoryCommand};
+extern const Command kHistoryCommand{
+    .id = "history",
+    .summary = "Gates and reports of many days and machines: step times, and where their level changed.",
+    .usage = "history [options] DIR [REPORT…]",
+    .example = "loopscope history catalogue loopscope-out/*/report.json",
+    .inputs = kAnyInputs,
+    .inputs_text = "the history's folder, then reports to add to it: their JSON, or run folders",
+    .add = AddHistory,
+    .check = CheckHistory,
+    .run = HistoryCommand};
 
 }  // namespace loopscope

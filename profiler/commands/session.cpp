@@ -85,6 +85,7 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   spec.warmup = options.warmup.value_or(kDefaultWarmup);
   spec.steps = options.steps.value_or(default_steps);
   spec.time_s = options.time_s;
+  spec.max_capture_bytes = options.max_capture_bytes;
   if (!options.no_seed && options.command != "run") spec.seed = options.seed;
   spec.label = options.command == "run" ? "run" : "diagnosis";
   spec.timeout_s = options.time_s + options.launch_timeout_s.value_or(kLaunchTimeoutS);

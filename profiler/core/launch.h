@@ -47,6 +47,7 @@ struct LaunchSpec {
   std::vector<std::pair<std::string, std::string>> treatment;  // key, value
   int warmup = 10, steps = 50;                                 // steps 0: until the program ends
   double time_s = 0;                                           // trace mode: --time; else 0
+  std::uint64_t max_capture_bytes = 0;                         // of each process; 0: the recorder's default
   bool all_operators = false;                                  // trace mode: record those of every step, however short
   std::string clock;                                           // the step clock fixed by the diagnosis; empty = choose
   std::optional<std::uint64_t> seed;

@@ -86,6 +86,7 @@ class RankReader {
 RankRow RowOf(const RankSummary& rank, const std::string& shown) {
   RankRow row;
   row.rank = rank.run.rank;
+  row.node = rank.run.node;
   row.input = rank.input;
   row.shown = rank.input == shown;
   row.steps = rank.steps;

@@ -130,6 +130,20 @@ std::optional<int> RankInName(const std::string& input) {
   return std::nullopt;
 }
 
+// The machine in a name that PyTorch's profiler gives a trace by itself: "node3_4711.1719390000000.pt.trace.json.gz".
+std::string NodeInName(const std::string& input) {
+  const std::string name = fs::path(input).filename().string();
+  std::size_t at = name.find(".pt.trace.json");
+  const auto skip_digits = [&] {
+    const std::size_t end = at;
+    while (at > 0 && at != name.npos && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
+    return at < end;
+  };
+  if (at == name.npos || !skip_digits() || at == 0 || name[--at] != '.') return "";
+  if (!skip_digits() || at < 2 || name[--at] != '_') return "";
+  return name.substr(0, at);
+}
+
 // The rank by its only device, for ranks of one host that use one device each; -1 when it has more or none.
 int OnlyDevice(const RankSummary& one) {
   return one.devices.size() == 1 ? static_cast<int>(one.devices.front().ordinal) : -1;
@@ -146,6 +160,9 @@ void Number(std::vector<RankSummary>& all, std::vector<std::string>& warnings) {
     said.push_back(one.run.rank);
     named.push_back(RankInName(one.input).value_or(-1));
     device.push_back(OnlyDevice(one));
+  }
+  for (RankSummary& one : all) {
+    if (one.run.node.empty()) one.run.node = NodeInName(one.input);
   }
   const std::vector<int>* chosen = nullptr;
   for (const std::vector<int>* numbers : {&said, &named, &device}) {

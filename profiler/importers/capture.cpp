@@ -16,6 +16,7 @@
 #include "profiler/importers/capture/devices.h"
 #include "profiler/importers/capture/file.h"
 #include "profiler/importers/capture/join.h"
+#include "profiler/importers/capture/left_out.h"
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/capture/stacks.h"
 #include "profiler/importers/capture/tensors.h"
@@ -26,6 +27,8 @@ namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kKeptInMemory = 64u << 20;  // bytes of a file while it is read
 
 // One capture file, read into a trace of its own, to be joined with the run's others.
 struct CaptureTrace {
@@ -120,11 +123,13 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   }
 }
 
-Result<CaptureTrace> ReadFile(const fs::path& path) {
+// About `most_operators` of it are read.
+Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t most_operators) {
   Result<MappedFile> file = MappedFile::Open(path);
   if (!file) return file.error();
-  Result<CaptureChunks> chunks = ReadChunks(file->bytes(), path);
+  Result<CaptureChunks> chunks = ReadChunks(file->bytes(), path, file->bytes().size() > kKeptInMemory);
   if (!chunks) return chunks.error();
+  const LeftOut left_out(*chunks, most_operators);
   CaptureTrace read;
   CaptureDefinitions all = ReadDefinitions(chunks->chunks, file->bytes().size());
   const IdMap ids{0, static_cast<std::uint32_t>(all.strings.size() - 1), 0,
@@ -133,7 +138,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   if (!all.stacks.empty()) WarnOfNewerModules(all, chunks->header.start_real_ns, read.trace);
   read.trace.strings = std::move(all.strings);
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
-    ThreadEvents events = ReadThread(thread, ids);
+    ThreadEvents events = ReadThread(thread, ids, left_out);
     read.repaired += events.repaired;
     const bool empty = events.thread.events.empty() && events.marks.empty() &&
                        events.thread.lines.empty();  // it recorded for other threads
@@ -146,10 +151,14 @@ Result<CaptureTrace> ReadFile(const fs::path& path) {
   read.trace.applied = std::move(all.applied);
   read.trace.gains = std::move(all.gains);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
-  const DeviceLosses losses = AddDevices(chunks->chunks, ids, read.trace);
+  const DeviceLosses losses = AddDevices(chunks->chunks, ids, left_out, read.trace);
   read.repaired += losses.impossible;
   read.without_device = losses.without_device;
+  left_out.Mark(read.trace);
   JudgeQuality(*chunks, read);
+  for (std::string& line : left_out.Warnings(chunks->header.start_mono_ns)) {
+    read.trace.quality.warnings.push_back(std::move(line));
+  }
   return read;
 }
 
@@ -200,6 +209,7 @@ void AddRank(Trace& trace) {
   };
   number("rank", trace.run.rank);
   number("ranks", trace.run.ranks);
+  if (const auto node = trace.facts.find("node"); node != trace.facts.end()) trace.run.node = node->second;
 }
 
 // The training process comes first; the run's other processes are threads beside it. Of several ranks it is the lowest,
@@ -224,7 +234,7 @@ Result<Trace> ReadCapture(const Input& input) {
   std::vector<CaptureTrace> all;
   std::vector<std::string> unreadable;
   for (const fs::path& path : *files) {
-    Result<CaptureTrace> read = ReadFile(path);
+    Result<CaptureTrace> read = ReadFile(path, kMostOperatorsRead / files->size());
     if (!read && files->size() == 1) return read.error();
     if (read) {
       all.push_back(std::move(*read));

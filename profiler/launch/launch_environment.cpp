@@ -52,6 +52,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
     environment[env::kUntil] = "epoch";
     if (spec.all_operators) environment[env::kAllOps] = "0";
   }
+  if (spec.max_capture_bytes > 0) environment[env::kCaptureLimit] = std::to_string(spec.max_capture_bytes);
   if (!spec.clock.empty()) environment[env::kClock] = spec.clock;
   if (!spec.treatment.empty()) environment[env::kTreatment] = TreatmentSettings(spec.treatment);
   if (spec.target) {

@@ -57,7 +57,7 @@ function stepSection() {
   const order = data.timeline ? [element("h3", {}, "Steps in order"), stepsChart(data.timeline.steps)] : [];
   notes.unshift(...[words.clock, words.trend].filter((text) => text));
   return [element("p", {}, words.step ? `A step takes ${words.step}.` : "No step could be measured."),
-    element("div", { class: "columns" }, element("div", {}, parted, notes.map((note) => element("p", {}, note))), ...[order, gpuParts(), collectiveParts()].filter((one) => one.length).map((one) => element("div", {}, one)))];
+    element("div", { class: "columns" }, element("div", {}, parted, notes.map((note) => element("p", {}, note))), ...[order, gpuParts(), collectiveParts(), rankParts()].filter((one) => one.length).map((one) => element("div", {}, one)))];
 }
 
 // What changed since the run before, in a report of two runs.
@@ -109,6 +109,18 @@ function collectiveParts() {
     known(row.bus_gbytes_per_s) ? `${row.bus_gbytes_per_s.toFixed(1)} GB/s` : "–", known(row.skew_ms) ? duration(row.skew_ms) : "–"]);
   return [element("h3", {}, "What it exchanges with other ranks"),
     table("Per step", ["collective", "phase", "time#", "exposed#", "message#", "bus#", "waits for the last rank#"], rows)];
+}
+
+// All ranks, the one that the others wait for on top.
+function rankParts() {
+  if (!report.per_rank.length) return [];
+  const ranks = [...report.per_rank].sort((a, b) => (b.own_ms ?? 0) - (a.own_ms ?? 0));
+  const nodes = ranks.some((one) => one.node !== ranks[0].node);
+  const rows = ranks.map((one) => [`${one.rank}${one.shown ? " (shown)" : ""}`, ...(nodes ? [one.node ?? "–"] : []),
+    ...[one.mean_ms, one.own_ms, one.communication_exposed_ms, one.loader_wait_ms].map((ms) => known(ms) ? duration(ms) : "–"),
+    known(one.busy_pct) ? percent(one.busy_pct) : "–", one.input]);
+  return [element("h3", {}, "The ranks"),
+    table("Per step, by their own work", ["rank", ...(nodes ? ["machine"] : []), "step#", "own work#", "communication#", "loader wait#", "GPU busy#", "from"], rows)];
 }
 
 function fixRow(trial, index) {

@@ -70,6 +70,7 @@ struct JsonFields<RankSummary> {
   static void List(Fields& fields, Row& rank) {
     fields("input", rank.input);
     fields("run", rank.run);
+    fields.TextOrNull("node", rank.run.node);
     fields("steps", rank.steps);
     fields("why_no_steps", rank.why_no_steps);
     fields("mean_step_ms", rank.mean_step_ms);

@@ -11,6 +11,7 @@ struct JsonFields<RankRow> {
   template <class Fields, class Row>
   static void List(Fields& fields, Row& row) {
     fields("rank", row.rank);
+    fields.TextOrNull("node", row.node);
     fields("input", row.input);
     fields("shown", row.shown);
     fields("steps", row.steps);

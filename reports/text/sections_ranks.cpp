@@ -18,8 +18,9 @@ std::string MsCell(const std::optional<double>& ms) {
   return ms ? HumanMs(*ms) : "?";
 }
 
-void WriteRank(const RankRow& rank, Page& page) {
-  const std::string name = Printable(std::filesystem::path(rank.input).filename().string(), 200);
+void WriteRank(const RankRow& rank, bool several_nodes, Page& page) {
+  std::string name = Printable(std::filesystem::path(rank.input).filename().string(), 200);
+  if (several_nodes) name = fmt::format("{} {}", rank.node.empty() ? "?" : Printable(rank.node, 64), name);
   page.Line({{fmt::format("  {:>5} {:>10} {:>10} {:>13} {:>11} {:>7}  ", rank.rank, MsCell(rank.mean_ms),
                           MsCell(rank.own_ms), MsCell(rank.communication_exposed_ms), MsCell(rank.loader_wait_ms),
                           rank.busy_pct ? HumanPct(*rank.busy_pct) : "-"),
@@ -38,7 +39,9 @@ void WriteRanks(const Report& report, Page& page) {
   std::vector<const RankRow*> rows;
   for (const RankRow& rank : report.per_rank) rows.push_back(&rank);
   std::ranges::stable_sort(rows, std::greater(), [](const RankRow* rank) { return rank->own_ms.value_or(0); });
-  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) WriteRank(*rows[i], page);
+  const bool several_nodes =
+      std::ranges::any_of(report.per_rank, [&](const RankRow& one) { return one.node != report.per_rank[0].node; });
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) WriteRank(*rows[i], several_nodes, page);
   if (rows.size() > kMostRows) page.Entry(2, {""}, {fmt::format("… and {} more ranks", rows.size() - kMostRows)});
   for (const RankRow& rank : report.per_rank) {
     if (!rank.shown) continue;

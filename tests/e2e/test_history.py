@@ -1,5 +1,6 @@
 """`gate --record` and `history`, and `aa-check`."""
 
+import json
 import re
 import sqlite3
 
@@ -43,6 +44,78 @@ def test_gates_are_recorded_and_a_change_of_level_is_shown_where_it_was(loopscop
     assert before.split("35 runs")[1].count("pass") == 20
     assert "No change of level" in shown.out, "the other machine is a series of its own"
     assert max(map(len, shown.out.splitlines())) <= 80
+
+
+def report(folder, name, started, ms, machine="AMD EPYC", findings=(), program="train.py"):
+    """A report's JSON, as another machine's loopscope may have written it."""
+    rows = [
+        {"id": "0", "rule": rule, "title": f"{rule} costs", "severity": "high", "cost_ms_per_step": cost,
+         "cost_is": "exact", "cost_pct": 100 * cost / ms, "per_epoch": False, "evidence": [], "advice": "do"}
+        for rule, cost in findings
+    ]  # fmt: skip
+    (folder / name).write_text(
+        json.dumps(
+            {
+                "schema": "loopscope.report/1",
+                "run": {
+                    "command": ["python", program],
+                    "started": started,
+                    "source": "capture",
+                    "host": {"cpu": machine, "cores": 8, "gpus": [], "features": []},
+                    "versions": {"torch": "2.11.0"},
+                    "ranks": 1,
+                    "rank": 0,
+                },
+                "steps": {"mean_ms": ms},
+                "findings": rows,
+            }
+        )  # fmt: skip
+    )
+
+
+def test_reports_of_many_machines_are_a_catalogue_that_can_be_searched(loopscope):
+    names = []
+    for day in range(1, 13):
+        names.append(f"day{day:02}.json")
+        slow = day > 6
+        report(loopscope.folder, names[-1], f"2026-03-{day:02}T10:00:00Z", 30 if slow else 20,
+               findings=[("input-starvation", 10), ("host-sync", 2)] if slow else [("host-sync", 2)])  # fmt: skip
+    report(loopscope.folder, "other.json", "2026-03-20T10:00:00Z", 7, machine="Intel Xeon", program="<b>eval</b>.py")
+    (loopscope.folder / "cut.json").write_text('{"schema": "loopscope.report/1", "run"')
+    added = loopscope("history", "perf", *reversed(names), "other.json", "cut.json", "--html", "perf.html")
+    assert added.code == 2 and "13 runs added" in added.err
+    assert "cut.json is left out" in added.err
+    changes = re.findall(r"changed here: (.*)", added.out)
+    assert changes == ["20.0 ms -> 30.0 ms (+50.0 %)"], "in the order of time, whatever the order of adding"
+    assert "input-starvation 10.0 ms (33 %), host-sync 2.00 ms" in " ".join(added.out.split())
+    page = (loopscope.folder / "perf.html").read_text()
+    assert page.count("<svg") == 2 and "<b>" not in page and page.count("<circle") == 13
+    again = loopscope("history", "perf", names[0])
+    assert again.code == 0 and "0 runs added, 1 known already" in again.err
+    found = loopscope("history", "perf", "--rule", "input-starvation")
+    assert found.out.count("input-starvation 10.0 ms") == 6 and "host-sync" not in found.out
+    other = loopscope("history", "perf", "--machine", "xeon")
+    assert "nothing found" in other.out and "train.py" not in other.out
+    assert "No run is like that" in loopscope("history", "perf", "--program", "nothing.py").out
+    unknown = loopscope("history", "perf", "--rule", "no-rule")
+    assert unknown.code == 2 and "unknown rule" in unknown.message()
+
+
+def test_a_history_of_before_takes_reports_too(loopscope):
+    file = sqlite3.connect(loopscope.folder / "history.sqlite")
+    file.execute(
+        "CREATE TABLE runs (id INTEGER PRIMARY KEY, time TEXT NOT NULL, command TEXT NOT NULL, machine TEXT NOT NULL, "
+        "verdict TEXT NOT NULL, ms_per_step REAL, slowdown REAL, upper95 REAL, pairs INTEGER NOT NULL, "
+        "failed_counters INTEGER NOT NULL)"
+    )
+    file.execute("PRAGMA user_version = 1")
+    file.commit()
+    file.close()
+    add_runs(loopscope.folder, [(3, 100)])
+    assert loopscope("history", ".").out.count("pass") == 3
+    report(loopscope.folder, "one.json", "2026-03-01T10:00:00Z", 20)
+    both = loopscope("history", ".", "one.json")
+    assert both.code == 0 and both.out.count("pass") == 3 and "nothing found" in both.out, both.err
 
 
 def test_no_history(loopscope):

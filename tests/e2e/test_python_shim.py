@@ -317,6 +317,7 @@ UNCHANGING = {
     "loader.workers=0": "0 workers already",
     "loader.persistent=on": "no workers to keep",
     "loader.prefetch=4": "no workers",
+    "loader.rows=batch": "not rows of a TensorDataset",
     "debug=off": "no debugging switch",
     "ddp.no_sync=on": "no DistributedDataParallel",
     "sync.defer=on": "on a CPU|no value on a GPU",

@@ -88,6 +88,72 @@ print(len(seen), loader.prefetch_factor)
     assert all(one[4] == 0 for one in capture.applied)
 
 
+ROWS = """
+import hashlib, torch
+from torch import nn
+from torch.utils.data import DataLoader, Subset, TensorDataset
+
+if __name__ == "__main__":
+    torch.manual_seed(3)
+    whole = TensorDataset(torch.randn(500, 6), torch.arange(500), torch.randn(500, 2, 3, dtype=torch.float64))
+    model = nn.Linear(6, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    seen = hashlib.sha256()
+    for data, options in [
+        (whole, dict(batch_size=64, shuffle=True)),
+        (Subset(Subset(whole, range(10, 400)), torch.arange(300)), dict(batch_size=50, num_workers=1, drop_last=True)),
+        (whole, dict(batch_size=1)),
+    ]:
+        for batch in DataLoader(data, **options):
+            assert type(batch) is list and len(batch) == 3
+            for one in batch:
+                assert one.is_contiguous() and not one.requires_grad
+                seen.update(repr((one.shape, one.dtype, one.tolist())).encode())
+            optimizer.zero_grad()
+            model(batch[0]).sum().backward()
+            optimizer.step()
+    print(seen.hexdigest())
+"""
+
+
+def test_rows_of_tensors_come_a_batch_at_a_time_and_are_the_same(launch):
+    plain, _ = launch(ROWS, prefix="", steps=0)
+    treated, [capture] = launch(ROWS, prefix="", steps=0, treatment="loader.rows=batch")
+    assert words(treated) == words(plain)
+    assert {one[2:4] for one in capture.applied} == {("one by one", "batch")}
+
+
+@pytest.mark.parametrize(
+    "loader, reason",
+    [
+        ("DataLoader(TensorDataset(x, x), batch_size=4, collate_fn=lambda rows: rows)", "puts batches together itself"),
+        (
+            "DataLoader(TensorDataset(x, x), sampler=BatchSampler(SequentialSampler(x), 4, False), batch_size=None)",
+            "already",
+        ),
+        ("DataLoader(list(x), batch_size=4)", "not rows of a TensorDataset"),
+    ],
+)
+def test_other_batches_are_left_alone(launch, loader, reason):
+    body = (
+        LOOP
+        + f"""
+from torch.utils.data import BatchSampler, SequentialSampler, TensorDataset
+x = torch.randn(8, 8)
+model = build()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in {loader}:
+    optimizer.zero_grad()
+    model(torch.as_tensor(batch[0][0] if isinstance(batch, list) else batch)).sum().backward()
+    optimizer.step()
+"""
+    )
+    done, [capture] = launch(body, prefix="", steps=0, treatment="loader.rows=batch")
+    assert done.returncode == 0, done.stderr
+    [(_, _, _, said, flags)] = capture.applied
+    assert flags == 1 and reason in said
+
+
 CLIPPED = (
     LOOP
     + """

@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import BUILD
-from test_rank_rules import clean_environment, command, data  # noqa: F401
+from test_train_ranks import clean_environment, command, data  # noqa: F401
 
 pytestmark = pytest.mark.skipif(not (BUILD / "workloads" / "train_image").exists(), reason="train_image is not built")
 

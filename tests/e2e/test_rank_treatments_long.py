@@ -3,7 +3,8 @@
 
 import pytest
 
-from test_rank_rules import BIN, EXAMPLES, clean_environment
+from test_rank_rules import EXAMPLES
+from test_train_ranks import BIN, clean_environment
 
 
 @pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")

@@ -43,6 +43,35 @@ def test_steps_0_runs_to_the_programs_own_end(loopscope, tiny_train):
     assert report["steps"]["warmup"] + report["steps"]["measured"] <= 32
 
 
+def test_a_long_run_keeps_all_steps_and_the_newest_operators_within_its_size(loopscope, tiny_train):
+    limit = 8 << 20
+    done, report = loopscope.report(
+        "run",
+        "-o",
+        "out",
+        "--warmup",
+        "5",
+        "--steps",
+        "0",
+        "--max-capture",
+        "8M",
+        "--",
+        *tiny_train,
+        "--epochs",
+        "4000",
+    )
+    assert done.code == 0 and "recording stops" not in done.err, done.err
+    (capture,) = (loopscope.folder / "out").glob("*.cap")
+    assert limit / 2 < capture.stat().st_size <= limit
+    (warning,) = [one for one in report["quality"]["warnings"] if "--max-capture" in one]
+    assert re.match(r"operators of \d+\.\d to \d+\.\d s after the start were not kept", warning)
+    assert report["quality"]["dropped"] == 0
+    assert report["steps"]["warmup"] + report["steps"]["measured"] > 0.8 * 4000 * 15
+    assert report["lines"], "the detailed steps of the start are there"
+    too_small = loopscope("run", "--max-capture", "5", "--", *tiny_train)
+    assert too_small.code == 2 and "'5' is not a size from 8M to 32G" in too_small.message()
+
+
 def test_output_and_status_are_the_programs_own(loopscope, script):
     done = loopscope("run", "--quiet", "--", script("echo out; echo err >&2; exit 7\n"))
     assert done.code == 7

@@ -84,17 +84,6 @@ def test_debug_switch_is_seen_in_the_grid(loopscope, tiny_train):
     assert [row["verdict"] for row in table] == ["best", "measured"] and float(table[0]["ms"]) > 0
 
 
-def test_cells_that_do_not_apply_are_shown(loopscope, tiny_train):
-    done, report = loopscope.report(
-        "sweep", "loader.workers=0,2", "threads=1", "--blocks", "4", *SHORT, "--", *tiny_train, "--epochs", "100000000"
-    )
-    assert done.code == 3, done.err
-    sweep = report["sweep"]
-    assert [cell["verdict"] for cell in sweep["cells"]] == ["not-applicable", "not-applicable", "measured"]
-    assert "loader.workers=2: nothing in the program applies it" in sweep["cells"][1]["reason"]
-    assert sweep["best"] is None and "no cell of the grid could be measured" in done.out
-
-
 def test_the_programs_own_cell_is_known(loopscope, slow_loader):
     done, report = loopscope.report(
         "sweep", "loader.workers=0", "loader.pin_memory=0,1", "--blocks", "4", *SHORT, "--", *slow_loader, timeout=600
@@ -143,33 +132,6 @@ def test_loader_alone_of_train_image(loopscope, tmp_path):
     cells = report["sweep"]["cells"]
     assert len(cells) == 2 and all(cell["n"] == 2 and cell["ms"] > 0 for cell in cells), cells
     assert cells[1]["own"], "one worker is its default"
-
-
-def test_a_loader_that_cannot_be_taken_alone(loopscope, tiny_train):
-    done = loopscope("sweep", "--loader-only", "threads=1,2", *SHORT, "--", *tiny_train, "--epochs", "100000000")
-    assert done.code == 3
-    assert "cannot be measured alone" in done.message() and "loader.only" in done.message()
-
-
-def test_a_failing_program(loopscope, script):
-    done = loopscope("sweep", "threads=1,2", *SHORT, "--", script("echo went wrong >&2\nexit 7"))
-    assert done.code == 4 and "exit 7" in done.message() and "went wrong" in done.message()
-
-
-@pytest.mark.parametrize(
-    "grid, message",
-    [
-        ([], "no grid named"),
-        (["loader.workers"], "KEY=VALUE"),
-        (["loader.wokers=1"], "did you mean loader.workers?"),
-        (["threads=1,1"], "twice"),
-        (["threads="], "no values"),
-        (["threads=1", "threads=2"], "named twice"),
-    ],
-)
-def test_bad_grids(loopscope, tiny_train, grid, message):
-    done = loopscope("sweep", *grid, "--", *tiny_train)
-    assert done.code == 2 and message in done.message()
 
 
 def test_resume_relaunches_nothing(loopscope, tiny_train):

@@ -162,6 +162,7 @@ class CaptureBuilder {
                                    chunk.tid,
                                    static_cast<std::uint32_t>(chunk.records.size()),
                                    0,
+                                   0,
                                    0};
       if (chunk.closed) chunk_head.crc32c = SlowCrc32c(chunk.records);
       std::string bytes(reinterpret_cast<const char*>(&chunk_head), sizeof chunk_head);

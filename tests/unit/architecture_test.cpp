@@ -452,11 +452,11 @@ TEST(Analyzers, EachHasItsTextBesideIt) {
 // The files that are longer, and why; with the lines that they may have.
 int MostLines(const std::string& file) {
   static const std::map<std::string_view, int> exceptions = {
-      {"probes/wire.h", 345},                  // the whole format in one place
+      {"probes/wire.h", 370},                  // the whole format in one place
       {"probes/preload/step_clock.h", 260},    // a state machine that tests and the library share
       {"probes/preload/run_window.h", 155},    // likewise
-      {"probes/preload/loop.cpp", 450},        // the state of the training loop, under one lock
-      {"probes/capture/file.cpp", 330},        // the mapped file, under one lock
+      {"probes/preload/loop.cpp", 455},        // the state of the training loop, under one lock
+      {"probes/capture/file.cpp", 340},        // the mapped file, under one lock
       {"probes/python/loader.py", 320},        // what one loader's pass records
       {"workloads/common/training.cpp", 460},  // the one loop of all reference programs
       {"workloads/common/list_adam.h", 160},   // templates

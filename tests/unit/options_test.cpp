@@ -227,6 +227,15 @@ TEST(OptionValues, ReadsTimesAndShares) {
   for (const char* text : {"", "%", "100", "-2", "2%%"}) EXPECT_EQ(ParseShare(text), std::nullopt) << text;
 }
 
+TEST(OptionValues, ReadsSizes) {
+  EXPECT_EQ(ParseBytes("100"), 100u);
+  EXPECT_EQ(ParseBytes("8M"), 8u << 20);
+  EXPECT_EQ(ParseBytes("1.5 GiB"), 3ull << 29);
+  EXPECT_EQ(ParseBytes("2kB"), 2048u);
+  EXPECT_EQ(ParseBytes("7B"), 7u);
+  for (const char* text : {"", "M", "-1", "1X", "1MM", "9999999T"}) EXPECT_EQ(ParseBytes(text), std::nullopt) << text;
+}
+
 TEST(OptionValues, SplitsWordsAsAShellDoes) {
   const auto words = [](const char* text) { return *SplitWords(text); };
   EXPECT_THAT(words("a  b\tc\n"), ElementsAre("a", "b", "c"));

@@ -116,6 +116,69 @@ TEST(Straggler, TheRankWithTheShortestCollectivesIsLate) {
   EXPECT_EQ(found[0].evidence.at(0).text, "rank 1 is last in 10 of 10 collectives");
 }
 
+// By turns the two ranks of `slow` come last.
+std::vector<RankSummary> RanksOfMachines(const std::vector<std::string>& nodes, const std::string& slow) {
+  std::vector<RankSummary> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.push_back(Rank(rank, 20));
+    ranks.back().run.node = nodes[static_cast<std::size_t>(rank)];
+  }
+  for (int step = 0; step < 32; ++step) {
+    int of_slow = 0;
+    for (RankSummary& rank : ranks) {
+      const bool last = rank.run.node == slow && of_slow++ == step / 2 % 2;
+      AddCollective(rank, last ? 1 : 7);
+    }
+  }
+  return ranks;
+}
+
+TEST(Straggler, NamesTheMachineWhereThereAreSeveral) {
+  std::vector<RankSummary> ranks = RanksOfMachines({"a", "a", "a", "b"}, "b");
+  for (std::size_t i = 0; i < ranks[3].collectives.size(); ++i) ranks[3].collectives[i].length_ns = 1'000'000;
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].title, HasSubstr("for rank 3 on b"));
+  for (RankSummary& rank : ranks) rank.run.node = "a";
+  EXPECT_THAT(RunRule("straggler", ranks).at(0).title, testing::EndsWith("for rank 3"));
+}
+
+TEST(Straggler, TheRanksOfOneMachineMayBeLateByTurns) {
+  const std::vector<Finding> found = RunRule("straggler", RanksOfMachines({"a", "a", "b", "b"}, "b"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].title, "the other ranks wait 19.2 ms per step for those on b");
+  EXPECT_EQ(found[0].evidence.at(0).text, "one of them is last in 32 of 32 collectives");
+  EXPECT_THAT(RunRule("straggler", RanksOfMachines({"", "", "", ""}, "")), testing::IsEmpty());
+  EXPECT_THAT(RunRule("straggler", RanksOfMachines({"a", "b", "c", "d"}, "e")), testing::IsEmpty());
+}
+
+// Of eight ranks, rank 2 and rank 5 come last by turns.
+TEST(Straggler, TwoOfManyMayBeLateByTurns) {
+  std::vector<RankSummary> ranks;
+  for (int rank = 0; rank < 8; ++rank) ranks.push_back(Rank(rank, 20));
+  for (int step = 0; step < 64; ++step) {
+    for (int rank = 0; rank < 8; ++rank)
+      AddCollective(ranks[static_cast<std::size_t>(rank)], rank == (step % 2 ? 2 : 5) ? 1 : 7);
+  }
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].title, "the other ranks wait 38.4 ms per step for rank 2 and rank 5");
+}
+
+TEST(Straggler, OthersThatAreSlowTooAreNamed) {
+  std::vector<RankSummary> ranks;
+  for (int rank = 0; rank < 8; ++rank) ranks.push_back(Rank(rank, rank == 3 ? 2 : rank == 6 ? 5 : 20));
+  for (int step = 0; step < 10; ++step) {
+    for (int rank = 0; rank < 8; ++rank)
+      AddCollective(ranks[static_cast<std::size_t>(rank)], rank == 3 ? 1 : rank == 6 ? 2 : 7);
+  }
+  const std::vector<Finding> found = RunRule("straggler", ranks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].title, HasSubstr("for rank 3"));
+  const auto says = [](const Evidence& one) { return one.text == "slow by their own work, too: rank 6 (95.0 ms)"; };
+  EXPECT_TRUE(std::ranges::any_of(found[0].evidence, says));
+}
+
 TEST(Straggler, BucketsThatWaitTogetherAreChargedOnce) {
   std::vector<RankSummary> ranks = {Rank(0, 20), Rank(1, 20)};
   for (int step = 0; step < 10; ++step) {

@@ -76,6 +76,18 @@ TEST(SelectRanks, ProcessesThatTrainOneAfterAnotherAreNone) {
   EXPECT_THAT(Numbers(SelectRanks(folds)), ElementsAre(0, 1, 2, 3));
 }
 
+TEST(SelectRanks, TheMachineIsTheTracesOrInItsName) {
+  RankSummary said = Summary("out/node3_47.1719.pt.trace.json", 0, 6);
+  said.run.node = "node1";
+  const RankSelection selection =
+      SelectRanks({said, Summary("out/node_3_4711.1719390000.pt.trace.json.gz", 1, 6), Summary("out/rank2.json", 2, 6),
+                   Summary("out/17.1719.pt.trace.json", 3, 6), Summary("out/_17.1719.pt.trace.json", 4, 6),
+                   Summary(".pt.trace.json", 5, 6)});
+  std::vector<std::string> nodes;
+  for (const RankSummary& one : selection.ranks) nodes.push_back(one.run.node);
+  EXPECT_THAT(nodes, ElementsAre("node1", "node_3", "", "", "", ""));
+}
+
 TEST(SelectRanks, ThenFromNames) {
   const RankSelection selection =
       SelectRanks({Summary("d/a_rank1of3.json"), Summary("d/a_rank-0of3.json"), Summary("d/rank_2/trace.json")});

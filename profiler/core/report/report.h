@@ -48,6 +48,7 @@ struct RuleRow {
 // One rank of several; all times per step.
 struct RankRow {
   int rank = 0;
+  std::string node;    // the machine that it ran on; "": unknown
   std::string input;   // where it was read from
   bool shown = false;  // the report's steps, breakdown and findings are this rank's
   int steps = 0;

@@ -91,8 +91,8 @@ struct RunInfo {
   std::vector<std::string> gpus;
   std::map<std::string, std::string> versions;     // "torch" → "2.11.0"
   std::map<std::string, std::string> environment;  // variables that matter (OMP_NUM_THREADS …), secrets left out
-  std::string treatment;
-  int exit_status = -1, ranks = 1, rank = 0;  // exit_status -1: unknown
+  std::string treatment, node;                     // node: the machine's name, of one of several ranks; "": unknown
+  int exit_status = -1, ranks = 1, rank = 0;       // exit_status -1: unknown
 };
 
 struct Trace {

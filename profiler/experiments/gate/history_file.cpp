@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
 
 #include "profiler/core/statistics/statistics.h"
@@ -13,17 +16,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1, kBusyMs = 10'000;
-constexpr char kTable[] =
+constexpr int kVersion = 2;  // 1: no reports
+constexpr int kBusyMs = 10'000;
+constexpr char kRuns[] =
     "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, time TEXT NOT NULL, command TEXT NOT NULL, "
     "machine TEXT NOT NULL, verdict TEXT NOT NULL, ms_per_step REAL, slowdown REAL, upper95 REAL, "
     "pairs INTEGER NOT NULL, failed_counters INTEGER NOT NULL)";
+constexpr char kReports[] =
+    "ALTER TABLE runs ADD COLUMN report TEXT; "
+    "CREATE UNIQUE INDEX reports ON runs (report); "
+    "CREATE TABLE findings (run INTEGER NOT NULL REFERENCES runs (id), rule TEXT NOT NULL, severity TEXT NOT NULL, "
+    "title TEXT NOT NULL, ms_per_step REAL NOT NULL, pct REAL NOT NULL); "
+    "CREATE INDEX findings_of_run ON findings (run)";
 constexpr char kInsert[] =
-    "INSERT INTO runs (time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, failed_counters) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "INSERT OR IGNORE INTO runs (time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, "
+    "failed_counters, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+constexpr char kInsertFinding[] =
+    "INSERT INTO findings (run, rule, severity, title, ms_per_step, pct) VALUES (?, ?, ?, ?, ?, ?)";
 constexpr char kSelect[] =
-    "SELECT time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, failed_counters FROM runs "
+    "SELECT time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, failed_counters, id, {} FROM runs "
     "ORDER BY id";
+constexpr char kSelectFindings[] =
+    "SELECT run, rule, severity, title, ms_per_step, pct FROM findings ORDER BY ms_per_step DESC, rowid";
 
 using Database = std::unique_ptr<sqlite3, int (*)(sqlite3*)>;
 using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
@@ -72,7 +86,20 @@ void Bind(sqlite3_stmt* statement, int at, const std::optional<double>& value) {
   if (value) sqlite3_bind_double(statement, at, *value);
 }
 
-bool Insert(sqlite3* database, const HistoryRun& run) {
+bool InsertFinding(sqlite3* database, std::int64_t run, const HistoryFinding& finding) {
+  const Statement statement = Prepare(database, kInsertFinding);
+  if (statement == nullptr) return false;
+  sqlite3_bind_int64(statement.get(), 1, run);
+  Bind(statement.get(), 2, finding.rule);
+  Bind(statement.get(), 3, finding.severity);
+  Bind(statement.get(), 4, finding.title);
+  sqlite3_bind_double(statement.get(), 5, finding.ms_per_step);
+  sqlite3_bind_double(statement.get(), 6, finding.pct);
+  return sqlite3_step(statement.get()) == SQLITE_DONE;
+}
+
+// Counts the runs that were not there yet.
+bool Insert(sqlite3* database, const HistoryRun& run, int& added) {
   const Statement statement = Prepare(database, kInsert);
   if (statement == nullptr) return false;
   sqlite3_stmt* const into = statement.get();
@@ -85,7 +112,12 @@ bool Insert(sqlite3* database, const HistoryRun& run) {
   Bind(into, 7, run.upper95);
   sqlite3_bind_int(into, 8, run.pairs);
   sqlite3_bind_int(into, 9, run.failed_counters);
-  return sqlite3_step(into) == SQLITE_DONE;
+  if (!run.report.empty()) Bind(into, 10, run.report);
+  if (sqlite3_step(into) != SQLITE_DONE) return false;
+  if (sqlite3_changes(database) == 0) return true;
+  ++added;
+  const std::int64_t id = sqlite3_last_insert_rowid(database);
+  return std::ranges::all_of(run.findings, [&](const HistoryFinding& one) { return InsertFinding(database, id, one); });
 }
 
 std::string TextAt(sqlite3_stmt* statement, int column) {
@@ -96,14 +128,6 @@ std::string TextAt(sqlite3_stmt* statement, int column) {
 std::optional<double> NumberAt(sqlite3_stmt* statement, int column) {
   if (sqlite3_column_type(statement, column) == SQLITE_NULL) return std::nullopt;
   return sqlite3_column_double(statement, column);
-}
-
-std::string MachineText(const RunInfo& run) {
-  std::vector<std::string> facts = {run.cpu.empty() ? "unknown CPU" : run.cpu, fmt::format("{} cores", run.cores)};
-  facts.insert(facts.end(), run.gpus.begin(), run.gpus.end());
-  if (const auto torch = run.versions.find("torch"); torch != run.versions.end())
-    facts.push_back("torch " + torch->second);
-  return fmt::format("{}", fmt::join(facts, ", "));
 }
 
 }  // namespace
@@ -128,7 +152,15 @@ std::vector<HistoryRun> HistoryOf(const GateFacts& gate, const RunInfo& run) {
   return runs;
 }
 
-Result<void> AppendHistory(const fs::path& folder, const std::vector<HistoryRun>& runs) {
+std::string MachineText(const RunInfo& run) {
+  std::vector<std::string> facts = {run.cpu.empty() ? "unknown CPU" : run.cpu, fmt::format("{} cores", run.cores)};
+  facts.insert(facts.end(), run.gpus.begin(), run.gpus.end());
+  if (const auto torch = run.versions.find("torch"); torch != run.versions.end())
+    facts.push_back("torch " + torch->second);
+  return fmt::format("{}", fmt::join(facts, ", "));
+}
+
+Result<int> AppendHistory(const fs::path& folder, const std::vector<HistoryRun>& runs) {
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path file = FileIn(folder);
@@ -136,34 +168,49 @@ Result<void> AppendHistory(const fs::path& folder, const std::vector<HistoryRun>
   const Database database = Open(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (!Execute(database.get(), "BEGIN IMMEDIATE")) return Failed(file, database.get());
   const int version = VersionOf(database.get());
-  if (version != 0 && version != kVersion) return Failed(file, "it is of another version of Loopscope");
-  bool written =
-      Execute(database.get(), kTable) && Execute(database.get(), fmt::format("PRAGMA user_version = {}", kVersion));
-  for (const HistoryRun& run : runs) written = written && Insert(database.get(), run);
+  if (version > kVersion) return Failed(file, "it is of a newer version of Loopscope");
+  bool written = version >= 0 && (version > 0 || Execute(database.get(), kRuns)) &&
+                 (version == kVersion || Execute(database.get(), kReports)) &&
+                 Execute(database.get(), fmt::format("PRAGMA user_version = {}", kVersion));
+  int added = 0;
+  for (const HistoryRun& run : runs) written = written && Insert(database.get(), run, added);
   if (!written || !Execute(database.get(), "COMMIT")) return Failed(file, database.get());
-  return {};
+  return added;
 }
 
 Result<std::vector<HistoryRun>> ReadHistory(const fs::path& folder) {
   const fs::path file = FileIn(folder);
   std::error_code error;
   if (!fs::exists(file, error)) {
-    return Error{"holds no history", folder, "`loopscope gate --record DIR …` writes one"};
+    return Error{"holds no history", folder,
+                 "`loopscope gate --record DIR …` writes one, `loopscope history DIR REPORT…` adds to one"};
   }
   const Database database = Open(file, SQLITE_OPEN_READONLY);
-  if (const int version = VersionOf(database.get()); version >= 0 && version != kVersion) {
-    return Failed(file, "it is of another version of Loopscope");
-  }
-  const Statement statement = Prepare(database.get(), kSelect);
+  const int version = VersionOf(database.get());
+  if (version > kVersion) return Failed(file, "it is of a newer version of Loopscope");
+  const bool has_reports = version == kVersion;
+  const Statement statement = Prepare(database.get(), fmt::format(kSelect, has_reports ? "report" : "NULL").c_str());
   if (statement == nullptr) return Failed(file, database.get());
   std::vector<HistoryRun> runs;
+  std::map<std::int64_t, std::size_t> places;  // by id
   int state = 0;
   while ((state = sqlite3_step(statement.get())) == SQLITE_ROW) {
     sqlite3_stmt* const row = statement.get();
+    places[sqlite3_column_int64(row, 9)] = runs.size();
     runs.push_back({TextAt(row, 0), TextAt(row, 1), TextAt(row, 2), TextAt(row, 3), NumberAt(row, 4), NumberAt(row, 5),
-                    NumberAt(row, 6), sqlite3_column_int(row, 7), sqlite3_column_int(row, 8)});
+                    NumberAt(row, 6), sqlite3_column_int(row, 7), sqlite3_column_int(row, 8), TextAt(row, 10)});
   }
   if (state != SQLITE_DONE) return Failed(file, database.get());
+  if (!has_reports) return runs;
+  const Statement findings = Prepare(database.get(), kSelectFindings);
+  while (findings && (state = sqlite3_step(findings.get())) == SQLITE_ROW) {
+    sqlite3_stmt* const row = findings.get();
+    const auto place = places.find(sqlite3_column_int64(row, 0));
+    if (place == places.end()) continue;
+    runs[place->second].findings.push_back(
+        {TextAt(row, 1), TextAt(row, 2), TextAt(row, 3), NumberAt(row, 4).value_or(0), NumberAt(row, 5).value_or(0)});
+  }
+  if (!findings || state != SQLITE_DONE) return Failed(file, database.get());
   return runs;
 }
 

@@ -51,7 +51,8 @@ static_assert(int{kDevicePageable} == wire::kWorkPageable && int{kDevicePinned} 
 
 class DeviceReader {
  public:
-  DeviceReader(const IdMap& ids, Trace& trace) : ids_(ids), trace_(trace) {}
+  DeviceReader(const IdMap& ids, const LeftOut& left_out, Trace& trace)
+      : ids_(ids), left_out_(left_out), trace_(trace) {}
 
   void Add(std::uint32_t pid, wire::RecordHead head, const char* at) {
     const std::size_t bytes = std::size_t{head.words} * 8;
@@ -82,14 +83,15 @@ class DeviceReader {
     std::uint32_t collective = kNone;
   };
 
-  bool Sound(std::uint64_t start_ns, std::uint64_t duration_ns) {
+  // Its times are possible, and it is not to be left out.
+  bool Counts(std::uint64_t start_ns, std::uint64_t duration_ns) {
     const bool sound = start_ns <= kMaxTimeNs && duration_ns <= kMaxTimeNs - start_ns;
     losses_.impossible += !sound;
-    return sound;
+    return sound && !left_out_.Has(start_ns);
   }
 
   void AddWork(wire::RecordHead head, const wire::DeviceRecord& work) {
-    if (!Sound(work.start_ns, work.duration_ns)) return;
+    if (!Counts(work.start_ns, work.duration_ns)) return;
     DeviceEvent event;
     event.start_ns = static_cast<std::int64_t>(work.start_ns);
     event.end_ns = static_cast<std::int64_t>(work.start_ns + work.duration_ns);
@@ -161,7 +163,7 @@ class DeviceReader {
   }
 
   void AddCall(std::uint32_t pid, const wire::DeviceCallRecord& call) {
-    if (!Sound(call.start_ns, call.duration_ns)) return;
+    if (!Counts(call.start_ns, call.duration_ns)) return;
     Event event;
     event.start_ns = static_cast<std::int64_t>(call.start_ns);
     event.end_ns = static_cast<std::int64_t>(call.start_ns + call.duration_ns);
@@ -219,6 +221,7 @@ class DeviceReader {
   }
 
   const IdMap& ids_;
+  const LeftOut& left_out_;
   Trace& trace_;
   std::map<std::uint32_t, Device> devices_;                                      // by ordinal
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Event>> calls_;  // by process and thread
@@ -231,8 +234,8 @@ class DeviceReader {
 
 }  // namespace
 
-DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace) {
-  DeviceReader reader(ids, trace);
+DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, const LeftOut& left_out, Trace& trace) {
+  DeviceReader reader(ids, left_out, trace);
   for (const ChunkView& chunk : chunks) {
     ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) { reader.Add(chunk.pid, head, at); });
   }

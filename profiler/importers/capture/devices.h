@@ -7,6 +7,7 @@
 
 #include "profiler/core/trace/trace.h"
 #include "profiler/importers/capture/file.h"
+#include "profiler/importers/capture/left_out.h"
 #include "profiler/importers/capture/threads.h"
 
 namespace loopscope {
@@ -20,7 +21,7 @@ struct DeviceLosses {
 // Adds devices, their events by start, the collectives, and the calls of runtime and driver to the threads that made
 // them (or to threads of their own where nothing else of them was recorded). Called once the threads and facts are in
 // `trace`. Returns how many records were left out.
-DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, Trace& trace);
+DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, const LeftOut& left_out, Trace& trace);
 
 // What the reader of a report should know about them, one line each.
 std::vector<std::string> DeviceWarnings(const Trace& trace);

@@ -46,44 +46,95 @@ Result<wire::FileHeader> ReadHeader(std::span<const char> file, const std::files
                path.string(), "run the program again"};
 }
 
-// How many of `bytes` are whole records.
-std::size_t WholeRecords(std::span<const char> bytes) {
-  std::size_t at = 0;
-  while (at + sizeof(wire::RecordHead) <= bytes.size()) {
-    wire::RecordHead head;
-    std::memcpy(&head, bytes.data() + at, sizeof head);
-    if (head.words == 0 || at + std::size_t{head.words} * 8 > bytes.size()) break;
-    at += std::size_t{head.words} * 8;
-  }
-  return at;
-}
+// Of one file. Chunks that the recorder had copied to another one, to use them again, count no more.
+class ChunkReader {
+ public:
+  ChunkReader(std::span<const char> file, CaptureChunks& capture, bool give_back)
+      : file_(file), capture_(capture), give_back_(give_back) {}
 
-// `bytes` is what the file holds of the chunk: all of it, except for the last chunk of a truncated file.
-void ReadChunk(std::span<const char> bytes, std::size_t chunk_bytes, CaptureChunks& capture) {
-  wire::ChunkHeader header;
-  if (bytes.size() < sizeof header) return;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  const std::size_t room = chunk_bytes - sizeof header;
-  if (header.magic == 0 && header.used == 0) return;
-  const std::size_t claimed = std::min<std::size_t>(header.used, room);
-  if (header.magic != wire::kChunkMagic) {
-    capture.torn_bytes += claimed;
-    ++capture.damaged_chunks;
-    return;
+  void Read() {
+    const wire::FileHeader& header = capture_.header;
+    for (std::size_t at = header.header_bytes; at < file_.size(); at += header.chunk_bytes) {
+      const std::span<const char> bytes =
+          file_.subspan(at, std::min<std::size_t>(header.chunk_bytes, file_.size() - at));
+      ReadChunk(bytes);
+      if (give_back_) GiveBackPages(bytes);
+    }
+    std::ranges::stable_sort(views_, {}, &Ordered::order);
+    for (Ordered& one : views_) capture_.chunks.push_back(one.view);
   }
-  if (header.type != wire::ChunkType::kRecords) return;
-  const std::span<const char> there = bytes.subspan(sizeof header, std::min(claimed, bytes.size() - sizeof header));
-  const bool whole = header.used <= room && there.size() == header.used;
-  if (header.closed == 1 &&
-      (header.used > room || (whole && capture::Crc32c(there.data(), there.size()) != header.crc32c))) {
-    capture.torn_bytes += claimed;
-    ++capture.damaged_chunks;
-    return;
+
+ private:
+  struct Ordered {
+    std::uint32_t order;
+    ChunkView view;
+  };
+
+  // `bytes` is what the file holds of the chunk: all of it, except for the last chunk of a truncated file.
+  void ReadChunk(std::span<const char> bytes) {
+    wire::ChunkHeader header;
+    if (bytes.size() < sizeof header) return;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const std::size_t room = capture_.header.chunk_bytes - sizeof header;
+    if (header.magic == 0 && header.used == 0) return;
+    const std::size_t claimed = std::min<std::size_t>(header.used, room);
+    if (header.magic != wire::kChunkMagic) return Damaged(claimed);
+    if (header.type != wire::ChunkType::kRecords || WasCopied(header)) return;
+    const std::span<const char> there = bytes.subspan(sizeof header, std::min(claimed, bytes.size() - sizeof header));
+    const bool whole = header.used <= room && there.size() == header.used;
+    if (header.closed == 1 &&
+        (header.used > room || (whole && capture::Crc32c(there.data(), there.size()) != header.crc32c))) {
+      return Damaged(claimed);
+    }
+    capture_.torn_bytes += claimed - AddRecords(header, there);
   }
-  const std::size_t usable = WholeRecords(there);
-  capture.torn_bytes += claimed - usable;
-  if (usable > 0) capture.chunks.push_back({header.pid, header.tid, there.first(usable)});
-}
+
+  void Damaged(std::size_t bytes) {
+    capture_.torn_bytes += bytes;
+    ++capture_.damaged_chunks;
+  }
+
+  bool WasCopied(const wire::ChunkHeader& header) const {
+    const std::uint64_t chunk = header.copied >> wire::kCopiedShift;
+    const std::uint32_t used = (header.copied & ((1u << wire::kCopiedShift) - 1)) * 8;
+    if (chunk == 0) return false;
+    const std::uint64_t at = capture_.header.header_bytes + (chunk - 1) * capture_.header.chunk_bytes;
+    wire::ChunkHeader copy;
+    if (at + sizeof copy > file_.size()) return false;
+    std::memcpy(&copy, file_.data() + at, sizeof copy);
+    return copy.magic == wire::kChunkMagic && copy.used > used;
+  }
+
+  // Returns how many of the bytes are whole records.
+  std::size_t AddRecords(const wire::ChunkHeader& header, std::span<const char> bytes) {
+    Ordered one{header.order, {header.pid, header.tid, {}, give_back_}};
+    std::size_t at = 0, begin = 0;
+    const auto add = [&] {
+      one.view.records = bytes.subspan(begin, at - begin);
+      if (at > begin) views_.push_back(one);
+    };
+    while (at + sizeof(wire::RecordHead) <= bytes.size()) {
+      wire::RecordHead head;
+      std::memcpy(&head, bytes.data() + at, sizeof head);
+      if (head.words == 0 || at + std::size_t{head.words} * 8 > bytes.size()) break;
+      if (head.kind == wire::RecordKind::kOfThread) {
+        add();
+        begin = at;
+        const auto thread = RecordAt<wire::OfThreadRecord>(bytes.data() + at);
+        one.view.pid = thread.pid;
+        one.view.tid = thread.tid;
+      }
+      at += std::size_t{head.words} * 8;
+    }
+    add();
+    return at;
+  }
+
+  std::span<const char> file_;
+  CaptureChunks& capture_;
+  bool give_back_;
+  std::vector<Ordered> views_;
+};
 
 }  // namespace
 
@@ -114,18 +165,28 @@ MappedFile::~MappedFile() {
   if (data_) munmap(const_cast<char*>(data_), size_);
 }
 
-Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesystem::path& path) {
+Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesystem::path& path, bool give_back) {
   Result<wire::FileHeader> header = ReadHeader(file, path);
   if (!header) return header.error();
   CaptureChunks capture;
   capture.header = *header;
-  for (std::size_t at = header->header_bytes; at < file.size(); at += header->chunk_bytes) {
-    ReadChunk(file.subspan(at, std::min<std::size_t>(header->chunk_bytes, file.size() - at)), header->chunk_bytes,
-              capture);
-  }
+  ChunkReader(file, capture, give_back).Read();
   const std::uint64_t handed_out = header->header_bytes + std::uint64_t{header->next_chunk} * header->chunk_bytes;
   if (file.size() < handed_out) capture.missing_bytes = handed_out - file.size();
   return capture;
+}
+
+bool IsOperatorOrDeviceWork(wire::RecordHead head) {
+  const std::size_t bytes = std::size_t{head.words} * 8;
+  return (head.kind == wire::RecordKind::kOp && bytes >= sizeof(wire::OpRecord)) ||
+         (head.kind == wire::RecordKind::kDevice && bytes >= sizeof(wire::DeviceRecord)) ||
+         (head.kind == wire::RecordKind::kDeviceCall && bytes >= sizeof(wire::DeviceCallRecord));
+}
+
+void GiveBackPages(std::span<const char> bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
+  madvise(const_cast<char*>(bytes.data()) - before, before + bytes.size(), MADV_DONTNEED);
 }
 
 }  // namespace loopscope

@@ -14,6 +14,9 @@
 
 namespace loopscope {
 
+// Four and a half years after boot: no machine's clock reads more, and sums of such times do not overflow.
+inline constexpr std::uint64_t kMaxTimeNs = 1ull << 57;
+
 // The bytes of a file, mapped for reading.
 class MappedFile {
  public:
@@ -33,18 +36,22 @@ class MappedFile {
 struct ChunkView {
   std::uint32_t pid = 0, tid = 0;
   std::span<const char> records;
+  bool give_back = false;  // their pages leave memory after each walk: they lie in a large MappedFile
 };
 
 struct CaptureChunks {
   wire::FileHeader header{};
-  std::vector<ChunkView> chunks;     // in file order
+  std::vector<ChunkView> chunks;     // in the order in which they were handed out; those of several threads are cut up
   std::uint64_t torn_bytes = 0;      // that were written, or claimed, and cannot be used
   std::uint64_t missing_bytes = 0;   // of chunks that were handed out, past the end of the file
   std::uint32_t damaged_chunks = 0;  // closed chunks whose bytes are not what was written
 };
 
 // Errors: not a capture, a newer major version, sizes out of bounds. Damage further in is counted, not an error.
-Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesystem::path& path);
+// `give_back`: the bytes are those of a MappedFile, and too many to stay in memory.
+Result<CaptureChunks> ReadChunks(std::span<const char> file, const std::filesystem::path& path, bool give_back = false);
+
+void GiveBackPages(std::span<const char> bytes);  // of a MappedFile
 
 // The record at `at`, which must lie in a ChunkView; zeros where the record is shorter than T.
 template <class T>
@@ -54,6 +61,19 @@ T RecordAt(const char* at) {
   T record{};
   std::memcpy(&record, at, std::min<std::size_t>(sizeof record, std::size_t{head.words} * 8));
   return record;
+}
+
+// Whether it is an operator, a device's work or a call of its runtime, whole.
+bool IsOperatorOrDeviceWork(wire::RecordHead head);
+
+// When such a record's event began, or a range's.
+inline std::uint64_t StartOf(const char* at) {
+  constexpr std::size_t kOffset = offsetof(wire::OpRecord, start_ns);
+  static_assert(kOffset == offsetof(wire::RangeRecord, start_ns) && kOffset == offsetof(wire::DeviceRecord, start_ns) &&
+                kOffset == offsetof(wire::DeviceCallRecord, start_ns));
+  std::uint64_t start_ns;
+  std::memcpy(&start_ns, at + kOffset, sizeof start_ns);
+  return start_ns;
 }
 
 // Calls visit(head, at) for every record.
@@ -67,6 +87,7 @@ void ForEachRecord(const ChunkView& chunk, Visit visit) {
     visit(head, at);
     at += std::size_t{head.words} * 8;
   }
+  if (chunk.give_back) GiveBackPages(chunk.records);
 }
 
 }  // namespace loopscope

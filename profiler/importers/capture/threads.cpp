@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "profiler/importers/capture/left_out.h"
+
 namespace loopscope {
 namespace {
 
@@ -40,6 +42,7 @@ void SortByFirstTime(std::vector<ChunkView>& chunks) {
     const std::uint64_t first = FirstTime(chunks[i]);
     last = first ? first : last;
     order[i] = {last, i};
+    if (chunks[i].give_back) GiveBackPages(chunks[i].records);
   }
   std::ranges::sort(order);
   std::vector<ChunkView> sorted;
@@ -55,15 +58,8 @@ bool IsLine(wire::RecordHead head) {
   return IsRange(head) && head.sub == static_cast<std::uint8_t>(RangeCategory::kLine);
 }
 
-bool StartsEvent(wire::RecordHead head) {
-  return (head.kind == RecordKind::kOp && head.words * 8 >= sizeof(wire::OpRecord)) || (IsRange(head) && !IsLine(head));
-}
-
-std::uint64_t StartOf(const char* at) {
-  static_assert(offsetof(wire::OpRecord, start_ns) == offsetof(wire::RangeRecord, start_ns));
-  std::uint64_t start_ns;
-  std::memcpy(&start_ns, at + offsetof(wire::OpRecord, start_ns), sizeof start_ns);
-  return start_ns;
+bool IsOp(wire::RecordHead head) {
+  return head.kind == RecordKind::kOp && head.words * 8 >= sizeof(wire::OpRecord);
 }
 
 // Records are written when events end: children before their parent. An event's place in start order, parents first,
@@ -103,7 +99,8 @@ bool StartsFirst(const Event& a, const Event& b) {
 
 class ThreadReader {
  public:
-  ThreadReader(const ThreadChunks& chunks, const IdMap& ids) : chunks_(chunks), ids_(ids) {}
+  ThreadReader(const ThreadChunks& chunks, const IdMap& ids, const LeftOut& left_out)
+      : chunks_(chunks), ids_(ids), left_out_(left_out) {}
 
   ThreadEvents Read() {
     read_.thread.pid = chunks_.pid;
@@ -123,14 +120,18 @@ class ThreadReader {
   }
 
  private:
+  bool StartsEvent(wire::RecordHead head, const char* at) const {
+    return IsOp(head) ? !left_out_.Has(StartOf(at)) : IsRange(head) && !IsLine(head);
+  }
+
   std::vector<std::uint64_t> Starts() const {
     std::vector<std::uint64_t> starts;
     std::size_t bytes = 0;
     for (const ChunkView& chunk : chunks_.chunks) bytes += chunk.records.size();
-    starts.reserve(bytes / sizeof(wire::OpRecord));
+    starts.reserve(std::min<std::size_t>(bytes / sizeof(wire::OpRecord), kMostOperatorsRead));
     for (const ChunkView& chunk : chunks_.chunks) {
       ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) {
-        if (StartsEvent(head)) starts.push_back(StartOf(at));
+        if (StartsEvent(head, at)) starts.push_back(StartOf(at));
       });
     }
     return starts;
@@ -140,7 +141,8 @@ class ThreadReader {
     if (head.kind == RecordKind::kMark) return AddMark(head, at);
     if (head.kind == RecordKind::kOpDetail) return AddDetail(head, at);
     if (IsLine(head)) return AddLine(RecordAt<wire::RangeRecord>(at));
-    if (!StartsEvent(head)) return;
+    if (IsOp(head)) last_op_ = nullptr;
+    if (!StartsEvent(head, at)) return;
     Event& event = read_.thread.events[places_[next_++]];
     event.sub = head.sub;
     if (head.kind == RecordKind::kOp) {
@@ -224,6 +226,7 @@ class ThreadReader {
 
   const ThreadChunks& chunks_;
   const IdMap& ids_;
+  const LeftOut& left_out_;
   ThreadEvents read_;
   std::vector<std::uint32_t> places_;
   std::size_t next_ = 0;
@@ -244,8 +247,8 @@ std::vector<ThreadChunks> GroupByThread(const std::vector<ChunkView>& chunks) {
   return threads;
 }
 
-ThreadEvents ReadThread(const ThreadChunks& chunks, const IdMap& ids) {
-  return ThreadReader(chunks, ids).Read();
+ThreadEvents ReadThread(const ThreadChunks& chunks, const IdMap& ids, const LeftOut& left_out) {
+  return ThreadReader(chunks, ids, left_out).Read();
 }
 
 }  // namespace loopscope

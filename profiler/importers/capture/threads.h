@@ -9,8 +9,7 @@
 
 namespace loopscope {
 
-// Four and a half years after boot: no machine's clock reads more, and sums of such times do not overflow.
-inline constexpr std::uint64_t kMaxTimeNs = 1ull << 57;
+class LeftOut;
 
 // How the ids of one file become the ids of the trace. Ids that the file never defined become "none".
 struct IdMap {
@@ -38,6 +37,6 @@ struct ThreadEvents {
 };
 
 // Linear in the number of records, except for threads whose records are out of order.
-ThreadEvents ReadThread(const ThreadChunks& chunks, const IdMap& ids);
+ThreadEvents ReadThread(const ThreadChunks& chunks, const IdMap& ids, const LeftOut& left_out);
 
 }  // namespace loopscope

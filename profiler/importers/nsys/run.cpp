@@ -63,6 +63,7 @@ void ReadMachine(NsysDatabase& database, RunInfo& run) {
     const std::string_view name = row.text(0), value = row.text(1);
     if (name == "CpuDescription" && value != "unknown") run.cpu = value;
     if (name == "CpuCores") run.cores = std::max(Number(value, 0), 0);
+    if (name == "Hostname") run.node = value;
     if (name == "NvDriverVersion" && !value.empty()) run.versions["driver"] = value;
   });
   database.Read("META_DATA_EXPORT", kColumns, 2, [&](const NsysRow& row) {

@@ -1,0 +1,44 @@
+// Where chunks come from: the file grows by one, up to its limit; from there on the oldest are used again.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "probes/capture/disk.h"
+#include "probes/capture/recycler.h"
+
+namespace loopscope::capture {
+
+// Chunks are given by their number + 1, 0 is none.
+class ChunkSupply {
+ public:
+  void Start(DiskFile& disk) noexcept;  // the file holds its header
+
+  // By any thread: one more, or 0 and sets `error` to an errno; EFBIG at the limit, unless one is free there.
+  std::uint32_t Make(int& error) noexcept;
+
+  // Likewise, freeing the oldest at the limit, which takes some 50 us. 0 without an error: there may be one later.
+  std::uint32_t MakeOrRecycle(int& error) noexcept;
+  // Some chunks are free at the limit for the processes that share the file, which free none of others.
+  void FreeForOthers() noexcept;
+
+  void Closed(const wire::ChunkHeader* chunk) noexcept;  // its thread has given it up
+  void Forked() noexcept;                                // in the child
+  void KeepOperators(bool keep, std::uint64_t time_ns) noexcept { recycler_.kept_times.Set(keep, time_ns); }
+
+  bool at_limit() const noexcept;
+  unsigned MostReady(unsigned wanted) const noexcept;  // of a small file only a part lies ready
+
+ private:
+  std::uint32_t Grow(std::uint32_t most, int& error) noexcept;
+  bool FreeOne() noexcept;
+
+  DiskFile* disk_ = nullptr;
+  pthread_mutex_t recycling_ = PTHREAD_MUTEX_INITIALIZER;  // only tried: nobody waits for it
+  Recycler recycler_;
+  std::uint32_t most_chunks_ = 0;  // but for the recycler's own
+  bool recycles_ = false;
+};
+
+}  // namespace loopscope::capture

@@ -1,0 +1,232 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "probes/capture/file.h"
+#include "probes/capture/records.h"
+#include "profiler/importers/capture/file.h"
+#include "tests/support/sanitized.h"
+
+namespace loopscope {
+namespace {
+
+namespace fs = std::filesystem;
+using capture::WriteMarkAt;
+using testing::HasSubstr;
+using wire::MarkKind;
+
+constexpr std::uint64_t kLimit = 8u << 20;
+constexpr std::uint64_t kOpsInStep = 100, kNsPerOp = 10, kNsPerStep = kOpsInStep * kNsPerOp;
+
+bool WriteOp(std::uint64_t start_ns) {
+  wire::OpRecord op{};
+  op.head = capture::HeadOf<wire::OpRecord>(wire::RecordKind::kOp, 0);
+  op.name = capture::StringId("aten::relu");
+  op.start_ns = start_ns;
+  op.duration = kNsPerOp - 1;
+  return capture::Append(&op, sizeof op);
+}
+
+// Step `number` from 0: its operators and the mark of its end.
+void WriteStep(std::uint64_t number) {
+  for (std::uint64_t n = 0; n < kOpsInStep; ++n) WriteOp(number * kNsPerStep + n * kNsPerOp);
+  WriteMarkAt((number + 1) * kNsPerStep, MarkKind::kStepEnd, "step " + std::to_string(number % 1000), number);
+}
+
+// What a reader finds, by thread, in the order of the records.
+struct Found {
+  CaptureChunks chunks;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> steps, ops;  // values of the marks; starts
+  std::size_t strings = 0, metrics = 0;
+};
+
+Found ReadBack(const fs::path& path) {
+  Result<MappedFile> file = MappedFile::Open(path);
+  EXPECT_TRUE(file) << file.error().what;
+  Result<CaptureChunks> chunks = ReadChunks(file->bytes(), path);
+  EXPECT_TRUE(chunks) << chunks.error().what;
+  Found found{std::move(*chunks), {}, {}};
+  for (const ChunkView& chunk : found.chunks.chunks) {
+    ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) {
+      if (head.kind == wire::RecordKind::kString) ++found.strings;
+      if (head.kind == wire::RecordKind::kOp) found.ops[chunk.tid].push_back(StartOf(at));
+      if (head.kind != wire::RecordKind::kMark) return;
+      const auto mark = RecordAt<wire::MarkRecord>(at);
+      if (head.sub == static_cast<std::uint8_t>(MarkKind::kMetric)) ++found.metrics;
+      if (head.sub == static_cast<std::uint8_t>(MarkKind::kStepEnd)) found.steps[chunk.tid].push_back(mark.value);
+    });
+  }
+  for (auto* all : {&found.steps, &found.ops}) {
+    for (auto& [tid, values] : *all)
+      std::ranges::sort(values);  // a thread's chunks are put in order by their times later
+  }
+  return found;
+}
+
+void ExpectAllOnce(const std::vector<std::uint64_t>& values, std::uint64_t count) {
+  ASSERT_EQ(values.size(), count);
+  for (std::uint64_t n = 0; n < count; ++n) ASSERT_EQ(values[n], n);
+}
+
+class CaptureRecycling : public testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/capture_recycling_test.XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    folder_ = folder;
+    path_ = folder_ / "run.cap";
+  }
+  void TearDown() override {
+    capture::Close(false);
+    fs::remove_all(folder_);
+  }
+  fs::path folder_, path_;
+};
+
+TEST_F(CaptureRecycling, TheFirstAndTheNewestOperatorsStayAndEachStep) {
+  constexpr std::uint64_t kSteps = 10'000, kKept = 50;
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  for (std::uint64_t n = 0; n < kSteps; ++n) {
+    WriteStep(n);
+    if (n + 1 == kKept) capture::KeepOperators(false, kKept * kNsPerStep);
+  }
+  EXPECT_EQ(capture::OffReason(), nullptr);
+  capture::Close(true);
+  EXPECT_LE(fs::file_size(path_), kLimit);
+  const Found found = ReadBack(path_);
+  const wire::FileHeader& header = found.chunks.header;
+  EXPECT_EQ(header.dropped, 0u);
+  EXPECT_EQ(found.chunks.damaged_chunks, 0u);
+  EXPECT_EQ(found.chunks.torn_bytes, 0u);
+  EXPECT_EQ(found.strings, 1002u);  // with the thread's name
+  ASSERT_EQ(found.steps.size(), 1u);
+  ExpectAllOnce(found.steps.begin()->second, kSteps);
+  // Each operator outside of what was left out is there.
+  EXPECT_EQ(header.left_out_from_ns, kKept * kNsPerStep);
+  EXPECT_LT(header.left_out_until_ns, kSteps * kNsPerStep);
+  EXPECT_GT(header.left_out_until_ns, kSteps / 2 * kNsPerStep);
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t at = 0; at < kSteps * kNsPerStep; at += kNsPerOp) {
+    if (at < header.left_out_from_ns || at >= header.left_out_until_ns) expected.push_back(at);
+  }
+  EXPECT_EQ(found.ops.begin()->second, expected);
+  EXPECT_GT(expected.size(), 100'000u);
+}
+
+TEST_F(CaptureRecycling, AnyTimeMayBeKept) {
+  constexpr std::uint64_t kSteps = 6000;
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  capture::KeepOperators(false, 0);
+  for (std::uint64_t n = 0; n < kSteps; ++n) {
+    if (n % 1000 == 500) capture::KeepOperators(true, n * kNsPerStep);
+    if (n % 1000 == 503) capture::KeepOperators(false, n * kNsPerStep);
+    WriteStep(n);
+  }
+  capture::Close(true);
+  const Found found = ReadBack(path_);
+  EXPECT_GT(found.chunks.header.left_out_until_ns, 2000 * kNsPerStep);
+  const std::vector<std::uint64_t>& ops = found.ops.begin()->second;
+  for (std::uint64_t kept : {500, 1501, 2502}) {
+    const auto begin = std::ranges::lower_bound(ops, kept * kNsPerStep);
+    const auto end = std::ranges::lower_bound(ops, (kept + 1) * kNsPerStep);
+    EXPECT_EQ(static_cast<std::uint64_t>(end - begin), kOpsInStep) << kept;
+  }
+  EXPECT_FALSE(std::ranges::binary_search(ops, 1000 * kNsPerStep));
+}
+
+TEST_F(CaptureRecycling, RecordsOfSeveralThreadsStayTheirs) {
+  constexpr int kThreads = 4;
+  constexpr std::uint64_t kSteps = 2000;
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  capture::KeepOperators(false, 0);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([] {
+      for (std::uint64_t n = 0; n < kSteps; ++n) {
+        WriteStep(n);
+        if (n % 50 == 0) usleep(100);  // more threads than processors: the helper gets its turn
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  capture::Close(true);
+  const Found found = ReadBack(path_);
+  EXPECT_GT(found.chunks.header.left_out_until_ns, 0u);
+  ASSERT_EQ(found.steps.size(), static_cast<std::size_t>(kThreads));
+  if (found.chunks.header.dropped > 0) return;  // starved of processors: counted, and no record is whole or wrong
+  for (const auto& [tid, steps] : found.steps) ExpectAllOnce(steps, kSteps);
+}
+
+TEST_F(CaptureRecycling, KilledAtAnyInstantEachStepIsThereOnce) {
+  if (test::kSanitized) GTEST_SKIP() << "the trial is of when the processor stores what";
+  std::minstd_rand random(7);
+  for (int trial = 0; trial < 10; ++trial) {
+    fs::remove(path_);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (capture::Open(path_.c_str(), {.limit_bytes = kLimit}) != 0) _exit(1);
+      capture::KeepOperators(false, 0);
+      for (std::uint64_t n = 0;; ++n) WriteStep(n);
+    }
+    usleep(static_cast<useconds_t>(60'000 + random() % 60'000));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const Found found = ReadBack(path_);
+    EXPECT_EQ(found.chunks.damaged_chunks, 0u);
+    ASSERT_EQ(found.steps.size(), 1u);
+    if (found.chunks.header.dropped == 0)
+      ExpectAllOnce(found.steps.begin()->second, found.steps.begin()->second.size());
+    EXPECT_TRUE(std::ranges::adjacent_find(found.steps.begin()->second) == found.steps.begin()->second.end());
+  }
+}
+
+TEST_F(CaptureRecycling, ProcessesThatComeAndGoLeaveTheirChunks) {
+  if (test::kSanitized) GTEST_SKIP() << "the thread sanitizer ends a forked child that starts a thread";
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  capture::KeepOperators(false, 0);
+  constexpr std::uint64_t kChildren = 200;  // of a chunk or more each: more than fit
+  std::uint64_t step = 0;
+  for (; step < 3000; ++step) WriteStep(step);  // the file is full
+  for (std::uint64_t n = 0; n < kChildren; ++n) {
+    const pid_t child = fork();
+    if (child == 0) {
+      WriteMarkAt(1 + n, MarkKind::kMetric, "child", n);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 20; ++i) WriteStep(step++);
+    usleep(5000);
+  }
+  capture::Close(true);
+  EXPECT_LE(fs::file_size(path_), kLimit);
+  const Found found = ReadBack(path_);
+  ASSERT_EQ(found.steps.size(), 1u);
+  EXPECT_EQ(found.steps.begin()->second.size(), step);
+  EXPECT_GE(found.metrics, kChildren * 9 / 10);
+}
+
+TEST_F(CaptureRecycling, WhatIsKeptAloneFillsTheFileThenItEnds) {
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  for (std::uint64_t n = 0; n < 100'000 && capture::IsOpen(); ++n) WriteStep(n);  // all operators are kept
+  EXPECT_THAT(capture::OffReason(), HasSubstr("size limit"));
+  capture::Close(true);
+  const Found found = ReadBack(path_);
+  EXPECT_EQ(found.chunks.header.left_out_until_ns, 0u);
+  EXPECT_GT(found.ops.begin()->second.size(), kLimit / 2 / sizeof(wire::OpRecord));
+}
+
+}  // namespace
+}  // namespace loopscope

@@ -1,0 +1,127 @@
+#include "profiler/importers/capture/left_out.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/capture_builder.h"
+
+namespace loopscope {
+namespace {
+
+using test::CaptureBuilder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::MarkKind;
+
+constexpr std::uint64_t kStepNs = 1000;
+constexpr int kOps = 50;
+
+// Steps of 50 operators from 0 on; of the details of steps 2 to 4 and 60.
+CaptureBuilder Capture(int steps) {
+  CaptureBuilder capture;
+  for (int n = 0; n < steps; ++n) {
+    const std::uint64_t at = kStepNs * static_cast<std::uint64_t>(n);
+    if (n == 2 || n == 60) capture.Mark(MarkKind::kDetailBegin, "", at);
+    if (n == 5 || n == 61) capture.Mark(MarkKind::kDetailEnd, "", at);
+    for (std::uint64_t op = 0; op < kOps; ++op) capture.Op("aten::relu", at + op * 20, at + op * 20 + 10);
+    capture.Mark(MarkKind::kStepEnd, "optimizer:SGD#1", at + kStepNs);
+  }
+  return capture;
+}
+
+std::vector<int> StepsLeftOut(const LeftOut& left_out, int steps) {
+  std::vector<int> found;
+  for (int n = 0; n < steps; ++n) {
+    if (left_out.Has(kStepNs * static_cast<std::uint64_t>(n) + kStepNs / 2)) found.push_back(n);
+  }
+  return found;
+}
+
+LeftOut Of(const std::string& bytes, std::uint64_t most) {
+  const Result<CaptureChunks> chunks = ReadChunks({bytes.data(), bytes.size()}, "x.cap");
+  EXPECT_TRUE(chunks);
+  return LeftOut(*chunks, most);
+}
+
+TEST(LeftOut, NothingWhereAllCanBeRead) {
+  const LeftOut left_out = Of(Capture(100).Bytes(), 100 * kOps);
+  EXPECT_THAT(StepsLeftOut(left_out, 100), IsEmpty());
+  EXPECT_THAT(left_out.Warnings(0), IsEmpty());
+}
+
+TEST(LeftOut, TheFirstDetailsAndTheNewestAreRead) {
+  const LeftOut left_out = Of(Capture(100).Bytes(), 40 * kOps);
+  const std::vector<int> steps = StepsLeftOut(left_out, 100);
+  EXPECT_EQ(steps.front(), 5);
+  EXPECT_EQ(std::ranges::count(steps, 60), 0);  // in detail
+  EXPECT_EQ(std::ranges::count(steps, 61), 1);
+  EXPECT_GE(steps.back(), 69);
+  EXPECT_LE(steps.back(), 74);
+  EXPECT_THAT(left_out.Warnings(0), ElementsAre(HasSubstr("are not looked at")));
+}
+
+TEST(LeftOut, ALongStartIsCutToo) {
+  CaptureBuilder capture;
+  for (std::uint64_t op = 0; op < 5000; ++op) capture.Op("aten::relu", op * 20, op * 20 + 10);
+  capture.Mark(MarkKind::kDetailBegin, "", 100'000);
+  for (std::uint64_t op = 5000; op < 5100; ++op) capture.Op("aten::relu", op * 20, op * 20 + 10);
+  capture.Mark(MarkKind::kDetailEnd, "", 102'000);
+  const LeftOut left_out = Of(capture.Bytes(), 1000);
+  EXPECT_FALSE(left_out.Has(0));
+  EXPECT_TRUE(left_out.Has(50'000));
+  EXPECT_FALSE(left_out.Has(101'000));  // in detail
+}
+
+TEST(LeftOut, WhatTheRecorderLeftOutIsTaken) {
+  CaptureBuilder capture = Capture(100);
+  capture.header.left_out_from_ns = 10 * kStepNs;
+  capture.header.left_out_until_ns = 80 * kStepNs;
+  const LeftOut left_out = Of(capture.Bytes(), 1'000'000);
+  const std::vector<int> steps = StepsLeftOut(left_out, 100);
+  EXPECT_EQ(steps.size(), 69u);  // but for the one in detail
+  EXPECT_EQ(steps.front(), 10);
+  EXPECT_EQ(steps.back(), 79);
+  EXPECT_THAT(left_out.Warnings(0), ElementsAre(HasSubstr("--max-capture")));
+}
+
+TEST(LeftOut, ImpossibleTimesHarmNothing) {
+  CaptureBuilder capture = Capture(10);
+  capture.header.left_out_from_ns = UINT64_MAX;
+  capture.header.left_out_until_ns = 1;
+  EXPECT_THAT(StepsLeftOut(Of(capture.Bytes(), 1'000'000), 10), IsEmpty());
+  capture.header.left_out_from_ns = 0;
+  capture.header.left_out_until_ns = UINT64_MAX;
+  EXPECT_EQ(StepsLeftOut(Of(capture.Bytes(), 1'000'000), 10).size(), 7u);
+}
+
+// The switches that the recorder wrote itself, and those of the time left out, are one series.
+TEST(LeftOut, StepsInItAreKnownAsStepsWithoutOperators) {
+  CaptureBuilder capture = Capture(20);
+  capture.header.left_out_from_ns = 10 * kStepNs;
+  capture.header.left_out_until_ns = 15 * kStepNs;
+  const LeftOut left_out = Of(capture.Bytes(), 1'000'000);
+  Trace trace;
+  trace.threads.push_back({100, 100, "", {}});
+  const auto mark = [&](std::int64_t at, MarkKind kind) { trace.marks.push_back({at, kind, 0, 0, 0}); };
+  mark(1000, MarkKind::kStepEnd);
+  mark(8000, MarkKind::kOpsEnd);
+  mark(9000, MarkKind::kOpsBegin);
+  mark(12'000, MarkKind::kOpsEnd);
+  mark(17'000, MarkKind::kOpsBegin);
+  mark(18'000, MarkKind::kOpsEnd);
+  left_out.Mark(trace);
+  std::vector<std::pair<std::int64_t, MarkKind>> switches;
+  for (const Mark& one : trace.marks) {
+    if (one.kind != MarkKind::kStepEnd) switches.emplace_back(one.time_ns, one.kind);
+  }
+  EXPECT_THAT(switches, ElementsAre(std::pair(8000, MarkKind::kOpsEnd), std::pair(9000, MarkKind::kOpsBegin),
+                                    std::pair(10'000, MarkKind::kOpsEnd), std::pair(17'000, MarkKind::kOpsBegin),
+                                    std::pair(18'000, MarkKind::kOpsEnd)));
+}
+
+}  // namespace
+}  // namespace loopscope
