@@ -18,7 +18,7 @@ def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torc
             file.execute(
                 "INSERT INTO runs (time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, "
                 "failed_counters) VALUES (?, ?, ?, 'pass', ?, 0.001, 0.02, 12, 0)",
-                (f"2026-01-{number % 28 + 1:02}T09:00:00Z", command, machine, ms * ripple),
+                (f"2026-{number // 28 + 1:02}-{number % 28 + 1:02}T09:00:00Z", command, machine, ms * ripple),
             )
     file.commit()
     file.close()

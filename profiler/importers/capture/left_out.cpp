@@ -50,23 +50,22 @@ Overview LookOver(const CaptureChunks& capture) {
   return overview;
 }
 
-// A quarter of what is read may lie before the stretch that is left out, the rest after it.
+// At most a quarter of what is read lies before the stretch that is left out, the rest after it.
 Interval TooMany(const Overview& overview, std::int64_t first_end_ns, std::uint64_t most) {
-  std::uint64_t before = 0, after = 0;
-  std::int64_t from_ns = 0;
+  std::uint64_t left = most;
+  std::int64_t from_ns = first_end_ns;
   for (const Overview::Chunk& chunk : overview.chunks) {
-    from_ns = AsTime(chunk.start_ns);
-    before += chunk.count;
-    if (before > most / 4 || from_ns >= first_end_ns) break;
+    const bool too_many = chunk.count > left - (most - most / 4);
+    if (too_many) from_ns = std::min(first_end_ns, AsTime(chunk.start_ns));
+    if (too_many || AsTime(chunk.start_ns) >= first_end_ns) break;
+    left -= chunk.count;
   }
-  from_ns = std::min(from_ns, first_end_ns);
   std::int64_t until_ns = from_ns;
-  for (std::size_t i = overview.chunks.size(); i-- > 0;) {
-    after += overview.chunks[i].count;
-    if (after > most - most / 4) break;
+  for (std::size_t i = overview.chunks.size(); i-- > 0 && overview.chunks[i].count <= left;) {
+    left -= overview.chunks[i].count;
     until_ns = AsTime(overview.chunks[i].start_ns);
   }
-  return {from_ns, until_ns};
+  return {from_ns, std::max(from_ns, until_ns)};
 }
 
 std::string SecondsText(Interval time, std::uint64_t run_start_ns) {
