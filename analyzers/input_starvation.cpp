@@ -22,9 +22,8 @@ constexpr std::size_t kMostPlaces = 4;
 constexpr double kReadyShare = 0.8;  // of the step: workers that need less for a batch have it ready
 
 struct Waits {
-  std::int64_t wait_ns = 0, longest_ns = 0;
+  std::int64_t wait_ns = 0, longest_ns = 0, steps_ns = 0;
   std::uint64_t steps = 0, waited = 0;  // all whose wait is known, and those that waited
-  double PerStep(std::int64_t total_ns) const { return Ms(total_ns) / static_cast<double>(steps); }
 };
 
 // A GPU that still has work does not notice that the training thread waits.
@@ -40,10 +39,18 @@ Waits Measure(const Timeline& timeline) {
     const std::int64_t wait_ns = WaitNs(timeline, step);
     waits.wait_ns += wait_ns;
     waits.steps += 1;
+    waits.steps_ns += step.time.length();
     waits.waited += wait_ns > 0;
     waits.longest_ns = std::max(waits.longest_ns, wait_ns);
   }
   return waits;
+}
+
+// The share of the steps whose waits are known, of the mean step: that is taken over more steps, and one hiccup among
+// few of them would make the wait longer than the step.
+double PerStep(const Timeline& timeline, const Waits& waits, std::int64_t wait_ns) {
+  if (waits.steps_ns == 0) return 0;
+  return timeline.mean_step_ms() * static_cast<double>(wait_ns) / static_cast<double>(waits.steps_ns);
 }
 
 // Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
@@ -115,10 +122,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const Waits waits = Measure(timeline);
   // Without the step that waited longest: one disk hiccup does not make a starved loop.
-  const double usual_ms = waits.PerStep(waits.wait_ns - waits.longest_ns);
+  const double usual_ms = PerStep(timeline, waits, waits.wait_ns - waits.longest_ns);
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
   // Nor is the hiccup charged to the habit.
-  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : waits.PerStep(waits.wait_ns);
+  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : PerStep(timeline, waits, waits.wait_ns);
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back({fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.waited, waits.steps,
