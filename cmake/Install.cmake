@@ -8,7 +8,8 @@ get_property(probes GLOBAL PROPERTY LOOPSCOPE_PROBES)
 
 install(TARGETS loopscope RUNTIME DESTINATION bin COMPONENT program)
 install(TARGETS loopscope_portable RUNTIME DESTINATION bin COMPONENT wheel EXCLUDE_FROM_ALL)
-install(FILES "${PROJECT_SOURCE_DIR}/integrations/dask_report.py" DESTINATION . COMPONENT wheel EXCLUDE_FROM_ALL)
+install(FILES "${PROJECT_SOURCE_DIR}/integrations/dask_report.py" "${PROJECT_SOURCE_DIR}/integrations/notebook.py"
+  DESTINATION . COMPONENT wheel EXCLUDE_FROM_ALL)
 # The licences of what the wheel brings along, or was compiled in.
 foreach(package IN ITEMS libdw1 libelf1 libsqlite3-0 libisal2 libzstd1 liblzma5 libbz2-1.0 libstdc++6 libfmt-dev libcli11-dev
         nlohmann-json3-dev libtomlplusplus-dev libboost-math-dev libjs-chart.js)

@@ -1,5 +1,7 @@
 #include "probes/capture/chunk_supply.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -11,6 +13,7 @@ namespace {
 constexpr std::uint32_t kLeastRecycled = 64;
 constexpr std::uint32_t kReadyShare = 8;
 constexpr std::uint32_t kFreeForOthers = 16;
+constexpr int kTries = 4;
 
 wire::FileHeader* HeaderOf(const DiskFile& disk) noexcept {
   return reinterpret_cast<wire::FileHeader*>(disk.base());
@@ -60,8 +63,17 @@ std::uint32_t ChunkSupply::MakeOrRecycle(int& error) noexcept {
   const std::uint32_t made = Make(error);
   if (made != 0 || error != EFBIG || !recycles_ || !at_limit()) return made;
   bool may_come = true;
-  // Whoever has the lock frees one just now.
-  if (pthread_mutex_trylock(&recycling_) == 0) {
+  // Whoever has the lock frees one just now; it may have lost its processor.
+  bool ours = pthread_mutex_trylock(&recycling_) == 0;
+  for (int n = 0; n < kTries && !ours; ++n) {
+    sched_yield();
+    if (const std::uint32_t free = recycler_.TakeFree()) {
+      error = 0;
+      return free;
+    }
+    ours = pthread_mutex_trylock(&recycling_) == 0;
+  }
+  if (ours) {
     may_come = FreeOne() || !recycler_.KeepsTooMuch();
     pthread_mutex_unlock(&recycling_);
   }

@@ -72,6 +72,7 @@ struct Options {
   std::optional<int> steps;                    // run: 50, prove and ab: as many as the window needs
   double time_s = 120;
   std::uint64_t max_capture_bytes = 0;  // of each process; 0: the recorder's default
+  bool watch = false;                   // run
 
   Selection selection;  // --only, --skip
   GateOptions gate;

@@ -141,6 +141,7 @@ class Parser {
               .c_str());
     }
     if (!command_.Has(kTakesExperiment)) {
+      app_.add_flag("--watch", options_.watch, "show the step's time and parts while it runs, to its own end");
       Add("--max-capture", options_.max_capture_bytes, ParseCaptureBytes, "a size from 8M to 32G", "SIZE",
           "a process records this much at most (4G); then the oldest operators give way to the newest");
     }

@@ -158,7 +158,7 @@ Result<void> CheckHistory(const Command& command, Options& options) {
 
 extern const Command kHistoryCommand{
     .id = "history",
-    .summary = "Gates and reports of many days and machines: step times, and where their level changed.",
+    .summary = "Step times of many gates and reports, and where their level changed.",
     .usage = "history [options] DIR [REPORT…]",
     .example = "loopscope history catalogue loopscope-out/*/report.json",
     .inputs = kAnyInputs,

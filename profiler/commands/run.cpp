@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "profiler/cli/command.h"
 #include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/session.h"
+#include "profiler/commands/watch.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {
@@ -15,7 +18,10 @@ constexpr int kDefaultSteps = 50;
 Result<int> RunCommand(const Options& options) {
   auto session = Session::Open(options, false);
   if (!session) return session.error();
+  std::optional<Watch> watch;
+  if (options.watch) watch.emplace((*session)->recording_folders());
   const auto diagnosed = (*session)->Diagnose(DiagnosisSpec(options, kDefaultSteps), (*session)->output());
+  watch.reset();
   if (!diagnosed) return diagnosed.error();
   const auto written = WriteReport(diagnosed->report, options, (*session)->output());
   if (diagnosed->failure) Say("loopscope: " + diagnosed->failure->Message());

@@ -83,7 +83,7 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   LaunchSpec spec;
   spec.mode = LaunchMode::kTrace;
   spec.warmup = options.warmup.value_or(kDefaultWarmup);
-  spec.steps = options.steps.value_or(default_steps);
+  spec.steps = options.steps.value_or(options.watch ? 0 : default_steps);
   spec.time_s = options.time_s;
   spec.max_capture_bytes = options.max_capture_bytes;
   if (!options.no_seed && options.command != "run") spec.seed = options.seed;

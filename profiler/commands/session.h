@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "profiler/cli/options.h"
 #include "profiler/commands/kept_experiments.h"
@@ -25,6 +26,8 @@ class Session {
   static Result<std::unique_ptr<Session>> Open(const Options& options, bool trials);
 
   const std::filesystem::path& output() const { return output_; }
+  // Where launches write their captures.
+  std::vector<std::filesystem::path> recording_folders() const { return {output_ / kRecordingName, scratch_.path()}; }
   ProgramLauncher& launcher() { return *launcher_; }
   ProgressBar& bar() { return bar_; }
   Signals& signals() { return signals_; }

@@ -73,6 +73,7 @@ def test_options_exist():
     sources = "".join(
         path.read_text() for folder in ("cli", "commands") for path in (ROOT / "profiler" / folder).glob("*.cpp")
     )
+    sources += "".join(path.read_text() for path in (ROOT / "integrations").glob("*.py"))
     formats = (ROOT / "reports" / "formats.def").read_text()
     sources += "".join(f'"--{stem}"' for stem in re.findall(r"^LOOPSCOPE_FORMAT\((\w+),", formats, re.MULTILINE))
     for document in DOCUMENTS:

@@ -134,7 +134,8 @@ def test_aa_check_tells_what_can_be_detected(loopscope, tiny_train):
     pairs = int(re.search(r"(\d+) pairs of the program against itself differ by ([\d.]+) %", text)[1])
     assert pairs >= 4
     found = [int(share) for share in re.findall(r" % (\d+) of 100 gates fail", text)]
-    assert len(found) == 4 and found == sorted(found)
+    assert len(found) == 4 and found[0] <= 10, "of 100 that are simulated; the smallest slowdown is within the noise"
+    assert all(larger >= smaller - 3 for smaller, larger in zip(found, found[1:]))
     assert re.search(r"`gate --max-slowdown 5%` finds a slowdown of [\d.]+ % in 4 of 5 gates", text)
 
 

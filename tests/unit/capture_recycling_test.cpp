@@ -15,6 +15,7 @@
 #include "probes/capture/file.h"
 #include "probes/capture/records.h"
 #include "profiler/importers/capture/file.h"
+#include "profiler/importers/capture/tail.h"
 #include "tests/support/sanitized.h"
 
 namespace loopscope {
@@ -98,6 +99,7 @@ TEST_F(CaptureRecycling, TheFirstAndTheNewestOperatorsStayAndEachStep) {
   ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
   for (std::uint64_t n = 0; n < kSteps; ++n) {
     WriteStep(n);
+    if (n % 50 == 0) usleep(500);  // still many times faster than a training
     if (n + 1 == kKept) capture::KeepOperators(false, kKept * kNsPerStep);
   }
   EXPECT_EQ(capture::OffReason(), nullptr);
@@ -216,6 +218,27 @@ TEST_F(CaptureRecycling, ProcessesThatComeAndGoLeaveTheirChunks) {
   ASSERT_EQ(found.steps.size(), 1u);
   EXPECT_EQ(found.steps.begin()->second.size(), step);
   EXPECT_GE(found.metrics, kChildren * 9 / 10);
+}
+
+TEST_F(CaptureRecycling, WhoFollowsTheFileSeesEachStepOnce) {
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  capture::KeepOperators(false, 0);
+  CaptureTail tail(path_);
+  std::vector<std::uint64_t> steps;
+  for (std::uint64_t n = 0; n < 6000; ++n) {
+    WriteStep(n);
+    if (n % 500 != 499) continue;  // often enough for what the file holds
+    for (const NewRecords& records : tail.Poll()) {
+      ForEachRecord(records.view(), [&](wire::RecordHead head, const char* at) {
+        if (head.kind == wire::RecordKind::kMark && head.sub == static_cast<std::uint8_t>(MarkKind::kStepEnd)) {
+          steps.push_back(RecordAt<wire::MarkRecord>(at).value);
+        }
+      });
+    }
+  }
+  std::ranges::sort(steps);
+  ExpectAllOnce(steps, 6000);
+  EXPECT_TRUE(CaptureTail(folder_ / "none.cap").Poll().empty());
 }
 
 TEST_F(CaptureRecycling, WhatIsKeptAloneFillsTheFileThenItEnds) {

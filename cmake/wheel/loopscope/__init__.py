@@ -13,3 +13,10 @@ def main():
             f"loopscope: {program} cannot be started: {error.strerror}\n"
             "  it runs on 64-bit x86 Linux with glibc 2.34 or newer; install the wheel again, or build from source"
         )
+
+
+def load_ipython_extension(shell):
+    """`%load_ext loopscope`, then `%%loopscope` above a cell."""
+    from . import notebook
+
+    notebook.load_ipython_extension(shell)
