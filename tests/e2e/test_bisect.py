@@ -51,31 +51,6 @@ def bisect(loopscope, folder, *words):
     return done, json.loads(file.read_text()) if file.exists() else None
 
 
-def test_a_read_and_a_sleep_are_both_found(loopscope, history):
-    """Five commits: the third sleeps, the fifth reads its loss in each step as well."""
-    quick, slow = "--sleep 3000", "--sleep 9000"
-    folder, ids, git = history(quick, quick, quick, slow, slow, slow + " --item")
-    before = git("status", "--porcelain")
-    done, told = bisect(loopscope, folder, ids[0], "HEAD", "--", "./train.sh")
-    assert done.code == 0, done.err
-    assert [one["commit"] for one in told["slow"]] == [ids[3], ids[5]], told
-    sleep, read = told["slow"]
-    assert sleep["subject"] == "number 3" and sleep["author"] == "Ann" and not sleep["maybe"]
-    assert "slower by" in sleep["reason"] and "host reads" in read["reason"] and "tiny_train.cpp" in read["reason"]
-    assert sleep["files"] == ["number.txt", "train.sh"]
-    gates = {(one["base"], one["commit"]): one for one in told["gates"]}
-    assert len(gates) == len(told["gates"]) <= 7 and told["commits"] == 5
-    assert gates[ids[0], ids[3]]["pairs"] >= 5 and gates[ids[0], ids[5]]["pairs"] == 0
-    assert f"{ids[3][:10]} slows it down: number 3" in done.out and "it changes number.txt, train.sh" in done.out
-    assert git("status", "--porcelain") == before and len(git("worktree", "list").splitlines()) == 1
-
-    # Every verdict is kept.
-    began = time.monotonic()
-    again, same = bisect(loopscope, folder, ids[0], "HEAD", "--resume", "--", "./train.sh")
-    assert again.code == 0 and same["slow"] == told["slow"], again.err
-    assert time.monotonic() - began < 20
-
-
 def test_commits_that_cannot_be_judged(loopscope, history):
     """The third does not build, the fourth is slow: it may be either of them."""
     steady = "--sleep 3000"
