@@ -17,7 +17,7 @@ Each script is launched twice from the same folder, alone and under `loopscope r
 _FAULTS = """
 ## Forced faults
 
-Lost is: a step that was done and is not in the capture, but for the one in flight; a training that ended otherwise than it does alone; a capture that cannot be read; a crash; anything left in `TMPDIR`, in `/dev/shm` or among the mounts.
+Lost is: a step that was done and is not in the capture, but for the one in flight, and for a run's first four, which are written with the fifth; a training that ended otherwise than it does alone; a capture that cannot be read; a crash; anything left in `TMPDIR`, in `/dev/shm` or among the mounts.
 
 | fault | tried | survived | lost |
 |---|---|---|---|
