@@ -22,7 +22,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kChartColumns = 24, kMostShown = 60;
+constexpr std::size_t kChartColumns = 12, kMostShown = 60;
 
 // A bar on the scale from the fastest to the slowest run of the series.
 std::string Bar(double ms, double fastest, double slowest) {
@@ -48,7 +48,7 @@ void WriteSeries(const HistorySeries& series, const std::string& rule, Page& pag
                   style});
     }
     const HistoryRun& run = series.runs[i];
-    page.Entry(22, {"  " + Printable(run.time, 20)},
+    page.Entry(24, {"  " + Printable(run.time, 20)},
                {fmt::format("{:>9} {} {}", HumanMs(*run.ms_per_step), Bar(*run.ms_per_step, fastest, slowest),
                             Printable(RunText(run, rule), 200))});
   }
