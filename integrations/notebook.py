@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+from .dask_report import program
+
 # Loopscope is started beside the cells' files, so that it names them as the notebook does; the training is not.
 RUNNER = """import os, sys
 os.chdir({folder!r})
@@ -146,12 +148,6 @@ def write(folder, number, source):
     path = folder / f"In[{number}]"
     path.write_text(plain(source), encoding="utf-8")
     return str(path)
-
-
-def program():
-    """The `loopscope` beside this file, as the package has it; else that of LOOPSCOPE, else on the PATH."""
-    packaged = pathlib.Path(__file__).resolve().parent / "bin" / "loopscope"
-    return os.environ.get("LOOPSCOPE", str(packaged) if packaged.exists() else "loopscope")
 
 
 def run(command, folder):

@@ -46,7 +46,7 @@ std::uint32_t ChunkSupply::Grow(std::uint32_t most, int& error) noexcept {
   return 0;
 }
 
-std::uint32_t ChunkSupply::Make(int& error) noexcept {
+std::uint32_t ChunkSupply::FreeOrGrown(int& error) noexcept {
   if (const std::uint32_t free = recycler_.TakeFree()) return free;
   return Grow(most_chunks_, error);
 }
@@ -59,8 +59,8 @@ bool ChunkSupply::FreeOne() noexcept {
   return recycler_.FreeOne(own_chunk);
 }
 
-std::uint32_t ChunkSupply::MakeOrRecycle(int& error) noexcept {
-  const std::uint32_t made = Make(error);
+std::uint32_t ChunkSupply::Make(int& error) noexcept {
+  const std::uint32_t made = FreeOrGrown(error);
   if (made != 0 || error != EFBIG || !recycles_ || !at_limit()) return made;
   bool may_come = true;
   // Whoever has the lock frees one just now; it may have lost its processor.

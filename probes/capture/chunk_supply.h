@@ -15,11 +15,9 @@ class ChunkSupply {
  public:
   void Start(DiskFile& disk) noexcept;  // the file holds its header
 
-  // By any thread: one more, or 0 and sets `error` to an errno; EFBIG at the limit, unless one is free there.
+  // By any thread: one more, or 0 and sets `error` to an errno. At the limit the oldest is freed for it, which takes
+  // some 50 us. 0 without an error: there may be one later.
   std::uint32_t Make(int& error) noexcept;
-
-  // Likewise, freeing the oldest at the limit, which takes some 50 us. 0 without an error: there may be one later.
-  std::uint32_t MakeOrRecycle(int& error) noexcept;
   // Some chunks are free at the limit for the processes that share the file, which free none of others.
   void FreeForOthers() noexcept;
 
@@ -31,6 +29,7 @@ class ChunkSupply {
   unsigned MostReady(unsigned wanted) const noexcept;  // of a small file only a part lies ready
 
  private:
+  std::uint32_t FreeOrGrown(int& error) noexcept;
   std::uint32_t Grow(std::uint32_t most, int& error) noexcept;
   bool FreeOne() noexcept;
 

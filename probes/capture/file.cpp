@@ -23,9 +23,9 @@ namespace loopscope::capture {
 namespace {
 
 constexpr std::size_t kHelperStackBytes = 512 * 1024;
+constexpr long kFreeForOthersEveryNs = 20'000'000;
 // What recording threads may spend together on making chunks themselves where the helper does not get to it: a chunk
 // takes some 10 us, on a disk that stalls as long as that does. Beyond this records are dropped.
-constexpr long kFreeForOthersEveryNs = 20'000'000;
 constexpr std::uint64_t kOwnChunksNs = 100'000'000, kOwnChunksShare = 50;  // 0.1 s, and 1/50 of the time passed
 
 // One per process, never destroyed: threads may write until the very end.
@@ -111,7 +111,7 @@ void SwitchOff() noexcept {
 // Makes one more chunk ready in `slot`, if one can be had now; returns false when there will be none.
 bool Provide(ReadyChunks::Slot& slot) noexcept {
   int error = 0;
-  const std::uint32_t made = file.supply.MakeOrRecycle(error);
+  const std::uint32_t made = file.supply.Make(error);
   if (error != 0) {
     Exhaust(ReasonFor(error));
     return false;
@@ -129,7 +129,7 @@ std::uint32_t OwnChunk() noexcept {
   const std::uint64_t allowed = kOwnChunksNs + (begin - Header()->start_mono_ns) / kOwnChunksShare;
   if (file.own_chunks_ns.load(std::memory_order_relaxed) > allowed) return 0;
   int error = 0;
-  const std::uint32_t made = file.supply.MakeOrRecycle(error);
+  const std::uint32_t made = file.supply.Make(error);
   file.own_chunks_ns.fetch_add(KernelNs() - begin, std::memory_order_relaxed);
   return made;
 }

@@ -31,7 +31,7 @@ class KeptTimes {
 // Of one process; chunks are given by their number + 1, 0 is none.
 class Recycler {
  public:
-  // `base` is where the file is mapped; it holds `most_chunks`, of which the last kOwnChunks are the recycler's own.
+  // `base` is where the file is mapped; it holds `most_chunks`, and kOwnChunks more that are the recycler's own.
   static constexpr std::uint32_t kOwnChunks = 2;
   void Start(unsigned char* base, std::uint32_t most_chunks) noexcept;
   void Forked() noexcept;  // in the child: the parent's chunks are not ours

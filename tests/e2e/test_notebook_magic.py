@@ -35,7 +35,8 @@ def run(tmp_path, monkeypatch):
     package = tmp_path / "packages" / "loopscope"
     package.mkdir(parents=True)
     shutil.copy(ROOT / "cmake" / "wheel" / "loopscope" / "__init__.py", package)
-    shutil.copy(ROOT / "integrations" / "notebook.py", package)
+    for name in ("dask_report.py", "notebook.py"):
+        shutil.copy(ROOT / "integrations" / name, package)
     monkeypatch.setenv("PYTHONPATH", f"{package.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setenv("LOOPSCOPE", str(BUILD / "loopscope"))
 

@@ -108,26 +108,21 @@ class ChunkReader {
   // Returns how many of the bytes are whole records.
   std::size_t AddRecords(const wire::ChunkHeader& header, std::span<const char> bytes) {
     Ordered one{header.order, {header.pid, header.tid, {}, give_back_}};
-    std::size_t at = 0, begin = 0;
-    const auto add = [&] {
-      one.view.records = bytes.subspan(begin, at - begin);
-      if (at > begin) views_.push_back(one);
+    std::size_t begin = 0;
+    const auto add_until = [&](std::size_t end) {
+      one.view.records = bytes.subspan(begin, end - begin);
+      if (end > begin) views_.push_back(one);
+      begin = end;
     };
-    while (at + sizeof(wire::RecordHead) <= bytes.size()) {
-      wire::RecordHead head;
-      std::memcpy(&head, bytes.data() + at, sizeof head);
-      if (head.words == 0 || at + std::size_t{head.words} * 8 > bytes.size()) break;
-      if (head.kind == wire::RecordKind::kOfThread) {
-        add();
-        begin = at;
-        const auto thread = RecordAt<wire::OfThreadRecord>(bytes.data() + at);
-        one.view.pid = thread.pid;
-        one.view.tid = thread.tid;
-      }
-      at += std::size_t{head.words} * 8;
-    }
-    add();
-    return at;
+    const std::size_t whole = ForEachWholeRecord(bytes, [&](wire::RecordHead head, const char* at) {
+      if (head.kind != wire::RecordKind::kOfThread) return;
+      add_until(static_cast<std::size_t>(at - bytes.data()));
+      const auto thread = RecordAt<wire::OfThreadRecord>(at);
+      one.view.pid = thread.pid;
+      one.view.tid = thread.tid;
+    });
+    add_until(whole);
+    return whole;
   }
 
   std::span<const char> file_;

@@ -76,6 +76,20 @@ inline std::uint64_t StartOf(const char* at) {
   return start_ns;
 }
 
+// Calls visit(head, at) for every record up to the first that is not whole; returns how many bytes those have.
+template <class Visit>
+std::size_t ForEachWholeRecord(std::span<const char> bytes, Visit visit) {
+  std::size_t at = 0;
+  while (at + sizeof(wire::RecordHead) <= bytes.size()) {
+    wire::RecordHead head;
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    if (head.words == 0 || at + std::size_t{head.words} * 8 > bytes.size()) break;
+    visit(head, bytes.data() + at);
+    at += std::size_t{head.words} * 8;
+  }
+  return at;
+}
+
 // Calls visit(head, at) for every record.
 template <class Visit>
 void ForEachRecord(const ChunkView& chunk, Visit visit) {

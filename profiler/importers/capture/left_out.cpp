@@ -90,11 +90,7 @@ LeftOut::LeftOut(const CaptureChunks& chunks, std::uint64_t most) {
   const IntervalSet whole({by_recorder_, by_reader_});
   times_ = whole.Subtract(IntervalSet(overview.detail));
   if (by_reader_.length() <= 0) return;
-  for (const ChunkView& view : chunks.chunks) {
-    ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
-      not_read_ += IsOperatorOrDeviceWork(head) && Has(StartOf(at));
-    });
-  }
+  for (const Overview::Chunk& chunk : overview.chunks) not_read_ += Has(chunk.start_ns) ? chunk.count : 0;
 }
 
 bool LeftOut::Has(std::uint64_t start_ns) const {

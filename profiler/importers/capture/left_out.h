@@ -32,7 +32,7 @@ class LeftOut {
  private:
   IntervalSet times_;
   Interval by_recorder_, by_reader_;
-  std::uint64_t not_read_ = 0;
+  std::uint64_t not_read_ = 0;  // by chunks
 };
 
 }  // namespace loopscope

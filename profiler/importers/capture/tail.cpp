@@ -14,18 +14,6 @@ bool ReadAt(int file, std::uint64_t offset, Value& value) {
   return pread(file, &value, sizeof value, static_cast<off_t>(offset)) == static_cast<ssize_t>(sizeof value);
 }
 
-// How many of the bytes are whole records.
-std::size_t WholeRecords(const std::string& bytes) {
-  std::size_t at = 0;
-  while (at + sizeof(wire::RecordHead) <= bytes.size()) {
-    wire::RecordHead head;
-    std::memcpy(&head, bytes.data() + at, sizeof head);
-    if (head.words == 0 || at + std::size_t{head.words} * 8 > bytes.size()) break;
-    at += std::size_t{head.words} * 8;
-  }
-  return at;
-}
-
 }  // namespace
 
 CaptureTail::CaptureTail(const std::filesystem::path& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -61,7 +49,7 @@ void CaptureTail::Read(std::uint32_t index, std::vector<NewRecords>& into) {
   const ssize_t got =
       pread(file_, records.bytes.data(), records.bytes.size(), static_cast<off_t>(at + sizeof header + chunk.read));
   records.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  records.bytes.resize(WholeRecords(records.bytes));
+  records.bytes.resize(ForEachWholeRecord(records.bytes, [](wire::RecordHead, const char*) {}));
   if (records.bytes.empty()) return;
   if (chunk.read == 0 && RecordAt<wire::RecordHead>(records.bytes.data()).kind == wire::RecordKind::kOfThread) {
     chunk.is_copy = true;
