@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -29,22 +30,37 @@ using wire::MarkKind;
 constexpr std::uint64_t kLimit = 8u << 20;
 constexpr std::uint64_t kOpsInStep = 100, kNsPerOp = 10, kNsPerStep = kOpsInStep * kNsPerOp;
 
-bool WriteOp(std::uint64_t start_ns) {
-  wire::OpRecord op{};
-  op.head = capture::HeadOf<wire::OpRecord>(wire::RecordKind::kOp, 0);
-  op.name = capture::StringId("aten::relu");
-  op.start_ns = start_ns;
-  op.duration = kNsPerOp - 1;
-  return capture::Append(&op, sizeof op);
+// A record that finds no chunk is dropped and counted, as when the helper does not get a processor for long. Here it is
+// written again, so that what must be there does not hang on the machine's load. A result like false is a refusal.
+std::atomic<std::uint64_t> refused{0};
+template <class Write>
+auto WriteUntilTaken(const Write& write) {
+  auto result = write();
+  while (!result && capture::IsOpen()) {
+    refused.fetch_add(1, std::memory_order_relaxed);
+    usleep(200);
+    result = write();
+  }
+  return result;
 }
 
-// Step `number` from 0: its operators and the mark of its end. Still some ten times faster than a training, so that the
-// helper keeps up where other programs take the processors.
+void WriteOp(std::uint64_t start_ns) {
+  wire::OpRecord op{};
+  op.head = capture::HeadOf<wire::OpRecord>(wire::RecordKind::kOp, 0);
+  op.name = WriteUntilTaken([] { return capture::StringId("aten::relu"); });
+  op.start_ns = start_ns;
+  op.duration = kNsPerOp - 1;
+  WriteUntilTaken([&] { return capture::Append(&op, sizeof op); });
+}
+
+// Step `number` from 0: its operators and the mark of its end. Still some ten times faster than a training.
 void WriteStep(std::uint64_t number) {
   constexpr std::uint64_t kStepsInChunk = 20;
   if (number % kStepsInChunk == 0) usleep(1500);
   for (std::uint64_t n = 0; n < kOpsInStep; ++n) WriteOp(number * kNsPerStep + n * kNsPerOp);
-  WriteMarkAt((number + 1) * kNsPerStep, MarkKind::kStepEnd, "step " + std::to_string(number % 1000), number);
+  const std::string name = "step " + std::to_string(number % 1000);
+  const std::uint32_t id = WriteUntilTaken([&] { return capture::StringId(name); });
+  WriteUntilTaken([&] { return capture::WriteNamedMark((number + 1) * kNsPerStep, MarkKind::kStepEnd, id, number); });
 }
 
 // What a reader finds, by thread, in the order of the records.
@@ -87,6 +103,7 @@ class CaptureRecycling : public testing::Test {
   void SetUp() override {
     char folder[] = "/tmp/capture_recycling_test.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
+    refused = 0;
     folder_ = folder;
     path_ = folder_ / "run.cap";
   }
@@ -109,7 +126,7 @@ TEST_F(CaptureRecycling, TheFirstAndTheNewestOperatorsStayAndEachStep) {
   EXPECT_LE(fs::file_size(path_), kLimit);
   const Found found = ReadBack(path_);
   const wire::FileHeader& header = found.chunks.header;
-  EXPECT_EQ(header.dropped, 0u);
+  EXPECT_EQ(header.dropped, refused);
   EXPECT_EQ(found.chunks.damaged_chunks, 0u);
   EXPECT_EQ(found.chunks.torn_bytes, 0u);
   EXPECT_EQ(found.strings, 1002u);  // with the thread's name
@@ -166,7 +183,6 @@ TEST_F(CaptureRecycling, RecordsOfSeveralThreadsStayTheirs) {
   const Found found = ReadBack(path_);
   EXPECT_GT(found.chunks.header.left_out_until_ns, 0u);
   ASSERT_EQ(found.steps.size(), static_cast<std::size_t>(kThreads));
-  if (found.chunks.header.dropped > 0) return;  // starved of processors: counted, and no record is whole or wrong
   for (const auto& [tid, steps] : found.steps) ExpectAllOnce(steps, kSteps);
 }
 
@@ -189,9 +205,7 @@ TEST_F(CaptureRecycling, KilledAtAnyInstantEachStepIsThereOnce) {
     const Found found = ReadBack(path_);
     EXPECT_EQ(found.chunks.damaged_chunks, 0u);
     ASSERT_EQ(found.steps.size(), 1u);
-    if (found.chunks.header.dropped == 0)
-      ExpectAllOnce(found.steps.begin()->second, found.steps.begin()->second.size());
-    EXPECT_TRUE(std::ranges::adjacent_find(found.steps.begin()->second) == found.steps.begin()->second.end());
+    ExpectAllOnce(found.steps.begin()->second, found.steps.begin()->second.size());
   }
 }
 
