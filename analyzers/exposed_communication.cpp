@@ -8,6 +8,7 @@
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/collectives.h"
+#include "profiler/core/timeline/communication.h"
 
 namespace loopscope {
 namespace {
@@ -25,7 +26,7 @@ bool IsCollective(std::string_view name) {
   return name.starts_with("c10d::");
 }
 
-// Collectives on the training thread, which does nothing else meanwhile: calls of the backend, else operators.
+// Collectives that the training thread waits for: on itself, or on a backend's threads while it does nothing else.
 Communication OnHost(const Timeline& timeline) {
   Communication found;
   const NameSet collectives(timeline.trace(), IsCollective);
@@ -39,7 +40,13 @@ Communication OnHost(const Timeline& timeline) {
     found.sites.Add(timeline.where(ref), Ms(event.duration_ns()));
   });
   if (found.count == 0) found.count = operators;
-  found.total_ms = found.exposed_ms = timeline.part_ms(Part::kCommunication);
+  const IntervalSet waiting = OnlyCommunicating(timeline);
+  std::int64_t exposed_ns = 0;
+  for (const std::uint32_t step : timeline.steady()) exposed_ns += waiting.total_ns(timeline.steps()[step].time);
+  found.exposed_ms = PerStep(timeline, Ms(exposed_ns));
+  double all_ms = 0;
+  for (const CollectiveTimes& one : CollectivesOf(timeline)) all_ms += PerStep(timeline, Ms(one.total_ns));
+  found.total_ms = std::max(found.exposed_ms, all_ms);
   return found;
 }
 

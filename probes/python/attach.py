@@ -78,7 +78,7 @@ class _Session:
 
         self._loaders.install(dataloader)
         self._optimizers.install(self._torch)
-        self._facts.install(self._torch, self._settings.mode == "trace")
+        self._facts.install(self._torch, self._settings)
         keep_losses = self._losses.keep if self._losses else None
         self._backward = Backward(self._probe, self._backward_begins, self._gradient_taken, keep_losses)
         self._backward.install(self._torch)

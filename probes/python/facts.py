@@ -1,7 +1,7 @@
 """Facts that only Python knows, besides those of loaders and optimizers: how a model is distributed, which checks run,
 where debugging switches are turned on."""
 
-from . import frames, wrapping
+from . import frames, imports, wrapping
 from .probe import text
 
 
@@ -23,7 +23,7 @@ class Facts:
         else:
             self._kept[key] = value
 
-    def install(self, torch, traces):
+    def install(self, torch, settings):
         parallel = torch.nn.parallel
         ddp = (
             "find_unused_parameters",
@@ -39,7 +39,9 @@ class Facts:
         )
         for name in ("gradcheck", "gradgradcheck"):
             wrapping.watch(probe, torch.autograd, name, self._recorded(name))
-        if traces:
+        if settings.mode == "trace":
+            if settings.ranks > 1:
+                imports.after({"torch.distributed.fsdp": self._watch_sharding})
             self._watch_switches(torch)
             self._make_room_for_profiler(torch)
 
@@ -54,6 +56,18 @@ class Facts:
 
     def _recorded(self, name):
         return lambda *_, **__: self.record(name, frames.place())
+
+    def _watch_sharding(self, module):
+        """Where parameters were first sharded that are given up after the forward pass."""
+        places = []
+
+        def see(arguments):
+            if not places and arguments.get("reshard_after_forward") is not False:
+                places.append(frames.place())
+                self.record("fsdp.where", places[0])
+
+        if hasattr(module, "fully_shard"):  # torch 2.6 and later
+            wrapping.watch_arguments(self._probe, module, "fully_shard", see)
 
     def _watch_switches(self, torch):
         """Where each was turned on first."""

@@ -6,6 +6,7 @@ import sys
 from conftest import ROOT
 
 PROGRAM = """
+import types
 import torch
 from probes.python.facts import Facts
 
@@ -17,7 +18,7 @@ class Probe:
 probe = Probe()
 facts = Facts(probe)
 facts.start()
-facts.install(torch, True)
+facts.install(torch, types.SimpleNamespace(mode="trace", ranks=1))
 with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
     pass
 print("of the processor:", probe.left)

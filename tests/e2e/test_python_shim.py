@@ -320,6 +320,7 @@ UNCHANGING = {
     "loader.rows=batch": "not rows of a TensorDataset",
     "debug=off": "no debugging switch",
     "ddp.no_sync=on": "no DistributedDataParallel",
+    "fsdp.reshard=off": "no fully_shard",
     "sync.defer=on": "on a CPU|no value on a GPU",
 }
 

@@ -83,6 +83,22 @@ def test_every_flaw_of_two_python_ranks_has_its_line(loopscope):
 
 
 @pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")
+@pytest.mark.parametrize("keep", [False, True])
+def test_sharded_parameters_that_are_gathered_twice(loopscope, keep):
+    file = "fsdp_two_ranks.py"
+    options = ["--keep-parameters"] if keep else []
+    torchrun = ["torchrun", "--standalone", "--nproc-per-node", "2", EXAMPLES / file]
+    report = diagnose(loopscope, *torchrun, "--steps", "1000", *options)
+    if keep:
+        assert verdicts(report)["needless-resharding"] == "clear"
+        return
+    where = finding(report, "needless-resharding")["evidence"][0]["where"]
+    assert (pathlib.Path(where["path"]).name, where["line"]) == (file, line(file, "reshard_after_forward="))
+    rows = {(one["operation"], one["phase"]): one["per_step"] for one in report["collectives"]}
+    assert rows["allgather", "backward"] >= 4 and ("allgather", None) not in rows, rows
+
+
+@pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")
 def test_two_python_ranks_with_their_flaws_repaired(loopscope):
     torchrun = [
         "torchrun",

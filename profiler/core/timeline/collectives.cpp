@@ -122,12 +122,23 @@ std::string PlainOperation(std::string_view operation) {
 }
 
 std::optional<Part> PhaseAt(const Timeline& timeline, std::int64_t host_ns) {
-  for (const Part part : {Part::kBackward, Part::kOptimizer, Part::kForward}) {
+  const auto lies_in = [&](Part part) {
     const auto all = timeline.part(part).intervals();
     const auto after = std::ranges::upper_bound(all, host_ns, {}, &Interval::start_ns);
-    if (after != all.begin() && (after - 1)->end_ns > host_ns) return part;
+    return after != all.begin() && (after - 1)->end_ns > host_ns;
+  };
+  for (const Part part : {Part::kBackward, Part::kOptimizer, Part::kForward}) {
+    if (lies_in(part)) return part;
   }
-  return std::nullopt;
+  // While the host waits for a collective it is in no part that computes: one before a backward pass of its step
+  // belongs to the forward pass.
+  const int step = timeline.step_at(host_ns);
+  if (step < 0 || lies_in(Part::kLoaderWait)) return std::nullopt;
+  const auto passes = timeline.part(Part::kBackward).intervals();
+  const auto next = std::ranges::upper_bound(passes, host_ns, {}, &Interval::start_ns);
+  const std::int64_t end_ns = timeline.steps()[static_cast<std::size_t>(step)].time.end_ns;
+  if (next == passes.end() || next->start_ns >= end_ns) return std::nullopt;
+  return Part::kForward;
 }
 
 double BusFactor(std::string_view plain_operation, int ranks) {

@@ -71,25 +71,30 @@ void ForEachBackendRange(const Timeline& timeline, const std::function<void(cons
 
 namespace {
 
-// The node that adds to a gradient, around or within which its hooks run.
-bool RunsHooks(std::string_view name) {
-  return ops::IsAccumulateNode(name) || name == "torch::autograd::AccumulateGrad";
+// What runs Python within its span: the engine's range around a backward node, in which the hooks of gradients run
+// too, and nodes that are written in Python. Such code may wait for what it exchanges.
+bool RunsPython(std::string_view name) {
+  if (ops::IsBackwardNode(name) || name == "torch::autograd::AccumulateGrad") return true;
+  return name.ends_with("Backward") && name != "CompiledFunctionBackward";  // torch's own have a number: "MmBackward0"
 }
 
-// When the training thread worked: its operators. A hook on a gradient may exchange it and wait for that, so for nodes
-// that run such hooks only what they call counts, not their whole span.
+// When the training thread worked: its operators. Of those that run Python only what they call counts, not their whole
+// span.
 IntervalSet HostWorking(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
-  std::vector<bool> runs_hooks(trace.strings.size());
-  for (std::size_t i = 0; i < runs_hooks.size(); ++i) runs_hooks[i] = RunsHooks(trace.strings[i]);
+  std::vector<bool> runs_python(trace.strings.size());
+  for (std::size_t i = 0; i < runs_python.size(); ++i) runs_python[i] = RunsPython(trace.strings[i]);
   std::vector<Interval> working;
-  std::int64_t hooks_end_ns = std::numeric_limits<std::int64_t>::min();  // of the last outermost such node
+  // Of the last operator that lies in no other, and of the last such one that runs Python.
+  constexpr auto kNever = std::numeric_limits<std::int64_t>::min();
+  std::int64_t outermost_end_ns = kNever, python_end_ns = kNever;
   for (const Event& event : trace.threads[timeline.training_thread()].events) {
     if (event.kind != EventKind::kOp) continue;
-    const bool outermost = event.flags & wire::kOpOutermost;
-    if (event.name < runs_hooks.size() && runs_hooks[event.name]) {
-      if (outermost) hooks_end_ns = event.end_ns;
-    } else if (outermost || event.start_ns < hooks_end_ns) {
+    const bool outermost = event.start_ns >= outermost_end_ns;
+    if (outermost) outermost_end_ns = event.end_ns;
+    if (event.name < runs_python.size() && runs_python[event.name]) {
+      if (outermost) python_end_ns = event.end_ns;
+    } else if (outermost || event.start_ns < python_end_ns) {
       working.push_back({event.start_ns, event.end_ns});
     }
   }
