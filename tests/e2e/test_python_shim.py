@@ -462,8 +462,14 @@ print("failed", failed)
 """
 
 
-@pytest.mark.parametrize("mode", ["clock", "trace"])
-@pytest.mark.parametrize("optimizer", ["Fickle(model.parameters())", "Around(Fickle(model.parameters()))"])
+@pytest.mark.parametrize(
+    "mode, optimizer",
+    [
+        ("clock", "Around(Fickle(model.parameters()))"),
+        ("trace", "Fickle(model.parameters())"),
+        ("trace", "Around(Fickle(model.parameters()))"),
+    ],
+)
 def test_a_step_that_raises_is_none_and_one_inside_anothers_is_its_part(launch, optimizer, mode):
     done, [capture] = launch(FICKLE.replace("{optimizer}", optimizer), mode=mode, steps=0)
     assert "failed 10\n" in done.stdout, done.stderr

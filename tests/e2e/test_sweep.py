@@ -1,4 +1,3 @@
-# ctest labels: measured
 """`sweep` on real training programs: every cell is launched and shown, and none is called best that is not."""
 
 import csv

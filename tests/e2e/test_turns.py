@@ -114,7 +114,7 @@ def processes_of(folder):
     return found
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_behind_when_it_is_ended(command, tmp_path, signal_number):
     running = subprocess.Popen(
         [
