@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
@@ -26,6 +29,40 @@ bool IsCollective(std::string_view name) {
   return name.starts_with("c10d::");
 }
 
+// What a backend's own threads did, at the lines whose operators asked for it: those of a kind in their order.
+struct BackendWork {
+  std::uint64_t count = 0;
+  CallSites sites;
+};
+
+BackendWork OnBackend(const Timeline& timeline, const IntervalSet& waiting) {
+  struct OfKind {
+    std::vector<EventRef> operators;
+    std::vector<Interval> ran;
+  };
+  std::map<std::string, OfKind> kinds;
+  for (const HostCollective& one : HostCollectives(timeline)) {
+    kinds[PlainOperation(one.operation)].operators.push_back(one.op);
+  }
+  ForEachBackendRange(timeline, [&](const Event& event) {
+    const int step = timeline.step_at(event.start_ns);
+    if (step < 0 || !std::ranges::binary_search(timeline.steady(), static_cast<std::uint32_t>(step))) return;
+    const std::string_view name = timeline.trace().text(event.name);
+    kinds[PlainOperation(name.substr(name.find(':') + 1))].ran.push_back({event.start_ns, event.end_ns});
+  });
+  BackendWork found;
+  for (auto& [kind, one] : kinds) {
+    std::ranges::sort(one.operators, {}, [&](EventRef ref) { return timeline.event(ref).start_ns; });
+    std::ranges::sort(one.ran, {}, &Interval::start_ns);
+    const bool paired = one.operators.size() == one.ran.size();
+    for (std::size_t i = 0; i < one.ran.size(); ++i) {
+      found.sites.Add(paired ? timeline.where(one.operators[i]) : nullptr, Ms(waiting.total_ns(one.ran[i])));
+    }
+    found.count += one.ran.size();
+  }
+  return found;
+}
+
 // Collectives that the training thread waits for: on itself, or on a backend's threads while it does nothing else.
 Communication OnHost(const Timeline& timeline) {
   Communication found;
@@ -39,8 +76,14 @@ Communication OnHost(const Timeline& timeline) {
     ++operators;
     found.sites.Add(timeline.where(ref), Ms(event.duration_ns()));
   });
-  if (found.count == 0) found.count = operators;
   const IntervalSet waiting = OnlyCommunicating(timeline);
+  BackendWork backend = OnBackend(timeline, waiting);
+  if (backend.count > 0) {
+    found.count = backend.count;
+    found.sites = std::move(backend.sites);
+    found.sites.FoldUnknown();
+  }
+  if (found.count == 0) found.count = operators;
   std::int64_t exposed_ns = 0;
   for (const std::uint32_t step : timeline.steady()) exposed_ns += waiting.total_ns(timeline.steps()[step].time);
   found.exposed_ms = PerStep(timeline, Ms(exposed_ns));

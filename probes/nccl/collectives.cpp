@@ -9,10 +9,18 @@
 namespace loopscope::nccl {
 namespace {
 
-// "AllReduce" → "nccl:all_reduce", as PyTorch names the ranges of its backends.
-std::uint32_t NameId(const ProbeApi& api, const char* function) noexcept {
-  char name[64] = "nccl:";
-  std::size_t at = 5;
+// "AllReduce" → "nccl:all_reduce", as PyTorch names the ranges of its backends; of a communicator that is known
+// "nccl world:all_reduce".
+std::uint32_t NameId(const ProbeApi& api, const char* function, const Communicator* communicator) noexcept {
+  char name[kMostNameBytes + 64] = "nccl";
+  std::size_t at = 4;
+  if (communicator != nullptr) {
+    name[at++] = ' ';
+    const std::size_t length = std::strlen(communicator->name);
+    std::memcpy(name + at, communicator->name, length);
+    at += length;
+  }
+  name[at++] = ':';
   for (const char* c = function; *c != '\0' && at + 2 < sizeof name; ++c) {
     if (std::isupper(static_cast<unsigned char>(*c)) && c != function) name[at++] = '_';
     name[at++] = static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
@@ -34,7 +42,7 @@ void Raise(std::atomic<std::uint64_t>& most, std::uint64_t value) noexcept {
 
 }  // namespace
 
-void* Collectives::StartCollective(const CollectiveEvent& event) noexcept {
+void* Collectives::StartCollective(const CollectiveEvent& event, const Communicator* communicator) noexcept {
   if (event.function == nullptr || event.channels == 0 || event.channels > kChannels) return nullptr;
   Flight& flight = flights_[next_.fetch_add(1, std::memory_order_relaxed) % kInFlight];
   if (flight.name.load(std::memory_order_acquire) != 0) lost_.fetch_add(1, std::memory_order_relaxed);
@@ -44,7 +52,7 @@ void* Collectives::StartCollective(const CollectiveEvent& event) noexcept {
   flight.last_ns.store(0, std::memory_order_relaxed);
   flight.next_channel.store(0, std::memory_order_relaxed);
   flight.open.store(event.channels, std::memory_order_relaxed);
-  flight.name.store(NameId(api_, event.function), std::memory_order_release);
+  flight.name.store(NameId(api_, event.function, communicator), std::memory_order_release);
   return &flight;
 }
 

@@ -14,12 +14,17 @@ namespace loopscope::nccl {
 
 inline constexpr std::size_t kInFlight = 1024;  // a later one takes the place of one that never ended
 
+inline constexpr std::size_t kMostNameBytes = 48;
+struct Communicator {
+  char name[kMostNameBytes] = "";  // ends with a 0, holds no colon
+};
+
 class Collectives {
  public:
   explicit Collectives(const ProbeApi& api) noexcept : api_(api) {}
 
   // Returns the event's handle, or null for one that is not followed. `start` of a channel is the device's timer.
-  void* StartCollective(const CollectiveEvent& event) noexcept;
+  void* StartCollective(const CollectiveEvent& event, const Communicator* communicator = nullptr) noexcept;
   void* StartChannel(void* collective, std::uint64_t timer_ns) noexcept;
   void EndChannel(void* channel, std::uint64_t timer_ns) noexcept;
   bool IsChannel(const void* handle) const noexcept;

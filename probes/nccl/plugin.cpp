@@ -1,7 +1,12 @@
 // A profiler plugin for NCCL, for use where another tool holds CUPTI: NCCL loads this library when NCCL_PROFILER_PLUGIN
 // names it (LOOPSCOPE_NCCL=1 asks the launcher for that) and reports when each collective's channels begin and end.
 #include <dlfcn.h>
+#include <pthread.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
 #include <new>
 
 #include "probes/export.h"
@@ -19,7 +24,29 @@ void Stay() noexcept {
   if (dladdr(reinterpret_cast<void*>(&Stay), &here) != 0) dlopen(here.dli_fname, RTLD_NOW | RTLD_NODELETE);
 }
 
-void Init(int* mask) noexcept {
+// As the program names it, else by NCCL's number of it. Null where there are too many.
+const Communicator* CommunicatorOf(const char* name, std::uint64_t number) noexcept {
+  constexpr std::size_t kMost = 256;
+  static Communicator all[kMost];
+  static std::size_t count = 0;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  Communicator one;
+  if (name != nullptr && *name != '\0') {
+    std::snprintf(one.name, sizeof one.name, "%s", name);
+    std::replace(std::begin(one.name), std::end(one.name), ':', '_');
+  } else {
+    std::snprintf(one.name, sizeof one.name, "0x%llx", static_cast<unsigned long long>(number));
+  }
+  pthread_mutex_lock(&lock);
+  std::size_t at = 0;
+  while (at < count && std::strcmp(all[at].name, one.name) != 0) ++at;
+  if (at == count && count < kMost) all[count++] = one;
+  pthread_mutex_unlock(&lock);
+  return at < kMost ? &all[at] : nullptr;
+}
+
+void Init(void** context, int* mask, const char* communicator, std::uint64_t number) noexcept {
+  *context = nullptr;
   *mask = 0;
   auto* offer = reinterpret_cast<decltype(&loopscope_probe_api)>(dlsym(RTLD_DEFAULT, "loopscope_probe_api"));
   const ProbeApi* api = offer != nullptr ? offer() : nullptr;
@@ -29,15 +56,17 @@ void Init(int* mask) noexcept {
     collectives = new (std::nothrow) Collectives(*api);
     api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOn), "nccl", 0);
   }
-  if (collectives != nullptr) *mask = kCollective | kKernelChannel;
+  if (collectives == nullptr) return;
+  *context = const_cast<Communicator*>(CommunicatorOf(communicator, number));
+  *mask = kCollective | kKernelChannel;
 }
 
 template <class Description>
-Result StartEvent(void*, void** handle, Description* description) noexcept {
+Result StartEvent(void* context, void** handle, Description* description) noexcept {
   *handle = nullptr;
   if (collectives == nullptr) return Result::kSuccess;
   if (description->type == kCollective) {
-    *handle = collectives->StartCollective(description->collective);
+    *handle = collectives->StartCollective(description->collective, static_cast<const Communicator*>(context));
   } else if (description->type == kKernelChannel) {
     *handle = collectives->StartChannel(description->parent, description->kernel_channel.timer_ns);
   }
@@ -68,9 +97,8 @@ using namespace loopscope::nccl;
 extern "C" LOOPSCOPE_EXPORT const Profiler4 ncclProfiler_v4{
     .name = "loopscope",
     .init =
-        [](void** context, int* mask, const char*, std::uint64_t, int, int, int, Log) {
-          *context = nullptr;
-          Init(mask);
+        [](void** context, int* mask, const char* communicator, std::uint64_t hash, int, int, int, Log) {
+          Init(context, mask, communicator, hash);
           return Result::kSuccess;
         },
     .start_event = StartEvent<EventDescription4>,
@@ -82,9 +110,8 @@ extern "C" LOOPSCOPE_EXPORT const Profiler4 ncclProfiler_v4{
 extern "C" LOOPSCOPE_EXPORT const Profiler5 ncclProfiler_v5{
     .name = "loopscope",
     .init =
-        [](void** context, std::uint64_t, int* mask, const char*, int, int, int, Log) {
-          *context = nullptr;
-          Init(mask);
+        [](void** context, std::uint64_t id, int* mask, const char* communicator, int, int, int, Log) {
+          Init(context, mask, communicator, id);
           return Result::kSuccess;
         },
     .start_event = StartEvent<EventDescription5>,

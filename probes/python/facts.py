@@ -59,15 +59,23 @@ class Facts:
 
     def _watch_sharding(self, module):
         """Where parameters were first sharded that are given up after the forward pass."""
-        places = []
+        places, kinds = [], module.ShardingStrategy
 
-        def see(arguments):
-            if not places and arguments.get("reshard_after_forward") is not False:
+        def note(gives_up):
+            if gives_up and not places:
                 places.append(frames.place())
                 self.record("fsdp.where", places[0])
 
+        def called(arguments):
+            note(arguments.get("reshard_after_forward") is not False)
+
+        def made(arguments):
+            strategy = arguments.get("sharding_strategy") or kinds.FULL_SHARD
+            note(strategy in (kinds.FULL_SHARD, kinds.HYBRID_SHARD))
+
         if hasattr(module, "fully_shard"):  # torch 2.6 and later
-            wrapping.watch_arguments(self._probe, module, "fully_shard", see)
+            wrapping.watch_arguments(self._probe, module, "fully_shard", called)
+        wrapping.watch_arguments(self._probe, module.FullyShardedDataParallel, "__init__", made)
 
     def _watch_switches(self, torch):
         """Where each was turned on first."""

@@ -52,16 +52,16 @@ Description Channel(void* parent, std::uint64_t timer_ns) {
 }
 
 template <class Profiler, class Description>
-void RunOne(const Profiler& profiler, const char* function, std::uint64_t sequence,
+void RunOne(const Profiler& profiler, void* context, const char* function, std::uint64_t sequence,
             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& channels) {
   void* collective = nullptr;
   auto event = Collective<Description>(function, sequence, static_cast<int>(channels.size()));
-  profiler.start_event(nullptr, &collective, &event);
+  profiler.start_event(context, &collective, &event);
   profiler.stop_event(collective);  // NCCL has enqueued it: nothing has run yet
   std::vector<void*> handles;
   for (const auto& [start_ns, end_ns] : channels) {
     auto channel = Channel<Description>(collective, start_ns);
-    profiler.start_event(nullptr, &handles.emplace_back(), &channel);
+    profiler.start_event(context, &handles.emplace_back(), &channel);
   }
   for (std::size_t i = 0; i < channels.size(); ++i) {
     EventStateArguments arguments{channels[i].second};
@@ -82,10 +82,10 @@ TEST_F(Plugin, Version5TellsACollectiveFromItsFirstToItsLastChannel) {
   void* context = nullptr;
   profiler->init(&context, 7, &mask, "world", 1, 2, 0, nullptr);
   EXPECT_EQ(mask, kCollective | kKernelChannel);
-  RunOne<Profiler5, EventDescription5>(*profiler, "AllReduce", 42, {{5000, 9000}, {5200, 9700}});
+  RunOne<Profiler5, EventDescription5>(*profiler, context, "AllReduce", 42, {{5000, 9000}, {5200, 9700}});
   ASSERT_THAT(Recorded::Instance().ranges, SizeIs(1));
   const wire::RangeRecord& range = Recorded::Instance().ranges[0];
-  EXPECT_EQ(Recorded::Instance().Name(range.name), "nccl:all_reduce");
+  EXPECT_EQ(Recorded::Instance().Name(range.name), "nccl world:all_reduce");
   EXPECT_EQ(range.duration_ns, 4700u);
   EXPECT_EQ(range.value, 42u);
   EXPECT_GT(range.start_ns, 0u);
@@ -98,10 +98,10 @@ TEST_F(Plugin, Version4ToldByItsOwnLayout) {
   ASSERT_NE(profiler, nullptr);
   int mask = 0;
   void* context = nullptr;
-  profiler->init(&context, &mask, "world", 7, 1, 2, 0, nullptr);
-  RunOne<Profiler4, EventDescription4>(*profiler, "ReduceScatter", 3, {{100, 250}});
+  profiler->init(&context, &mask, nullptr, 7, 1, 2, 0, nullptr);
+  RunOne<Profiler4, EventDescription4>(*profiler, context, "ReduceScatter", 3, {{100, 250}});
   ASSERT_THAT(Recorded::Instance().ranges, SizeIs(1));
-  EXPECT_EQ(Recorded::Instance().Name(Recorded::Instance().ranges[0].name), "nccl:reduce_scatter");
+  EXPECT_EQ(Recorded::Instance().Name(Recorded::Instance().ranges[0].name), "nccl 0x7:reduce_scatter");
   EXPECT_EQ(Recorded::Instance().ranges[0].duration_ns, 150u);
 }
 

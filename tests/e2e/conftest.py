@@ -20,6 +20,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes long; `make long` runs it, `make test` does not")
+
+
 def preloaded(mode, probes=BUILD / "probes"):
     """What `loopscope` preloads into a launch of LOOPSCOPE_MODE `mode`."""
     names = ("preload", "calls") if mode == "trace" else ("preload",)

@@ -3,10 +3,13 @@
 import json
 import shutil
 
+import pytest
+
 from conftest import ROOT
 from test_gate import ENDLESS, SHORT, gate  # noqa: F401  (a fixture)
 
 
+@pytest.mark.long
 def test_a_budget_too_small_for_any_verdict(gate):
     done, verdict = gate("--budget", "1s")
     assert done.code == 3 and verdict["verdict"] == "inconclusive"
@@ -103,6 +106,7 @@ def test_too_few_steps(gate):
     assert "never finished the steps" in done.message()
 
 
+@pytest.mark.long
 def test_the_other_side_has_its_folder_and_environment(loopscope, tiny_train):
     """The same words start another script on each side, and each asks for its own environment."""
     for name, asks, more in [("base", '[ "$SIDE" = base ]', ""), ("here", '[ -z "$SIDE" ]', "--anomaly")]:

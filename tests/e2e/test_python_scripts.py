@@ -106,7 +106,7 @@ MAYBE = {
 }
 # True of programs this small (most of their time is calls; two ranks exchange for longer than they compute), of the one
 # thread that they are given, and of processors without 16-bit units.
-TRUE_HERE = {"small-batch", "overdistributed", "idle-processors", "half-on-cpu"}
+TRUE_HERE = {"small-batch", "overdistributed", "exposed-communication", "idle-processors", "half-on-cpu"}
 
 
 def only(places, expected):

@@ -320,7 +320,7 @@ UNCHANGING = {
     "loader.rows=batch": "not rows of a TensorDataset",
     "debug=off": "no debugging switch",
     "ddp.no_sync=on": "no DistributedDataParallel",
-    "fsdp.reshard=off": "no fully_shard",
+    "fsdp.reshard=off": "no FullyShardedDataParallel",
     "sync.defer=on": "on a CPU|no value on a GPU",
 }
 
@@ -669,6 +669,7 @@ probe._builtins = lambda library: quick(Lacking)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["trace", "check"])
 def test_a_python_that_lacks_what_builtins_need(launch, tmp_path, mode):
     """The shim's own wrappers record the same."""

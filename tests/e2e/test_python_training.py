@@ -50,6 +50,7 @@ print(type(optimizer).__name__, group["weight_decay"], round(group["lr"], 6), bo
     assert len(capture.of("step")) == 24
 
 
+@pytest.mark.long
 def test_an_update_rule_computes_what_it_says(launch):
     """One step of each from the same gradient, by hand."""
     body = (
@@ -77,6 +78,7 @@ def test_an_update_rule_that_is_there_already(launch):
     assert done.returncode == 0 and "no such update rule: best" in applied(capture, "optimizer")[0][2]
 
 
+@pytest.mark.long
 def test_the_rate_follows_a_schedule(launch):
     """Over ten epochs of eight steps, from a 25th of the program's rate on, whatever its own scheduler says."""
     body = TRAINED.replace("OPTIMIZER", "torch.optim.SGD(model.parameters(), lr=0.1)")
@@ -149,6 +151,7 @@ def test_texts_of_one_length_share_a_batch(launch):
     assert applied(capture, "batch.by_length")[0][1:] == ("random order", "by length, 1 to 50", 0)
 
 
+@pytest.mark.long
 def test_what_the_data_set_pads_stays_as_it_is(launch):
     done, [capture] = launch(TEXTS.replace("LENGTH", "9"), prefix="", steps=0, treatment="batch.by_length=on")
     assert done.returncode == 0 and "all samples have the same length" in applied(capture, "batch.by_length")[0][2]

@@ -30,6 +30,7 @@ def prove(loopscope, program, *arguments, **options):
     )
 
 
+@pytest.mark.long
 def test_a_quicker_way_takes_fewer_steps(loopscope, scores):
     """80 steps against 20."""
     done, report = prove(loopscope, scores(), "--target", "score=0.8", "--metric-regex", REGEX, "--blocks", "6")

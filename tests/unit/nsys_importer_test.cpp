@@ -72,6 +72,67 @@ std::vector<std::string_view> Collected(const Trace& trace, DeviceKind kind) {
   return names;
 }
 
+// A payload as Nsight Systems keeps it, in SQL's hexadecimal notation: a communicator, and the size of a message.
+std::string Payload(std::uint32_t schema, std::uint64_t communicator, std::uint64_t bytes) {
+  std::string hex = "x'";
+  const auto add = [&](std::uint64_t number, int size) {
+    for (int i = 0; i < size; ++i) {
+      char byte[3];
+      std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned>(number >> 8 * i & 0xff));
+      hex += byte;
+    }
+  };
+  add(1, 4), add(0, 4), add(schema, 4), add(0, 4), add(16, 8), add(48, 8);
+  add(communicator, 8), add(bytes, 8);
+  return hex + "'";
+}
+
+// Adds to the column that this schema lacks.
+void SetPayload(NsysBuilder& nsys, std::string_view range, const std::string& payload) {
+  nsys.Run("UPDATE NVTX_EVENTS SET binaryData = " + payload + " WHERE text = '" + std::string(range) + "'");
+}
+
+TEST_F(NsysImporter, NcclSaysItsCommunicatorsAndSizes) {
+  NsysBuilder nsys(File());
+  nsys.Range(5, 7, "ncclCommInitRank", 100, 200);
+  // One that launches its kernel itself; two of a group; one whose payload is cut off.
+  nsys.Range(5, 7, "ncclAllReduce", 1000, 2000);
+  nsys.Call(5, 7, "cudaLaunchKernelExC_v11060", 1500, 1600, 1);
+  nsys.Kernel(5, 0, 20, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 1700, 5000, 1);
+  nsys.Range(5, 7, "ncclAllGather", 6000, 6100);
+  nsys.Range(5, 7, "ncclAllGather", 6200, 6300);
+  nsys.Call(5, 7, "cudaLaunchKernelExC_v11060", 6500, 6600, 2);
+  nsys.Kernel(5, 0, 20, "ncclDevKernel_AllGather_RING_LL", 6700, 9000, 2);
+  nsys.Range(5, 7, "ncclReduceScatter", 9100, 9300);
+  nsys.Call(5, 7, "cudaLaunchKernelExC_v11060", 9200, 9250, 3);
+  nsys.Kernel(5, 0, 20, "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", 9300, 9900, 3);
+  nsys.Run("ALTER TABLE NVTX_EVENTS ADD COLUMN binaryData BLOB");
+  nsys.Run(
+      "CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId INTEGER, schemaId INTEGER, idx INTEGER, type INTEGER, "
+      "name TEXT, offset INTEGER)");
+  nsys.Run(
+      "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, 77, 0, 18, 'NCCL communicator ID', NULL), "
+      "(1, 77, 1, 5, 'No. of ranks', 8), (1, 78, 0, 18, 'NCCL communicator ID', NULL), "
+      "(1, 78, 1, 22, 'Message size [bytes]', 8)");
+  SetPayload(nsys, "ncclCommInitRank", Payload(77, 0xabc, 4));
+  SetPayload(nsys, "ncclAllReduce", Payload(78, 0xabc, 1 << 20));
+  SetPayload(nsys, "ncclAllGather", Payload(78, 0xabc, 1 << 10));
+  SetPayload(nsys, "ncclReduceScatter", Payload(78, 0xabc, 1 << 10).substr(0, 92) + "'");
+  const Trace trace = Read(nsys.Close());
+  ASSERT_EQ(trace.devices.size(), 1u);
+  ASSERT_EQ(trace.devices[0].events.size(), 3u);
+  const auto collective = [&](std::size_t i) { return trace.collectives[trace.devices[0].events[i].group]; };
+  EXPECT_EQ(trace.text(collective(0).operation), "allreduce");
+  EXPECT_EQ(trace.text(collective(0).group), "0xabc");
+  EXPECT_EQ(collective(0).ranks, 4);
+  EXPECT_EQ(trace.devices[0].events[0].bytes, 1u << 20);
+  EXPECT_EQ(trace.text(collective(1).operation), "allgather");
+  EXPECT_EQ(trace.text(collective(1).group), "0xabc");
+  EXPECT_EQ(trace.devices[0].events[1].bytes, 2u * 4u << 10) << "both calls', of four ranks";
+  EXPECT_EQ(trace.text(collective(2).group), "");
+  EXPECT_EQ(trace.devices[0].events[2].bytes, 0u);
+}
+
 TEST_F(NsysImporter, StepsComeFromNumberedRanges) {
   NsysBuilder nsys(File());
   AddTraining(nsys);

@@ -44,9 +44,13 @@ bool IsBackendRange(std::string_view name) {
   return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
 }
 
-// What the probe's NCCL plugin wrote, with the device's times. PyTorch's own operator of that name only enqueues.
+// What the probe's NCCL plugin wrote, with the device's times: "nccl:all_reduce", "nccl world:all_reduce". PyTorch's
+// own operator of that name only enqueues.
+bool IsPluginName(std::string_view name) {
+  return name.starts_with("nccl:") || (name.starts_with("nccl ") && name.find(':') != name.npos);
+}
 bool IsPluginRange(const Event& event, std::string_view name) {
-  return event.is_range(RangeCategory::kCommunication) && name.starts_with("nccl:");
+  return event.is_range(RangeCategory::kCommunication) && IsPluginName(name);
 }
 
 }  // namespace
@@ -56,7 +60,7 @@ void ForEachBackendRange(const Timeline& timeline, const std::function<void(cons
   if (timeline.training_thread() == kNone) return;
   std::vector<bool> named(trace.strings.size());
   for (std::size_t i = 0; i < named.size(); ++i) {
-    named[i] = IsBackendRange(trace.strings[i]) || trace.strings[i].starts_with("nccl:");
+    named[i] = IsBackendRange(trace.strings[i]) || IsPluginName(trace.strings[i]);
   }
   if (std::ranges::find(named, true) == named.end()) return;
   for (const Thread& thread : trace.threads) {

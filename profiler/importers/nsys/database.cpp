@@ -97,6 +97,13 @@ std::string_view NsysRow::text(int column) const {
   return bytes != nullptr ? std::string_view(bytes, static_cast<std::size_t>(std::min(length, kMaxTextBytes))) : "";
 }
 
+std::string_view NsysRow::blob(int column) const {
+  if (sqlite3_column_type(statement_, column) != SQLITE_BLOB) return "";
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  const int length = sqlite3_column_bytes(statement_, column);
+  return bytes != nullptr ? std::string_view(bytes, static_cast<std::size_t>(std::min(length, kMaxTextBytes))) : "";
+}
+
 Result<NsysDatabase> NsysDatabase::Open(const fs::path& path) {
   NsysDatabase opened;
   if (const std::optional<Error> error = opened.Prepare(path)) return *error;

@@ -27,7 +27,9 @@ class NsysRow {
 
   bool has(int column) const { return sqlite3_column_type(statement_, column) != SQLITE_NULL; }
   std::int64_t whole(int column, std::int64_t otherwise = 0) const;
-  std::string_view text(int column) const;  // valid until the next row; at most 4 KiB
+  // Both are valid until the next row, and of at most 4 KiB.
+  std::string_view text(int column) const;
+  std::string_view blob(int column) const;
 
  private:
   sqlite3_stmt* statement_;

@@ -13,6 +13,7 @@ constexpr std::size_t kMaxProcesses = 4096, kMaxThreads = 65536;
 }  // namespace
 
 NsysTables NsysTableReader::Read() {
+  payloads_.ReadSchemas(database_);
   ReadRanges();
   ReadCalls();  // before the copies: it knows which of them are asynchronous
   ReadWaits();
@@ -27,6 +28,7 @@ NsysTables NsysTableReader::Read() {
     for (auto& [ordinal, device] : process.devices) {
       std::ranges::stable_sort(device.events, {}, &DeviceEvent::start_ns);
     }
+    NameMessages(process);
   }
   return std::move(tables_);
 }

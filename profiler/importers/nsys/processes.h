@@ -11,6 +11,7 @@
 
 #include "profiler/core/trace/trace.h"
 #include "profiler/importers/nsys/database.h"
+#include "profiler/importers/nsys/nccl_calls.h"
 
 namespace loopscope {
 
@@ -28,6 +29,8 @@ struct NsysProcess {
   std::map<std::uint32_t, Device> devices;  // by CUDA's ordinal
   std::unordered_map<std::uint32_t, std::uint32_t> stream_devices;
   std::vector<NsysStep> steps;
+  std::map<std::uint32_t, NcclCalls> nccl_calls;    // by thread
+  std::map<std::uint64_t, int> communicator_ranks;  // how many each has
   std::uint64_t emitted_ops = 0, backward = 0, kernels = 0;
 };
 
@@ -57,6 +60,8 @@ class NsysTableReader {
   void ReadThreadNames();
   void AddRange(NsysProcess& process, std::uint32_t thread, Event event, std::string_view message);
   void AddHostEvent(std::uint64_t global_tid, Event event);
+  void AddNcclCall(NsysProcess& process, std::uint32_t thread, const Event& event, std::string_view message,
+                   const NcclPayload& payload);
   void OrderThreads(NsysProcess& process);
   // nsys_devices.cpp: what devices did.
   void ReadKernels();
@@ -66,6 +71,8 @@ class NsysTableReader {
   void ReadDeviceWaits();
   void AddDeviceEvent(std::int64_t global_pid, std::int64_t device, DeviceEvent event);
   std::uint32_t CollectiveOf(std::string_view kernel);
+  void NameMessages(NsysProcess& process);
+  void NameMessage(const NsysProcess& process, const NcclCall& call, DeviceEvent& kernel);
 
   // nsys_processes.cpp
   NsysProcess* ProcessOf(std::uint64_t global_id);  // null: left out
@@ -79,9 +86,10 @@ class NsysTableReader {
   NsysTables tables_;
   std::unordered_map<std::string, StringId> interned_;
   std::unordered_map<std::int64_t, StringId> interned_ids_;
-  std::unordered_map<std::uint64_t, std::uint32_t> thread_index_;  // by globalTid
-  std::unordered_map<StringId, std::uint32_t> collective_index_;   // by operation
-  std::unordered_set<std::uint64_t> asynchronous_;                 // process << 32 | correlation
+  std::unordered_map<std::uint64_t, std::uint32_t> thread_index_;            // by globalTid
+  std::map<std::pair<StringId, StringId>, std::uint32_t> collective_index_;  // by operation and group
+  NcclPayloads payloads_;
+  std::unordered_set<std::uint64_t> asynchronous_;  // process << 32 | correlation
 };
 
 }  // namespace loopscope

@@ -1,5 +1,6 @@
 // What the devices of an export did: kernels, copies, fills, graphs, waits of streams.
 #include <array>
+#include <cstdio>
 
 #include "profiler/importers/nsys/processes.h"
 #include "profiler/importers/shared/cuda_names.h"
@@ -61,6 +62,12 @@ std::uint8_t HostFlags(CopyKind kind, std::int64_t from, std::int64_t to) {
   return host == 0 ? kDevicePageable : host == 1 ? kDevicePinned : 0;
 }
 
+std::string HexText(std::uint64_t number) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
 constexpr std::int64_t kMaxDevices = 1024;
 
 // A CUDA graph that begins on the host names no device: it is that of its stream, or the only one.
@@ -88,9 +95,42 @@ std::uint32_t NsysTableReader::CollectiveOf(std::string_view kernel) {
   if (operation.empty()) return kNone;
   const StringId name = Intern(operation);
   const auto [known, added] =
-      collective_index_.try_emplace(name, static_cast<std::uint32_t>(tables_.collectives.size()));
+      collective_index_.try_emplace({name, StringId{0}}, static_cast<std::uint32_t>(tables_.collectives.size()));
   if (added) tables_.collectives.push_back({.operation = name});
   return known->second;
+}
+
+// A kernel is launched by the thread that called NCCL, during the call or at the end of its group.
+void NsysTableReader::NameMessages(NsysProcess& process) {
+  if (process.nccl_calls.empty()) return;
+  std::unordered_map<std::uint32_t, DeviceEvent*> kernels;  // by correlation
+  for (auto& [ordinal, device] : process.devices) {
+    for (DeviceEvent& event : device.events) {
+      if (event.kind == DeviceKind::kCommunication && event.correlation != 0) kernels[event.correlation] = &event;
+    }
+  }
+  for (auto& [thread, calls] : process.nccl_calls) {
+    for (const Event& event : process.threads[thread].events) {
+      if (!event.is_range(RangeCategory::kDeviceCall)) continue;
+      const auto kernel = kernels.find(static_cast<std::uint32_t>(event.value));
+      if (kernel == kernels.end() || tables_.strings[event.name].find("LaunchKernel") == std::string::npos) continue;
+      const std::string& operation = tables_.strings[tables_.collectives[kernel->second->group].operation];
+      if (const auto call = calls.TakeFor(operation, event.start_ns)) NameMessage(process, *call, *kernel->second);
+    }
+  }
+}
+
+void NsysTableReader::NameMessage(const NsysProcess& process, const NcclCall& call, DeviceEvent& kernel) {
+  const auto known_ranks = process.communicator_ranks.find(call.communicator);
+  const int ranks = known_ranks != process.communicator_ranks.end() ? known_ranks->second : 0;
+  const StringId operation = tables_.collectives[kernel.group].operation, group = Intern(HexText(call.communicator));
+  const auto [known, added] =
+      collective_index_.try_emplace({operation, group}, static_cast<std::uint32_t>(tables_.collectives.size()));
+  if (added) tables_.collectives.push_back({.operation = operation, .group = group, .ranks = ranks});
+  kernel.group = known->second;
+  // As elsewhere, the message of a gather or a scatter is all that its ranks have.
+  const bool parts = call.operation == "allgather" || call.operation == "reducescatter" || call.operation == "alltoall";
+  kernel.bytes = parts ? call.bytes * static_cast<std::uint64_t>(ranks) : call.bytes;
 }
 
 void NsysTableReader::ReadKernels() {

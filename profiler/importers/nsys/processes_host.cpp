@@ -35,7 +35,7 @@ bool IsBackwardName(std::string_view name) {
 
 void NsysTableReader::ReadRanges() {
   constexpr auto kColumns =
-      std::to_array<std::string_view>({"start", "globalTid", "end", "eventType", "text", "textId"});
+      std::to_array<std::string_view>({"start", "globalTid", "end", "eventType", "text", "textId", "binaryData"});
   database_.Read("NVTX_EVENTS", kColumns, 2, [&](const NsysRow& row) {
     if (!IsRangeType(row.whole(3, 59)) || !row.has(1)) return;
     if (!row.has(2)) {
@@ -48,12 +48,20 @@ void NsysTableReader::ReadRanges() {
     if (process == nullptr || !Repair(event.start_ns, event.end_ns)) return;
     const std::uint32_t thread = ThreadOf(*process, global_tid);
     if (thread == kNone) return;
-    if (row.has(4)) {
-      AddRange(*process, thread, event, row.text(4));
-    } else {
-      AddRange(*process, thread, event, std::string(tables_.strings[InternId(row.whole(5, -1))]));
-    }
+    const std::string known = row.has(4) ? "" : tables_.strings[InternId(row.whole(5, -1))];
+    const std::string_view message = row.has(4) ? row.text(4) : known;
+    AddRange(*process, thread, event, message);
+    if (const auto payload = payloads_.Read(row.blob(6))) AddNcclCall(*process, thread, event, message, *payload);
   });
+}
+
+void NsysTableReader::AddNcclCall(NsysProcess& process, std::uint32_t thread, const Event& event,
+                                  std::string_view message, const NcclPayload& payload) {
+  if (payload.ranks > 0) process.communicator_ranks[payload.communicator] = payload.ranks;
+  std::string operation = NcclOperation(message);
+  if (operation.empty() || payload.communicator == 0) return;
+  process.nccl_calls[thread].Add(
+      {event.start_ns, event.end_ns, std::move(operation), payload.communicator, payload.bytes});
 }
 
 void NsysTableReader::AddRange(NsysProcess& process, std::uint32_t thread, Event event, std::string_view message) {
