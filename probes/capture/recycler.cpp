@@ -140,9 +140,9 @@ std::uint32_t Recycler::Abandoned() noexcept {
   const std::uint32_t end = std::min(Shared(header()->next_chunk).load(), most_chunks_);
   for (std::uint32_t n = 0; n < kScannedAtOnce && n < end; ++n) {
     const std::uint32_t chunk = scanned_ = scanned_ % end + 1;
-    const wire::ChunkHeader* one = At(chunk);
-    if (one->pid == own || one->pid == 0) continue;
-    if (kill(static_cast<pid_t>(one->pid), 0) != 0 && errno == ESRCH) return chunk;
+    const std::uint32_t pid = Shared(At(chunk)->pid).load(std::memory_order_relaxed);  // of any thread's
+    if (pid == own || pid == 0) continue;
+    if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return chunk;
   }
   return 0;
 }
@@ -182,9 +182,9 @@ void Recycler::OpenTarget(const wire::ChunkHeader* from) noexcept {
   wire::ChunkHeader* target = At(target_);
   target->type = wire::ChunkType::kRecords;
   target->closed = 0;
-  target->pid = static_cast<std::uint32_t>(getpid());
+  Shared(target->pid).store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);
   target->tid = static_cast<std::uint32_t>(gettid());
-  target->order = from->order;
+  Shared(target->order).store(from->order, std::memory_order_relaxed);
   target->copied = 0;
   Shared(target->used).store(0);
   Shared(target->magic).store(wire::kChunkMagic, std::memory_order_release);

@@ -45,7 +45,8 @@ bool NextChunk() noexcept {
   const Chunk chunk = TakeChunk();
   if (chunk.header == nullptr) return false;
   chunk.header->type = wire::ChunkType::kRecords;
-  chunk.header->pid = static_cast<std::uint32_t>(getpid());
+  std::atomic_ref<std::uint32_t>(chunk.header->pid)
+      .store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);
   chunk.header->tid = static_cast<std::uint32_t>(gettid());
   std::atomic_ref<std::uint32_t>(chunk.header->magic).store(wire::kChunkMagic, std::memory_order_release);
   if (state.generation != generation) state.unnamed = true;

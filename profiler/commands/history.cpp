@@ -46,6 +46,7 @@ void WriteSeries(const HistorySeries& series, const std::string& rule, Page& pag
                  {fmt::format("changed here: {} -> {} ({:+.1f} %)", HumanMs(change->before_ms),
                               HumanMs(change->after_ms), change->pct()),
                   style});
+      if (const std::string cause = CauseText(*change); !cause.empty()) page.Entry(4, {""}, {cause, Style::kDim});
     }
     const HistoryRun& run = series.runs[i];
     page.Entry(24, {"  " + Printable(run.time, 20)},

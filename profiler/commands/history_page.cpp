@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "reports/words/escape.h"
 #include "reports/words/units.h"
 
 namespace loopscope {
 namespace {
 
-constexpr double kWidth = 720, kHeight = 160, kMargin = 8;
+constexpr double kWidth = 720, kHeight = 184, kLeft = 72, kRight = 12, kTop = 10, kBottom = 24;
 constexpr char kHead[] = R"(<!doctype html>
 <html lang="en">
 <head>
@@ -27,6 +29,8 @@ p { color: var(--soft); margin: 0.2rem 0 0.8rem; }
 svg { width: 100%; height: auto; border: 1px solid var(--line); }
 polyline { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 circle { fill: var(--accent); }
+svg text { fill: var(--soft); font-size: 12px; }
+line.scale { stroke: var(--line); }
 line.slower { stroke: var(--bad); } line.faster { stroke: var(--good); }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid var(--line); }
@@ -40,38 +44,83 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 )";
 
 std::string ChangeText(const HistorySeries::Change& change) {
-  return fmt::format("changed here: {} → {} ({:+.1f} %)", HumanMs(change.before_ms), HumanMs(change.after_ms),
-                     change.pct());
+  const std::string cause = CauseText(change);
+  return fmt::format("changed here: {} → {} ({:+.1f} %){}{}", HumanMs(change.before_ms), HumanMs(change.after_ms),
+                     change.pct(), cause.empty() ? "" : "; ", cause);
 }
 
 const char* ClassOf(const HistorySeries::Change& change) {
   return change.pct() > 0 ? "slower" : "faster";
 }
 
-// One point per run, evenly spaced, from 0 to the slowest; a line where the level changed.
-std::string Chart(const HistorySeries& series) {
-  const auto count = static_cast<double>(series.runs.size());
-  const double slowest = series.slowest_ms();
-  const auto x = [&](double i) { return kMargin + (kWidth - 2 * kMargin) * (count > 1 ? i / (count - 1) : 0.5); };
-  const auto y = [&](double ms) { return kHeight - kMargin - (kHeight - 2 * kMargin) * ms / slowest; };
-  std::string line, points, changes;
-  for (std::size_t i = 0; i < series.runs.size(); ++i) {
-    const HistoryRun& run = series.runs[i];
-    const auto at = static_cast<double>(i);
-    const double px = x(at), py = y(*run.ms_per_step);
-    line += fmt::format("{:.1f},{:.1f} ", px, py);
-    points += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{} {}</title></circle>\n", px, py,
-                          XmlText(run.time), HumanMs(*run.ms_per_step));
-    if (const auto change = series.ChangeAt(i)) {
-      changes += fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2}\"/>\n",
-                             ClassOf(*change), x(at - 0.5), kHeight);
-    }
+// The largest of 1, 2 and 5 times a power of ten that is not above `most`.
+double RoundBelow(double most) {
+  const double power = std::pow(10, std::floor(std::log10(most)));
+  for (const double factor : {5.0, 2.0}) {
+    if (factor * power <= most) return factor * power;
   }
-  return fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Step times from {} to {}, in the order of the runs\">\n"
-      "{}<polyline points=\"{}\"/>\n{}</svg>\n",
-      kWidth, kHeight, HumanMs(series.fastest_ms()), HumanMs(slowest), changes, line, points);
+  return power;
 }
+
+// One point per run, evenly spaced, from 0 to the slowest; a line where the level changed.
+class Chart {
+ public:
+  explicit Chart(const HistorySeries& series)
+      : series_(series), count_(static_cast<double>(series.runs.size())), slowest_ms_(series.slowest_ms()) {}
+
+  std::string Text() const {
+    return fmt::format(
+        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Step times from {} to {}, in the order of the runs\">\n"
+        "{}{}</svg>\n",
+        kWidth, kHeight, HumanMs(series_.fastest_ms()), HumanMs(slowest_ms_), Scales(), Runs());
+  }
+
+ private:
+  double X(double run) const { return kLeft + (kWidth - kLeft - kRight) * (count_ > 1 ? run / (count_ - 1) : 0.5); }
+  double Y(double ms) const { return kHeight - kBottom - (kHeight - kTop - kBottom) * ms / slowest_ms_; }
+
+  // 0, a round time and its half to the left, the first and the last run's date below.
+  std::string Scales() const {
+    std::string scales;
+    const double round_ms = RoundBelow(slowest_ms_);
+    for (const double ms : {0.0, round_ms / 2, round_ms}) {
+      scales += fmt::format(
+          "<line class=\"scale\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
+          "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+          kLeft, kWidth - kRight, Y(ms), kLeft - 8, Y(ms) + 4, ms == 0 ? "0" : HumanMs(ms));
+    }
+    const auto date = [](const HistoryRun& run) { return XmlText(run.time.substr(0, run.time.find('T'))); };
+    const double below = kHeight - 6;
+    const bool one = series_.runs.size() == 1;
+    scales += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", X(0), below,
+                          one ? "middle" : "start", date(series_.runs.front()));
+    if (!one) {
+      scales += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", X(count_ - 1), below,
+                            date(series_.runs.back()));
+    }
+    return scales;
+  }
+
+  std::string Runs() const {
+    std::string line, points, changes;
+    for (std::size_t i = 0; i < series_.runs.size(); ++i) {
+      const HistoryRun& run = series_.runs[i];
+      const auto at = static_cast<double>(i);
+      const double x = X(at), y = Y(*run.ms_per_step);
+      line += fmt::format("{:.1f},{:.1f} ", x, y);
+      points += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{} {}</title></circle>\n", x, y,
+                            XmlText(run.time), HumanMs(*run.ms_per_step));
+      if (const auto change = series_.ChangeAt(i)) {
+        changes += fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2}\" y2=\"{3}\"/>\n",
+                               ClassOf(*change), X(at - 0.5), kTop, kHeight - kBottom);
+      }
+    }
+    return fmt::format("{}<polyline points=\"{}\"/>\n{}", changes, line, points);
+  }
+
+  const HistorySeries& series_;
+  double count_, slowest_ms_;
+};
 
 std::string Table(const HistorySeries& series, const std::string& rule) {
   std::string rows;
@@ -95,7 +144,7 @@ std::string HistoryPage(const std::vector<HistorySeries>& series, const std::str
     page +=
         fmt::format("<h2>{}</h2>\n<p>{}: {} run{}{}</p>\n", XmlText(one.command), XmlText(one.machine), one.runs.size(),
                     one.runs.size() == 1 ? "" : "s", one.changes.empty() ? ", no change of level" : "");
-    page += Chart(one) + Table(one, rule);
+    page += Chart(one).Text() + Table(one, rule);
   }
   if (series.empty()) page += "<p>No timed run.</p>\n";
   return page + "</body>\n</html>\n";

@@ -34,7 +34,7 @@ std::optional<HistorySeries::Change> HistorySeries::ChangeAt(std::size_t i) cons
   const auto change = std::ranges::find(changes, i);
   if (change == changes.end()) return std::nullopt;
   const auto level = static_cast<std::size_t>(change - changes.begin());
-  return Change{levels[level], levels[level + 1]};
+  return Change{levels[level], levels[level + 1], runs[i].slowdown};
 }
 
 double HistorySeries::fastest_ms() const {
@@ -61,6 +61,14 @@ std::vector<HistorySeries> SeriesOf(const std::vector<HistoryRun>& runs) {
     all.push_back(std::move(one));
   }
   return all;
+}
+
+std::string CauseText(const HistorySeries::Change& change) {
+  if (!change.against_base || *change.against_base <= -1) return "";
+  // More than half of it, in the same direction.
+  const bool program = std::log1p(*change.against_base) / std::log(change.after_ms / change.before_ms) > 0.5;
+  return fmt::format("the {}: {:+.1f} % against its base, measured beside it", program ? "program" : "machine",
+                     100 * *change.against_base);
 }
 
 std::string RunText(const HistoryRun& run, const std::string& rule) {

@@ -17,6 +17,8 @@ struct HistorySeries {
   // Of the level that begins with run `i`, against the one before; empty where none begins there.
   struct Change {
     double before_ms, after_ms;
+    // What the gate of the first run measured in pairs of the same day: that run's program against its base.
+    std::optional<double> against_base = {};
     double pct() const { return 100 * (after_ms / before_ms - 1); }
   };
   std::optional<Change> ChangeAt(std::size_t i) const;
@@ -26,6 +28,10 @@ struct HistorySeries {
 
 // Those that were timed, by command and machine.
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryRun>& runs);
+
+// Whether the program changed or the machine did, which changes a program and its base alike: "the program: +7.9 %
+// against its base, measured beside it". "" where no gate's pairs tell.
+std::string CauseText(const HistorySeries::Change& change);
 
 // "pass (+0.8 % against its base)"; of a report the costliest findings, or `rule`'s where one is asked for.
 std::string RunText(const HistoryRun& run, const std::string& rule);

@@ -7,8 +7,8 @@ import sqlite3
 from test_gate import ENDLESS, SHORT
 
 
-def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torch 2.11.0"):
-    """Runs whose step times go through `levels`, with a ripple of 1 %."""
+def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torch 2.11.0", slowdowns={}):
+    """Runs whose step times go through `levels`, with a ripple of 1 %; `slowdowns` against their base by number."""
     file = sqlite3.connect(folder / "history.sqlite")
     number = 0
     for count, ms in levels:
@@ -17,8 +17,14 @@ def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torc
             ripple = 1 + 0.01 * ((7 * number) % 5 - 2) / 2
             file.execute(
                 "INSERT INTO runs (time, command, machine, verdict, ms_per_step, slowdown, upper95, pairs, "
-                "failed_counters) VALUES (?, ?, ?, 'pass', ?, 0.001, 0.02, 12, 0)",
-                (f"2026-{number // 28 + 1:02}-{number % 28 + 1:02}T09:00:00Z", command, machine, ms * ripple),
+                "failed_counters) VALUES (?, ?, ?, 'pass', ?, ?, 0.02, 12, 0)",
+                (
+                    f"2026-{number // 28 + 1:02}-{number % 28 + 1:02}T09:00:00Z",
+                    command,
+                    machine,
+                    ms * ripple,
+                    slowdowns.get(number, 0.001),
+                ),
             )
     file.commit()
     file.close()
@@ -40,6 +46,7 @@ def test_gates_are_recorded_and_a_change_of_level_is_shown_where_it_was(loopscop
     assert shown.code == 0 and "1 runs were not timed" in " ".join(shown.out.split()), shown.err
     (change,) = re.findall(r"changed here: (.*)", shown.out)
     assert change == "100 ms -> 108 ms (+8.0 %)"
+    assert "the machine: +0.1 % against its base, measured beside it" in shown.out
     before = shown.out[: shown.out.index("changed here")]
     assert before.split("35 runs")[1].count("pass") == 20
     assert "No change of level" in shown.out, "the other machine is a series of its own"
@@ -73,6 +80,15 @@ def report(folder, name, started, ms, machine="AMD EPYC", findings=(), program="
     )
 
 
+def test_a_change_that_the_gates_pairs_saw_is_the_programs(loopscope):
+    report(loopscope.folder, "one.json", "2026-01-01T09:00:00Z", 10)
+    assert loopscope("history", "series", "one.json").code == 0
+    add_runs(loopscope.folder / "series", [(20, 100), (15, 108)], slowdowns={21: 0.079})
+    shown = loopscope("history", "series", "--html", "page.html")
+    assert shown.code == 0 and "the program: +7.9 % against its base, measured beside it" in shown.out, shown.err
+    assert "the program: +7.9 %" in (loopscope.folder / "page.html").read_text()
+
+
 def test_reports_of_many_machines_are_a_catalogue_that_can_be_searched(loopscope):
     names = []
     for day in range(1, 13):
@@ -89,6 +105,7 @@ def test_reports_of_many_machines_are_a_catalogue_that_can_be_searched(loopscope
     assert changes == ["20.0 ms -> 30.0 ms (+50.0 %)"], "in the order of time, whatever the order of adding"
     assert "input-starvation 10.0 ms (33 %), host-sync 2.00 ms" in " ".join(added.out.split())
     page = (loopscope.folder / "perf.html").read_text()
+    assert page.count('class="scale"') == 6 and ">0</text>" in page
     assert page.count("<svg") == 2 and "<b>" not in page and page.count("<circle") == 13
     again = loopscope("history", "perf", names[0])
     assert again.code == 0 and "0 runs added, 1 known already" in again.err
