@@ -70,9 +70,8 @@ wire::ChunkHeader* ChunkAt(std::uint32_t index) noexcept {
 
 Chunk Opened(std::uint32_t index) noexcept {
   wire::ChunkHeader* header = ChunkAt(index);
-  // Another thread may just read it as the next of the chunks that are free; it then finds that it came too late.
-  const std::uint32_t order = Shared(Header()->next_order).fetch_add(1, std::memory_order_relaxed) + 1;
-  Shared(header->order).store(order, std::memory_order_relaxed);
+  // Who reads it as the next of the free chunks finds that it came too late.
+  Shared(header->order).store(Shared(Header()->next_order).fetch_add(1, std::memory_order_relaxed) + 1);
   return {header, reinterpret_cast<unsigned char*>(header + 1),
           wire::kChunkBytes - static_cast<std::uint32_t>(sizeof *header)};
 }
@@ -118,9 +117,7 @@ bool Provide(ReadyChunks::Slot& slot) noexcept {
     Exhaust(ReasonFor(error));
     return false;
   }
-  if (made != 0) {  // found by it where it is never used
-    Shared(ChunkAt(made - 1)->pid).store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);
-  }
+  if (made != 0) Shared(ChunkAt(made - 1)->pid).store(static_cast<std::uint32_t>(getpid()));  // even if never used
   slot.store(made, std::memory_order_release);
   return true;
 }

@@ -7,7 +7,7 @@ import sqlite3
 from test_gate import ENDLESS, SHORT
 
 
-def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torch 2.11.0", slowdowns={}):
+def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torch 2.11.0", slowdowns=None):
     """Runs whose step times go through `levels`, with a ripple of 1 %; `slowdowns` against their base by number."""
     file = sqlite3.connect(folder / "history.sqlite")
     number = 0
@@ -23,7 +23,7 @@ def add_runs(folder, levels, command="./train", machine="AMD EPYC, 2 cores, torc
                     command,
                     machine,
                     ms * ripple,
-                    slowdowns.get(number, 0.001),
+                    (slowdowns or {}).get(number, 0.001),
                 ),
             )
     file.commit()
