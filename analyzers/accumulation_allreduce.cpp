@@ -72,12 +72,11 @@ double UpdatedPerStep(const Timeline& timeline) {
 double CostMs(const Timeline& timeline, const Exchanges& found) {
   const IntervalSet waiting = OnlyCommunicating(timeline);
   const auto passes = timeline.part(Part::kBackward).intervals();
-  double total_ms = 0;
   if (!timeline.devices().empty()) {
-    for (const std::uint32_t step : timeline.steady()) total_ms += Ms(waiting.total_ns(timeline.steps()[step].time));
     const double per_step = found.passes_per_step(timeline);
-    return PerStep(timeline, total_ms) * (per_step - 1) / per_step;
+    return PerSteadyStepMs(timeline, waiting) * (per_step - 1) / per_step;
   }
+  double total_ms = 0;
   for (const auto& [step, of_step] : found.passes) {
     for (const int pass : of_step) {
       if (found.NeedNot(step, pass)) total_ms += Ms(waiting.total_ns(passes[static_cast<std::size_t>(pass)]));

@@ -84,9 +84,7 @@ Communication OnHost(const Timeline& timeline) {
     found.sites.FoldUnknown();
   }
   if (found.count == 0) found.count = operators;
-  std::int64_t exposed_ns = 0;
-  for (const std::uint32_t step : timeline.steady()) exposed_ns += waiting.total_ns(timeline.steps()[step].time);
-  found.exposed_ms = PerStep(timeline, Ms(exposed_ns));
+  found.exposed_ms = PerSteadyStepMs(timeline, waiting);
   double all_ms = 0;
   for (const CollectiveTimes& one : CollectivesOf(timeline)) all_ms += PerStep(timeline, Ms(one.total_ns));
   found.total_ms = std::max(found.exposed_ms, all_ms);

@@ -29,8 +29,8 @@ struct HistorySeries {
 // Those that were timed, by command and machine.
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryRun>& runs);
 
-// Whether the program changed or the machine did, which changes a program and its base alike: "the program: +7.9 %
-// against its base, measured beside it". "" where no gate's pairs tell.
+// Whether this run's program changed, or what its base has too: the machine, or an edit that no gate saw. "the program:
+// +7.9 % against its base, measured beside it". "" where no gate's pairs tell.
 std::string CauseText(const HistorySeries::Change& change);
 
 // "pass (+0.8 % against its base)"; of a report the costliest findings, or `rule`'s where one is asked for.

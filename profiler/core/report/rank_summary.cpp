@@ -252,14 +252,12 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   // Where the devices were not recorded, the host's calls show when exchanges were asked for, not when they ran.
   const bool shown = !timeline.device_coverage().used || timeline.device_coverage().why_not.empty();
   summary.communication_seen = !summary.collectives.empty() || (shown && !communicating.intervals().empty());
-  std::int64_t waited_ns = 0;
   for (const std::uint32_t index : timeline.steady()) {
     const Interval& step = timeline.steps()[index].time;
     summary.own_step_ms.push_back(static_cast<float>(Ms(step.length() - communicating.total_ns(step))));
-    waited_ns += communicating.total_ns(step);
   }
-  const double waited_ms = Ms(waited_ns) / summary.steps;
-  summary.communication_ms = timeline.devices().empty() ? waited_ms : timeline.part_ms(Part::kCommunication);
+  summary.communication_ms =
+      timeline.devices().empty() ? PerSteadyStepMs(timeline, communicating) : timeline.part_ms(Part::kCommunication);
   return summary;
 }
 

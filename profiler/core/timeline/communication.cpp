@@ -126,6 +126,12 @@ IntervalSet OnlyCommunicating(const Timeline& timeline) {
   return communicating.Subtract(working);
 }
 
+double PerSteadyStepMs(const Timeline& timeline, const IntervalSet& times) {
+  std::int64_t total_ns = 0;
+  for (const std::uint32_t step : timeline.steady()) total_ns += times.total_ns(timeline.steps()[step].time);
+  return static_cast<double>(total_ns) / 1e6 / static_cast<double>(timeline.steady().size());
+}
+
 std::vector<HostCollective> HostCollectives(const Timeline& timeline) {
   std::vector<HostCollective> found;
   const Trace& trace = timeline.trace();

@@ -10,7 +10,7 @@ namespace {
 
 // Before the payload: domain (4 bytes), 4 more, schema (4), 4 more, its size (8), the size of all (8).
 constexpr std::size_t kHeaderBytes = 32, kSchemaAt = 8;
-constexpr std::size_t kMostEntries = 1024;
+constexpr std::size_t kMostEntries = 64;
 // A call that nothing was launched for by then was recorded into a graph, or had a single rank.
 constexpr std::int64_t kLongestWaitNs = 1'000'000'000;
 
@@ -66,7 +66,8 @@ void NcclPayloads::ReadSchemas(NsysDatabase& database) {
     if (entry.size == 0 || offset < 0 || offset > 4096) return;
     entry.offset = static_cast<std::size_t>(offset);
     std::vector<Entry>& entries = schemas_[{row.whole(0), row.whole(1)}];
-    if (entries.size() < kMostEntries) entries.push_back(entry);  // each process of an export repeats them
+    const bool known = std::ranges::find(entries, entry) != entries.end();  // each process of an export repeats them
+    if (!known && entries.size() < kMostEntries) entries.push_back(entry);
   });
 }
 

@@ -32,6 +32,7 @@ class NcclPayloads {
   struct Entry {
     Field field = Field::kBytes;
     std::size_t offset = 0, size = 0;
+    bool operator==(const Entry&) const = default;
   };
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Entry>> schemas_;  // by domain and schema
 };
