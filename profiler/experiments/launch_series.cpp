@@ -149,10 +149,17 @@ std::vector<LaunchResult> LaunchSeries::RunTogether(std::span<const LaunchSpec> 
 LaunchResult LaunchSeries::Insist(const LaunchSpec& spec) {
   LaunchResult result = Run(spec);
   const LaunchEnd end = result.status.end;
-  if (result.ok() || end == LaunchEnd::kInterrupted || end == LaunchEnd::kTimeout) return result;
-  LaunchSpec again = spec;
-  again.label += ", again";
-  return Run(again);
+  if (result.ok() || end == LaunchEnd::kInterrupted) return result;
+  const std::string failure = FailureOf(result);
+  if (end != LaunchEnd::kTimeout && !failures_.contains(failure)) {
+    LaunchSpec again = spec;
+    again.label += ", again";
+    result = Run(again);
+    if (result.ok() || result.status.end == LaunchEnd::kInterrupted) return result;
+  }
+  failures_.insert(FailureOf(result));
+  ShowPlan({fmt::format("{} failed: {}", spec.label, FailureOf(result))});
+  return result;
 }
 
 void LaunchSeries::Expect(int launches, double seconds) {

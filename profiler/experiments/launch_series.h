@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ class LaunchSeries {
       : launcher_(launcher), events_(events), journal_(std::move(journal)), bounds_(bounds) {}
 
   LaunchResult Run(const LaunchSpec& spec);
-  // A launch may fail for reasons of its own: one that fails is repeated once, unless it hung.
+  // A launch may fail for reasons of its own: one that fails is repeated once, unless it hung, or one that was repeated
+  // failed with the same words before it. Failures are shown.
   LaunchResult Insist(const LaunchSpec& spec);
 
   // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where
@@ -61,6 +63,7 @@ class LaunchSeries {
   int done_ = 0, expected_ = 0;
   double spent_s_ = 0, expected_until_s_ = -1;
   double longest_s_ = 0, slowest_ms_ = 0;  // a launch that ended well, and its steps
+  std::set<std::string> failures_;         // FailureOf those that a repetition did not help
   std::string warning_, why_no_turns_;
 };
 

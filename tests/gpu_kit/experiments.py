@@ -36,7 +36,7 @@ def prove(treatment, preset, *items, budget=240, what="", said=""):
     return Step(f"prove {treatment}", budget + 25, action)
 
 
-def rank(name, treatments, preset, *items, budget=160, what="", said=""):
+def rank(name, treatments, preset, *items, budget=130, what="", said=""):
     """Fixes that can be switched between steps take turns within one launch: a ranking, in little time."""
 
     def action(kit):
@@ -50,13 +50,13 @@ def rank(name, treatments, preset, *items, budget=160, what="", said=""):
     return Step(f"prove --quick {name}", budget + 30, action)
 
 
-def whole(script, *arguments, budget=230, what=""):
+def whole(script, *arguments, budget=300, what=""):
     """What all fixes bring to a program that knows nothing of Loopscope."""
 
     def action(kit):
         program = kit.python(f"examples/{script}", *arguments)
         words = ["prove", "--budget", f"{budget}s", "--allow-writes"]
-        report = kit.report(f"whole-{script}", [*words, "-o", kit.folder(script) / "out"], program, 2 * budget)
+        report = kit.report(f"whole-{script}", [*words, "-o", kit.folder(script) / "out"], program, budget + 60)
         trials = [{key: row[key] for key in TRIAL if key in row} for row in report["trials"]]
         command = ["loopscope", *words, "--", "python", script, *arguments]
         return {"what": what, "said": "", "command": command, "trials": trials, "combined": report["combined"]}

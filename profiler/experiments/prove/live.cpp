@@ -153,11 +153,10 @@ LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes)
   live.settle = std::max(kSettle, sizes.run_ahead);
   const int measured = std::clamp(static_cast<int>(std::ceil(kBlockMs / sizes.step_ms)), kFewestSteps, kMostSteps);
   live.schedule.block_steps = live.settle + std::max(measured, 2 * sizes.run_ahead);
-  const double round_s =
-      static_cast<double>(live.schedule.arms.size()) * live.schedule.block_steps * sizes.step_ms / 1e3;
-  live.rounds = std::min(kMostRounds, static_cast<int>((sizes.seconds - sizes.startup_s) / round_s));
+  live.round_s = static_cast<double>(live.schedule.arms.size()) * live.schedule.block_steps * sizes.step_ms / 1e3;
+  live.rounds = std::min(kMostRounds, static_cast<int>((sizes.seconds - sizes.startup_s) / live.round_s));
   if (live.rounds < kFewestRounds || live.schedule.arms.size() > kMostLiveArms) live.rounds = 0;
-  live.seconds = sizes.startup_s + live.rounds * round_s;
+  live.seconds = sizes.startup_s + live.rounds * live.round_s;
   live.plan.blocks = live.rounds;
   return live;
 }
@@ -240,6 +239,18 @@ void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders
 
 namespace {
 
+Error TooShort(const ExperimentInput& input, const LivePlan& live) {
+  return Error{
+      fmt::format("the budget of {:.0f} s holds fewer than {} rounds of live pairs: the diagnosis took {:.0f} s, and a "
+                  "round {:.1f} s ({} ways of running, {} steps of {:.3g} ms each)",
+                  input.options.budget_s, kFewestRounds, input.diagnosis_s, live.round_s, live.schedule.arms.size(),
+                  live.schedule.block_steps, input.step_ms),
+      "--budget",
+      fmt::format("give it {:.0f} s, or try fewer treatments with --only",
+                  std::ceil(input.diagnosis_s + kFewestRounds * live.round_s)),
+      3};
+}
+
 Result<void> LaunchLive(const ExperimentInput& input, const LivePlan& live, const std::vector<Contender>& ones,
                         LaunchSeries& series, Report& report) {
   report.plan = Describe(live, ones);
@@ -278,10 +289,7 @@ Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, co
                                     .seconds = input.options.budget_s - input.diagnosis_s,
                                     .alone = input.options.alone < 0 ? kLiveAlone : input.options.alone,
                                     .seed = input.options.seed});
-  if (live.rounds == 0) {
-    return Error{fmt::format("the budget holds fewer than {} rounds of live pairs", kFewestRounds), "--budget",
-                 "give it more time, or try fewer treatments with --only", 3};
-  }
+  if (live.rounds == 0) return TooShort(input, live);
   return RunJournaled("quick|" + OptionsText(input.options, input.clock), input.journal, input.options, launcher,
                       events, report,
                       [&](LaunchSeries& series) { return LaunchLive(input, live, ones, series, report); });

@@ -21,7 +21,7 @@ struct LivePlan {
   LiveSchedule schedule;
   int settle = 2;  // first steps of each block, left out
   int rounds = 0;  // each has every arm once
-  double seconds = 0;
+  double round_s = 0, seconds = 0;
 
   int steps() const { return rounds * static_cast<int>(schedule.arms.size()) * schedule.block_steps; }
 };

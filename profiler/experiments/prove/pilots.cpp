@@ -8,6 +8,7 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/experiments/applied.h"
+#include "profiler/experiments/prove/together.h"
 #include "profiler/experiments/same_work.h"
 
 namespace loopscope {
@@ -33,6 +34,7 @@ class PilotPhase {
         contenders_(contenders),
         series_(series),
         run_(FirstRun(input, series)),
+        together_(input, contenders, series, run_),
         holds_epochs_(ChangesRunAhead(input.candidates)) {
     if (holds_epochs_) run_.HoldEpochs(input.steps_per_epoch);
   }
@@ -45,12 +47,17 @@ class PilotPhase {
     if (told) baseline_ = run_.Launch({.name = "baseline, whole epochs", .settings = {}});
     if (series_.stopped()) return Interrupted();
     if (!baseline_.ok()) return CommandFailed(ShellQuoted(input_.command), baseline_);
-    LaunchResult all = LaunchTogether();
+    together_.SetBaseline(baseline_);
+    SetRivalsApart();
+    LaunchResult all = together_.LaunchAll();
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
-      if (contenders_[i].together()) Judge(i, all);
+      if (contenders_[i].together()) SetApplied(contenders_[i], all);
     }
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (contenders_[i].together() && contenders_[i].candidate.values.size() > 1) Screen(i, all);
+    }
+    for (const int i : rivals_) {
+      if (!series_.stopped()) TryInPlace(i, all);
     }
     DropCompiled(all);
     DropHopeless(all);
@@ -61,77 +68,52 @@ class PilotPhase {
  private:
   int size() const { return static_cast<int>(contenders_.size()); }
 
-  LaunchResult Launch(const std::vector<int>& members, const std::string& name) {
-    return HeldTo(baseline_, run_.Launch({.name = name, .settings = SettingsOf(members, contenders_)}),
-                  SameWorkOf(CandidatesIn(contenders_)));
-  }
+  bool Compiles(int i) const { return contenders_[i].candidate.treatment->compiles; }
 
-  std::vector<int> Members() const {
-    std::vector<int> members;
-    for (int i = 0; i < size(); ++i) {
-      if (contenders_[i].together()) members.push_back(i);
+  // A model is compiled once: the last of the fixes that compile it, which asks for least, runs with the others, and
+  // the rest are tried in its place.
+  void SetRivalsApart() {
+    for (const int i : together_.Members()) {
+      if (Compiles(i)) rivals_.push_back(i);
     }
-    return members;
+    if (!rivals_.empty()) rivals_.pop_back();
+    for (const int i : rivals_) contenders_[i].state.in_all = false;
   }
 
-  // ALL, without those that make it fail.
-  LaunchResult LaunchTogether() {
-    for (int attempt = 1;; ++attempt) {
-      const std::vector<int> members = Members();
-      if (members.empty()) return baseline_;
-      const std::string name = attempt == 1 ? "ALL" : fmt::format("ALL, attempt {}", attempt);
-      LaunchResult all = Launch(members, name);
-      if (all.ok() || series_.stopped()) return all;
-      std::optional<int> culprit = Culprit(members, attempt);
-      if (!culprit && !series_.stopped()) {
-        // Everything short of the whole works: the last one is to blame, or none.
-        all = Launch(members, name + ", repeated");
-        if (all.ok()) return all;
-        culprit = members.back();
-      }
-      if (series_.stopped()) return all;
-      TakeOut(*culprit, all);
-    }
+  // The member of ALL that compiles, -1: none.
+  int Compiling() const {
+    const std::vector<int> members = together_.Members();
+    const auto found = std::ranges::find_if(members, [&](int i) { return Compiles(i); });
+    return found == members.end() ? -1 : *found;
   }
 
-  // The last member of the shortest failing prefix, by bisection; none when only the whole fails.
-  std::optional<int> Culprit(const std::vector<int>& members, int attempt) {
-    std::size_t works = 0, fails = members.size();
-    while (fails - works > 1 && !series_.stopped()) {
-      const std::size_t half = (works + fails) / 2;
-      const std::vector<int> prefix(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(half));
-      const LaunchResult result = Launch(prefix, fmt::format("bisecting {}, first {}", attempt, half));
-      (result.ok() ? works : fails) = half;
-    }
-    if (fails == members.size()) return std::nullopt;
-    return members[fails - 1];
-  }
-
-  // A culprit that works alone is measured alone.
-  void TakeOut(int i, const LaunchResult& all) {
-    auto& [candidate, state] = contenders_[i];
-    const LaunchResult alone = Launch({i}, candidate.Setting());
-    if (series_.stopped()) return;
-    if (!alone.ok()) {
-      state.verdict = TrialVerdict::kFailed;
-      state.reason = FailureOf(alone);
+  void TryInPlace(int rival, LaunchResult& all) {
+    Contender& tried = contenders_[rival];
+    const int other = Compiling();
+    const std::string setting = other < 0 ? "" : contenders_[other].candidate.Setting();
+    const std::string in_place = other < 0 ? "" : " in place of " + setting;
+    if (!HasTimeFor(all)) {
+      Drop(tried, fmt::format("a model is compiled once, and the budget left no time to try it{} (--budget, --only)",
+                              in_place));
       return;
     }
-    state.in_all = false;
-    candidate.values.resize(1);
-    state.note = "fails together with the others: " + FailureOf(all);
-    Judge(i, alone);
-  }
-
-  void Judge(int i, const LaunchResult& result) {
-    auto& [candidate, state] = contenders_[i];
-    const std::string_view key = candidate.treatment->id;
-    state.applied = AppliedUnder(key, result.applied);
-    const std::string why = WhyNotApplied(key, result.applied);
-    // With other values to try it is too early to say.
-    if (why.empty() || candidate.values.size() > 1) return;
-    state.verdict = FailedToApply(key, result.applied) ? TrialVerdict::kFailed : TrialVerdict::kNotApplicable;
-    state.reason = why;
+    std::vector<int> members = together_.Members();
+    std::erase(members, other);
+    members.push_back(rival);
+    const LaunchResult with = together_.Launch(members, fmt::format("ALL, {}{}", tried.candidate.Setting(), in_place));
+    if (series_.stopped()) return;
+    if (!with.ok()) return Fail(tried, with);
+    SetApplied(tried, with);
+    if (!tried.alive()) return;
+    tried.state.in_all = other < 0 || Ms(with) < Ms(all);
+    if (other >= 0) {
+      Contender& slower = tried.state.in_all ? contenders_[other] : tried;
+      Drop(slower, fmt::format("a model is compiled once, and with {} in its place all fixes took {:.4g} ms in one "
+                               "launch, not {:.4g}",
+                               tried.state.in_all ? tried.candidate.Setting() : setting, std::min(Ms(with), Ms(all)),
+                               std::max(Ms(with), Ms(all))));
+    }
+    if (tried.state.in_all) all = with;
   }
 
   // One launch of ALL per value; the fastest goes into the blocks, and its launch is `all` from then on.
@@ -150,13 +132,14 @@ class PilotPhase {
         break;
       }
       candidate.values = {values[v]};
-      const LaunchResult result = v == 0 ? all : Launch(Members(), fmt::format("ALL, {}={}", key, values[v]));
+      const LaunchResult result =
+          v == 0 ? all : together_.Launch(together_.Members(), fmt::format("ALL, {}={}", key, values[v]));
       if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) continue;
       tried.push_back(fmt::format("{}: {:.4g} ms", values[v], result.ms_per_step));
       if (!best.empty() && result.ms_per_step >= fastest.ms_per_step) continue;
       best = values[v];
       fastest = result;
-      Judge(i, result);
+      SetApplied(contenders_[i], result);
     }
     candidate.values = {best.empty() ? values.front() : best};
     if (best.empty()) {
@@ -183,19 +166,17 @@ class PilotPhase {
     if (!all.ok() || series_.stopped()) return;
     if (all.wall_s < kSlowStart * baseline_.wall_s) return;
     if (series_.spent_s() <= MayBeSpentBeforePairs(input_, {baseline_, all, run_})) return;
-    std::vector<int> others = Members();
-    std::erase_if(others, [&](int i) { return contenders_[i].candidate.treatment->compiles; });
-    if (others.empty() || others.size() == Members().size()) return;
-    const LaunchResult without = Launch(others, "ALL, nothing compiled");
+    std::vector<int> others = together_.Members();
+    std::erase_if(others, [&](int i) { return Compiles(i); });
+    if (others.empty() || others.size() == together_.Members().size()) return;
+    const LaunchResult without = together_.Launch(others, "ALL, nothing compiled");
     if (!without.ok() || all.wall_s < kSlowStart * without.wall_s) return;
-    for (const int i : Members()) {
-      CandidateState& state = contenders_[i].state;
-      if (!contenders_[i].candidate.treatment->compiles) continue;
-      state.verdict = TrialVerdict::kDropped;
-      state.reason = fmt::format(
-          "a launch that compiles takes {:.0f} s, one without {:.0f}: the budget holds no pairs with it (--budget, "
-          "--only)",
-          all.wall_s, without.wall_s);
+    for (const int i : together_.Members()) {
+      if (!Compiles(i)) continue;
+      Drop(contenders_[i],
+           fmt::format("a launch that compiles takes {:.0f} s, one without {:.0f}: the budget holds no pairs with it "
+                       "(--budget, --only)",
+                       all.wall_s, without.wall_s));
     }
     all = without;
   }
@@ -206,15 +187,14 @@ class PilotPhase {
       if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_)) return;
       const Metric own = contenders_[i].candidate.treatment->metric;
       if (!contenders_[i].together() || (own != Metric::kStepTime && own != Metric::kSampleTime)) continue;
-      std::vector<int> others = Members();
+      std::vector<int> others = together_.Members();
       std::erase(others, i);
       if (others.empty()) return;
       const LaunchResult without =
-          Launch(others, fmt::format("ALL without {}", contenders_[i].candidate.treatment->id));
+          together_.Launch(others, fmt::format("ALL without {}", contenders_[i].candidate.treatment->id));
       if (!without.ok() || Ms(all) < kHopeless * Ms(without)) continue;
-      contenders_[i].state.verdict = TrialVerdict::kDropped;
-      contenders_[i].state.reason =
-          fmt::format("the other fixes take {:.3g} times as long with it, in one launch each", Ms(all) / Ms(without));
+      Drop(contenders_[i],
+           fmt::format("the other fixes take {:.3g} times as long with it, in one launch each", Ms(all) / Ms(without)));
       all = without;
     }
   }
@@ -223,21 +203,13 @@ class PilotPhase {
   std::vector<Contender>& contenders_;
   LaunchSeries& series_;
   PilotRun run_;
+  Together together_;
+  std::vector<int> rivals_;
   bool holds_epochs_;  // candidates change how far the loader runs ahead
   LaunchResult baseline_;
 };
 
 }  // namespace
-
-double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots) {
-  const double budget_s = input.options.budget_s;
-  if (!input.options.until_decided || !pilots.all.ok()) return budget_s;
-  std::vector<Arm> arms(2);
-  Estimate(arms[0], pilots.baseline);
-  Estimate(arms[1], pilots.all);
-  (void)pilots.run.FinalWindowOf(arms, {.run_ahead = RunAhead(input.candidates, input.loader)});
-  return budget_s - kFewestBlocks * (arms[0].wall_s + arms[1].wall_s);
-}
 
 Result<FixPilots> RunPilots(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series) {
   return PilotPhase(input, contenders, series).Run();

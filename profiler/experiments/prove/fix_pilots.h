@@ -1,0 +1,18 @@
+// What the pilots of fixes showed, and what they may spend.
+#pragma once
+
+#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/prove/input.h"
+
+namespace loopscope {
+
+struct FixPilots {
+  LaunchResult baseline, all;  // `all` has the members that work together
+  PilotRun run;                // for the pilots of the other arms
+};
+
+// Seconds spent, up to which other launches leave the budget what the fewest pairs of the baseline and ALL need that
+// give a verdict; the whole budget where a number of blocks is asked for.
+double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots);
+
+}  // namespace loopscope

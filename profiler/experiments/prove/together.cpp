@@ -1,0 +1,114 @@
+#include "profiler/experiments/prove/together.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "profiler/experiments/applied.h"
+#include "profiler/experiments/prove/fix_pilots.h"
+#include "profiler/experiments/same_work.h"
+
+namespace loopscope {
+
+std::vector<int> Together::Members() const {
+  std::vector<int> members;
+  for (int i = 0; i < static_cast<int>(contenders_.size()); ++i) {
+    if (contenders_[i].together()) members.push_back(i);
+  }
+  return members;
+}
+
+LaunchResult Together::Launch(const std::vector<int>& members, const std::string& name) {
+  return HeldTo(baseline_, run_.Launch({.name = name, .settings = SettingsOf(members, contenders_)}),
+                SameWorkOf(CandidatesIn(contenders_)));
+}
+
+LaunchResult Together::LaunchAll() {
+  for (int attempt = 1;; ++attempt) {
+    const std::vector<int> members = Members();
+    if (members.empty()) return baseline_;
+    const std::string name = attempt == 1 ? "ALL" : fmt::format("ALL, attempt {}", attempt);
+    LaunchResult all = Launch(members, name);
+    if (all.ok() || series_.stopped()) return all;
+    const Culprits found = CulpritsOf(members, all, attempt);
+    if (found.only_whole && !series_.stopped()) {
+      all = Launch(members, name + ", repeated");
+      if (all.ok()) return all;
+    }
+    if (series_.stopped()) return all;
+    if (found.suspects.size() == 1) {
+      TakeOut(found.suspects.front(), all);
+    } else {
+      TakeOutUntried(found.suspects, all);
+    }
+  }
+}
+
+// What compiles fails more often than the rest, and takes longest to try.
+Culprits Together::CulpritsOf(std::vector<int> members, const LaunchResult& all, int attempt) {
+  const auto compiling =
+      std::ranges::stable_partition(members, [&](int i) { return !contenders_[i].candidate.treatment->compiles; });
+  const std::size_t others = members.size() - compiling.size(), count = members.size();
+  const auto works = [&](const std::vector<int>& some) {
+    return Launch(some, fmt::format("bisecting {}, {} of {}", attempt, some.size(), count)).ok();
+  };
+  return FindCulprits({.members = std::move(members), .first = others, .works = works, .may_go_on = [&] {
+                         return !series_.stopped() && HasTimeToSearch(all);
+                       }});
+}
+
+// For another launch that may fail like `all`, with time left for pairs of launches as long as the baseline's.
+bool Together::HasTimeToSearch(const LaunchResult& all) const {
+  return series_.spent_s() + all.wall_s <= MayBeSpentBeforePairs(input_, {baseline_, baseline_, run_});
+}
+
+// A culprit that works alone is measured alone.
+void Together::TakeOut(int i, const LaunchResult& all) {
+  Contender& one = contenders_[i];
+  if (!HasTimeToSearch(all)) {
+    Drop(one, fmt::format("the others fail with it ({}), and the budget left no time to try it alone", FailureOf(all)));
+    return;
+  }
+  const LaunchResult alone = Launch({i}, one.candidate.Setting());
+  if (series_.stopped()) return;
+  if (!alone.ok()) return Fail(one, alone);
+  one.state.in_all = false;
+  one.candidate.values.resize(1);
+  one.state.note = "fails together with the others: " + FailureOf(all);
+  SetApplied(one, alone);
+}
+
+void Together::TakeOutUntried(const std::vector<int>& suspects, const LaunchResult& all) {
+  std::vector<std::string> settings;
+  for (const int i : suspects) settings.push_back(contenders_[i].candidate.Setting());
+  for (const int i : suspects) {
+    Drop(contenders_[i],
+         fmt::format("all fixes together fail ({}), and the budget left no time to find out which of {} is to blame "
+                     "(--budget, --only)",
+                     FailureOf(all), fmt::join(settings, ", ")));
+  }
+}
+
+void SetApplied(Contender& contender, const LaunchResult& result) {
+  auto& [candidate, state] = contender;
+  const std::string_view key = candidate.treatment->id;
+  state.applied = AppliedUnder(key, result.applied);
+  const std::string why = WhyNotApplied(key, result.applied);
+  // With other values to try it is too early to say.
+  if (why.empty() || candidate.values.size() > 1) return;
+  state.verdict = FailedToApply(key, result.applied) ? TrialVerdict::kFailed : TrialVerdict::kNotApplicable;
+  state.reason = why;
+}
+
+void Fail(Contender& contender, const LaunchResult& result) {
+  contender.state.verdict = TrialVerdict::kFailed;
+  contender.state.reason = FailureOf(result);
+}
+
+void Drop(Contender& contender, std::string why) {
+  contender.state.verdict = TrialVerdict::kDropped;
+  contender.state.reason = std::move(why);
+}
+
+}  // namespace loopscope

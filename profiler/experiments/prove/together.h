@@ -1,0 +1,49 @@
+// Launches of all fixes that work together, and the search for those that make such a launch fail.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/pilots.h"
+#include "profiler/experiments/prove/contender.h"
+#include "profiler/experiments/prove/culprit.h"
+#include "profiler/experiments/prove/input.h"
+
+namespace loopscope {
+
+// Keeps references to what it is made from.
+class Together {
+ public:
+  Together(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series, PilotRun& run)
+      : input_(input), contenders_(contenders), series_(series), run_(run) {}
+
+  void SetBaseline(const LaunchResult& baseline) { baseline_ = baseline; }
+
+  std::vector<int> Members() const;  // indices of the contenders that run together
+  LaunchResult Launch(const std::vector<int>& members, const std::string& name);
+
+  // ALL, without those that make it fail: those are out, or are measured alone. May be a failure only if interrupted.
+  // What there is no time to search, so that the budget still holds pairs without it, is dropped.
+  LaunchResult LaunchAll();
+
+ private:
+  bool HasTimeToSearch(const LaunchResult& all) const;
+  Culprits CulpritsOf(std::vector<int> members, const LaunchResult& all, int attempt);
+  void TakeOut(int i, const LaunchResult& all);
+  void TakeOutUntried(const std::vector<int>& suspects, const LaunchResult& all);
+
+  const ExperimentInput& input_;
+  std::vector<Contender>& contenders_;
+  LaunchSeries& series_;
+  PilotRun& run_;
+  LaunchResult baseline_;
+};
+
+// What `result`, a launch with it, tells of a contender: where it acted, or why it is out.
+void SetApplied(Contender& contender, const LaunchResult& result);
+
+void Fail(Contender& contender, const LaunchResult& result);
+void Drop(Contender& contender, std::string why);
+
+}  // namespace loopscope
