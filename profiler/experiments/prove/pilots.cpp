@@ -10,6 +10,7 @@
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/prove/together.h"
 #include "profiler/experiments/same_work.h"
+#include "profiler/treatments/treatments.h"
 
 namespace loopscope {
 namespace {
@@ -70,13 +71,14 @@ class PilotPhase {
 
   bool Compiles(int i) const { return contenders_[i].candidate.treatment->compiles; }
 
-  // A model is compiled once: the last of the fixes that compile it, which asks for least, runs with the others, and
-  // the rest are tried in its place.
+  // A model is compiled once: the last in treatments.def of the fixes that compile it, which asks for least, runs with
+  // the others, and the rest are tried in its place.
   void SetRivalsApart() {
+    const auto row = [&](int i) { return std::ranges::find(AllTreatments(), contenders_[i].candidate.treatment); };
     for (const int i : together_.Members()) {
       if (Compiles(i)) rivals_.push_back(i);
     }
-    if (!rivals_.empty()) rivals_.pop_back();
+    if (!rivals_.empty()) rivals_.erase(std::ranges::max_element(rivals_, {}, row));
     for (const int i : rivals_) contenders_[i].state.in_all = false;
   }
 
