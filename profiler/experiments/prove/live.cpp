@@ -240,6 +240,7 @@ void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders
 namespace {
 
 Error TooShort(const ExperimentInput& input, const LivePlan& live) {
+  if (live.round_s <= 0) return Error{"no step was timed, or treatments are too many", "--quick", "leave it out", 3};
   return Error{
       fmt::format("the budget of {:.0f} s holds fewer than {} rounds of live pairs: the diagnosis took {:.0f} s, and a "
                   "round {:.1f} s ({} ways of running, {} steps of {:.3g} ms each)",

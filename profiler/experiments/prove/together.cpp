@@ -45,7 +45,7 @@ LaunchResult Together::LaunchAll() {
   }
 }
 
-// What compiles fails more often than the rest, and takes longest to try.
+// What compiles takes longest to try: one launch without it clears all the others.
 Culprits Together::CulpritsOf(std::vector<int> members, const LaunchResult& all, int attempt) {
   const auto compiling =
       std::ranges::stable_partition(members, [&](int i) { return !contenders_[i].candidate.treatment->compiles; });
