@@ -27,6 +27,8 @@ inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=
 // in their order, or "-".
 inline constexpr char kLiveTreatment[] = "LOOPSCOPE_LIVE_TREATMENT";
 inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
+// Seconds from the program's start: no round is begun that may not end by then; absent = until its steps are done.
+inline constexpr char kLiveSeconds[] = "LOOPSCOPE_LIVE_SECONDS";
 // Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which this program says that
 // its turn is over, and the launcher that the next one begins (a byte each).
 inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";

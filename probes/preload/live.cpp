@@ -29,6 +29,7 @@ struct Schedule {
   std::array<std::uint32_t, kMostArms> arms{};  // bits of treatments
   std::size_t arm_count = 0;
   std::uint64_t seed = 0, block_steps = 0;
+  std::uint64_t until_ns = 0;  // 0: until its steps are done
 };
 
 Schedule schedule;
@@ -38,6 +39,7 @@ std::atomic<Switch> interpreter{nullptr};
 // Used only by the thread whose steps are counted.
 std::uint64_t steps_in_block = 0;
 std::size_t place = 0;  // of the arm in its round
+std::uint64_t rounds = 0, opened_ns = 0;
 bool running = false;
 
 // Vigna's splitmix64 (public domain): the same order everywhere from one seed, on every rank.
@@ -124,6 +126,10 @@ void SwitchTo(std::uint32_t now, bool last) noexcept {
   capture::WriteMark(wire::MarkKind::kSwitch, last ? std::string_view() : std::string_view(name, length), changed);
 }
 
+bool BlockEnds() noexcept {
+  return running && steps_in_block + 1 >= schedule.block_steps;
+}
+
 }  // namespace
 
 void Start() noexcept {
@@ -136,6 +142,9 @@ void Start() noexcept {
   while (*end == ' ') ++end;
   ReadTreatments(treatments);
   ReadArms(end);
+  const char* seconds = std::getenv(env::kLiveSeconds);
+  const double length_s = seconds == nullptr ? 0 : std::strtod(seconds, nullptr);
+  if (length_s > 0) schedule.until_ns = capture::NowNs() + static_cast<std::uint64_t>(1e9 * length_s);
 }
 
 bool Scheduled() noexcept {
@@ -165,7 +174,14 @@ void SetInterpreter(Switch notify) noexcept {
   interpreter.store(notify, std::memory_order_release);
 }
 
-void StepEnded(bool opens, bool closes) noexcept {
+bool EndsWithThisStep(std::uint64_t time_ns) noexcept {
+  if (!BlockEnds() || schedule.until_ns == 0) return false;
+  if (time_ns >= schedule.until_ns) return true;
+  if (place + 1 < schedule.arm_count) return false;
+  return time_ns + (time_ns - opened_ns) / (rounds + 1) > schedule.until_ns;
+}
+
+void StepEnded(std::uint64_t time_ns, bool opens, bool closes) noexcept {
   if (!Scheduled() || (!running && !opens)) return;
   if (closes) {
     running = false;
@@ -174,7 +190,9 @@ void StepEnded(bool opens, bool closes) noexcept {
   if (!opens && ++steps_in_block < schedule.block_steps) return;
   running = true;
   steps_in_block = 0;
+  if (opens) opened_ns = time_ns;
   if (opens || place + 1 == schedule.arm_count) {
+    rounds += opens ? 0 : 1;
     Shuffle();
     place = 0;
   } else {
@@ -184,7 +202,7 @@ void StepEnded(bool opens, bool closes) noexcept {
 }
 
 bool SwitchesNext() noexcept {
-  return running && steps_in_block + 1 >= schedule.block_steps;
+  return BlockEnds();
 }
 
 }  // namespace loopscope::live

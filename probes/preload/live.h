@@ -3,6 +3,7 @@
 // probe, the shim inside an interpreter.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace loopscope::live {
@@ -25,9 +26,11 @@ bool Offer(std::string_view key, Turn turn, void* context) noexcept;
 using Switch = int (*)(const char* key, int on);
 void SetInterpreter(Switch notify) noexcept;
 
+// The step that ends now is the last one that the schedule's time has room for: another round would take too long.
+bool EndsWithThisStep(std::uint64_t time_ns) noexcept;
 // A step of the chosen clock ended, on this thread; no lock is held. `opens`: the window begins with this; `closes`: it
 // is over.
-void StepEnded(bool opens, bool closes) noexcept;
+void StepEnded(std::uint64_t time_ns, bool opens, bool closes) noexcept;
 // The next step may be the last one of its block.
 bool SwitchesNext() noexcept;
 

@@ -149,6 +149,8 @@ WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_
   passes.StepEnded(time_ns);
   op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops() && !follows);
   if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));
+  // Ranks wait for each other: a clock of one of them would end it alone.
+  if (!settings.several_ranks && live::EndsWithThisStep(time_ns)) window.EndWithThisStep();
   const WindowActions actions = window.StepEnded(time_ns, now);
   if (actions.measure_begin) OpenWindow(time_ns);
   if (actions.measure_end) CloseWindow(time_ns);
@@ -217,7 +219,7 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   following::Turn(false);
   NoteResidentBytes(now_ns);
   if (settings.mode == Mode::kTrace) lifetimes::StepEnded((gate.load(std::memory_order_relaxed) & kGateDetail) != 0);
-  live::StepEnded(actions.measure_begin, actions.measure_end);
+  live::StepEnded(now_ns, actions.measure_begin, actions.measure_end);
   Notify(Moment::kStepEnd);
   turns::StepEnded(actions.measure_begin, actions.measure_end);
   if (actions.finish && TakeEnd()) {

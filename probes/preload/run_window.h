@@ -73,6 +73,12 @@ class RunWindow {
     return actions;
   }
 
+  // The window closes at the end of the step that is on, however many it was to have.
+  void EndWithThisStep() {
+    settings_.steps = measured_ + 1;
+    settings_.least_ops = 0;
+  }
+
   // The ranks end at this step, or at the next one if that is past already.
   void EndAt(std::uint64_t step) { end_at_ = step; }
 
@@ -88,17 +94,17 @@ class RunWindow {
 
   bool detail() const {
     if (settings_.detail == 0) return false;
-    return AtBoundary() || (phase_ == Phase::kMeasuring && measured_ < settings_.detail);
+    return at_boundary() || (phase_ == Phase::kMeasuring && measured_ < settings_.detail);
   }
   // The step's place in the detail window after warm-up, from 0; -1 outside.
   std::int64_t detail_index() const {
     return phase_ == Phase::kMeasuring && measured_ < settings_.detail ? static_cast<std::int64_t>(measured_) : -1;
   }
   // An epoch has ended, and the training after it goes on for less than two steps.
-  bool at_boundary() const { return AtBoundary(); }
+  bool at_boundary() const { return boundary_ == Boundary::kInside || boundary_ == Boundary::kTraining; }
   bool record_ops() const {
-    if (phase_ == Phase::kMeasuring) return AtBoundary() || IsRecorded(measured_);
-    return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && AtBoundary());
+    if (phase_ == Phase::kMeasuring) return at_boundary() || IsRecorded(measured_);
+    return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && at_boundary());
   }
   // This step's time shows whether recording ops slows the steps down.
   bool weighs_ops() const {
@@ -135,7 +141,6 @@ class RunWindow {
     if (measured_ == settings_.steps) full_since_ns_ = time_ns;
     return with_ops_ >= std::min(settings_.least_ops, settings_.steps) || time_ns - full_since_ns_ >= settings_.more_ns;
   }
-  bool AtBoundary() const { return boundary_ == Boundary::kInside || boundary_ == Boundary::kTraining; }
   bool BoundaryDone() const { return !settings_.until_epoch || !loader_seen_ || boundary_ == Boundary::kSeen; }
 
   WindowSettings settings_;

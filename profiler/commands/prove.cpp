@@ -13,7 +13,7 @@
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/experiments/prove/experiment.h"
-#include "profiler/experiments/prove/live.h"
+#include "profiler/experiments/prove/quick.h"
 
 namespace loopscope {
 namespace {
@@ -101,6 +101,7 @@ Result<int> ProveCommand(const Options& options) {
   input.options.live = true;
   input.clock = report->timeline->clock();
   input.diagnosis_s = diagnosed.count();
+  input.startup_s = report->whole ? report->whole->start_up_ms / 1e3 : 0;
   input.step_ms = UnrecordedStepMs(*report);
   input.steps_per_epoch = static_cast<int>(report->timeline->steps_per_epoch());
   input.loader = LoaderDepthOf(report->timeline->trace());

@@ -30,6 +30,8 @@ struct LiveSchedule {
   std::vector<std::uint32_t> arms;  // treatments that are on, as bits; at most kMostLiveArms
   int block_steps = 0;
   std::uint64_t seed = 1;
+  double seconds =
+      0;  // from the launch's start: no round is begun that may not end by then; 0: until its steps are done
 };
 inline constexpr std::size_t kMostLiveTreatments = 26, kMostLiveArms = 64;  // same as in probes/preload/live.cpp
 

@@ -63,6 +63,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   if (spec.live) {
     environment[env::kLiveTreatment] = LiveTreatmentText(*spec.live);
     environment[env::kLive] = LiveText(*spec.live);
+    if (spec.live->seconds > 0) environment[env::kLiveSeconds] = fmt::format("{:.3f}", spec.live->seconds);
   }
   if (spec.turn_steps > 0) environment[env::kTurns] = std::to_string(spec.turn_steps);
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);

@@ -13,14 +13,10 @@ from conftest import BUILD
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def naps(source, kind):
-    """Line number to ms, of the lines marked "step: 12 ms"."""
-    marked = {}
-    for number, line in enumerate(source.read_text().splitlines(), 1):
-        if found := re.search(rf"(?:#|//) {kind}: (\d+) ms", line):
-            marked[number] = int(found[1])
-    assert marked
-    return marked
+def lines_of(source, *kinds):
+    """The lines marked "step: 12 ms" and the like, as text."""
+    marks = re.compile(rf"(?:#|//) (?:{'|'.join(kinds)}): \d+ ms")
+    return {str(number) for number, line in enumerate(source.read_text().splitlines(), 1) if marks.search(line)}
 
 
 def shares(rows, source):
@@ -33,43 +29,48 @@ def shares(rows, source):
     return found
 
 
+def expect(rows, source, whole_ms, taken):
+    """Each line has its share: what it took in any one of the steps, or batches, of which some were looked at."""
+    found = shares(rows, source)
+    for line in taken[0]:
+        each = [100 * one[line] / whole_ms for one in taken]
+        share = found.get(int(line), 0)
+        assert min(each) - 3 <= share <= max(each) + 3, (line, found, min(each), max(each))
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 def test_python_lines_and_their_sum(loopscope):
-    script = HERE / "scripts" / "sleeps.py"
-    done, report = loopscope.report("run", "--yes", "--", sys.executable, script, 0)
+    script, batches, steps = HERE / "scripts" / "sleeps.py", loopscope.folder / "batches", loopscope.folder / "steps"
+    done, report = loopscope.report("run", "--yes", "--", sys.executable, script, 0, batches, steps)
     assert done.code == 0, done.err
     mean_ms = report["steps"]["mean_ms"]
     assert sum(row["ms_per_step"] for row in report["lines"]) == pytest.approx(mean_ms, rel=0.01)
-    found = shares(report["lines"], script)
-    expected = {**naps(script, "step"), **naps(script, "batch")}
-    expected.update({line: 4 * ms for line, ms in naps(script, "data").items()})  # four samples a batch
-    for line, ms in expected.items():
-        assert found.get(line, 0) == pytest.approx(100 * ms / mean_ms, abs=3), (line, found)
+    taken = [{**step, **batch} for step, batch in zip(read(steps), read(batches))]
+    assert set(taken[0]) == lines_of(script, "step", "batch", "data")
+    expect(report["lines"], script, mean_ms, taken)
 
 
 def test_python_lines_of_workers(loopscope):
-    """A worker is followed for its second and third batch: their sleeps are what the program saw of them itself."""
-    script, truth = HERE / "scripts" / "sleeps.py", loopscope.folder / "naps"
-    done, report = loopscope.report("run", "--yes", "--", sys.executable, script, 1, truth)
+    """A worker is followed for its second and third batch."""
+    script, batches, steps = HERE / "scripts" / "sleeps.py", loopscope.folder / "batches", loopscope.folder / "steps"
+    done, report = loopscope.report("run", "--yes", "--", sys.executable, script, 1, batches, steps)
     assert done.code == 0, done.err
     rows = report["worker_lines"]
-    batch_ms = sum(row["ms_per_step"] for row in rows)
-    followed = [json.loads(line) for line in truth.read_text().splitlines()[1:3]]
-    found = shares(rows, script)
-    assert set(followed[0]) == {str(line) for kind in ("data", "batch") for line in naps(script, kind)}
-    for line in followed[0]:
-        ms = (followed[0][line] + followed[1][line]) / 2
-        assert found.get(int(line), 0) == pytest.approx(100 * ms / batch_ms, abs=3), (line, found)
-    mean_ms = report["steps"]["mean_ms"]
-    for line, ms in naps(script, "step").items():
-        assert shares(report["lines"], script).get(line, 0) == pytest.approx(100 * ms / mean_ms, abs=3)
+    followed = read(batches)[1:3]
+    assert set(followed[0]) == lines_of(script, "data", "batch")
+    expect(rows, script, sum(row["ms_per_step"] for row in rows), followed)
+    expect(report["lines"], script, report["steps"]["mean_ms"], read(steps))
 
 
 def test_cpp_lines(loopscope):
-    source = HERE / "programs" / "sleeps.cpp"
-    done, report = loopscope.report("run", "--", BUILD / "tests" / "sleeps")
+    source, steps = HERE / "programs" / "sleeps.cpp", loopscope.folder / "steps"
+    done, report = loopscope.report("run", "--", BUILD / "tests" / "sleeps", steps)
     assert done.code == 0, done.err
     mean_ms = report["steps"]["mean_ms"]
     assert sum(row["ms_per_step"] for row in report["lines"]) == pytest.approx(mean_ms, rel=0.01)
-    found = shares(report["lines"], source)
-    for line, ms in naps(source, "step").items():
-        assert found.get(line, 0) == pytest.approx(100 * ms / mean_ms, abs=3), (line, found)
+    taken = read(steps)
+    assert set(taken[0]) == lines_of(source, "step")
+    expect(report["lines"], source, mean_ms, taken)

@@ -70,6 +70,23 @@ def test_a_script_runs_as_the_schedule_says(launch):
 
 
 @pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
+def test_it_ends_with_a_block_once_its_time_is_up(launch):
+    done, [capture, *_] = launch(
+        SCRIPT,
+        prefix="",
+        warmup=WARMUP,
+        steps=100 * BLOCK,
+        clock="optimizer:SGD#1",
+        live_treatment="debug=off",
+        live=f"5 {BLOCK} a,-",
+        live_seconds=0.001,  # up before the first block has begun
+    )
+    assert done.returncode == 0, done.stderr
+    assert [bool(name) for _, name, _, _ in capture.of("switch")] == [True, False]
+    assert len(done.stdout.splitlines()) == WARMUP + BLOCK
+
+
+@pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
 def test_what_cannot_be_switched_is_left_alone(launch):
     done, [capture, *_] = launch(
         SCRIPT,

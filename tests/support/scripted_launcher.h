@@ -98,7 +98,10 @@ class ScriptedProgram {
     const LiveSchedule& live = *spec.live;
     std::vector<std::uint32_t> arms = live.arms;
     const int rounds = spec.steps / (static_cast<int>(arms.size()) * live.block_steps);
+    double spent_ms = 1e3 * result.startup_s, opened_ms = spent_ms;
     for (int round = 0; round < rounds; ++round) {
+      const double round_ms = (spent_ms - opened_ms) / std::max(1, round);
+      if (live.seconds > 0 && spent_ms + round_ms > 1e3 * live.seconds) break;
       std::shuffle(arms.begin(), arms.end(), random_);
       for (const std::uint32_t arm : arms) {
         LiveBlock block{arm, 0, {}};
@@ -112,10 +115,12 @@ class ScriptedProgram {
         for (int step = 0; step < live.block_steps; ++step) {
           const bool cold = step < 2;  // what a switch leaves behind
           block.step_ms.push_back(result.ms_per_step * (cold ? 3 : factor * std::exp(noise * Draw())));
+          spent_ms += block.step_ms.back();
         }
         result.live.push_back(std::move(block));
       }
     }
+    result.wall_s = spent_ms / 1e3;
     for (const auto& [key, value] : live.treatments) {
       const std::string& why = treatments[key].not_applicable;
       result.applied.push_back(why.empty() ? Applied{key, "train.cpp:1", "old", value, 0}

@@ -6,6 +6,7 @@
 #include "profiler/core/launch_text.h"
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/live.h"
+#include "profiler/experiments/prove/quick.h"
 #include "profiler/launch/launch_environment.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"
@@ -101,6 +102,23 @@ TEST(LivePairs, UnchangedTimesAreSeldomCalled) {
     });
   }
   EXPECT_LE(called, 20) << "5 % of 200 and three standard deviations";
+}
+
+TEST(LivePairs, AFixThatSlowsTheStepsDownDoesNotOutlastTheBudget) {
+  ScriptedProgram program = Program(2);
+  program.treatments["amp"].factor = 30;
+  ExperimentInput input = Input({Fix("debug", "off"), Fix("amp", "bf16")});
+  input.options.budget_s = 60;
+  double spent_s = 0;
+  const Launcher counted = [&](const LaunchSpec& spec) {
+    LaunchResult result = program(spec);
+    spent_s += result.wall_s;
+    return result;
+  };
+  Report report;
+  ASSERT_TRUE(RunQuick(input, counted, {}, report));
+  EXPECT_LE(spent_s, 60);
+  EXPECT_THAT(Find(report, "amp")->reason, HasSubstr("rounds: steps took longer than in the diagnosis"));
 }
 
 TEST(LivePairs, ATreatmentThatDoesNotActIsNotJudged) {

@@ -9,7 +9,6 @@
 #include "profiler/core/printable.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/applied.h"
-#include "profiler/experiments/journaled.h"
 #include "profiler/experiments/prove/arms.h"
 #include "profiler/experiments/prove/rows.h"
 #include "profiler/experiments/verdicts.h"
@@ -19,7 +18,7 @@ namespace {
 
 constexpr int kSettle = 2, kFewestSteps = 5, kMostSteps = 50;  // per block
 constexpr double kBlockMs = 100;  // measured: short against drift, long against the clock's and the scheduler's grain
-constexpr int kFewestRounds = kExactBlocks, kMostRounds = 20;
+constexpr int kMostRounds = 20;
 constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
 
 // The schedule's treatments that the arm switches on, as bits.
@@ -95,27 +94,6 @@ void HoldToActs(const LaunchResult& result, const LivePlan& live, const PlannedC
                              : fmt::format("it acted in {} of {} blocks that it was on", on.acted, on.blocks);
 }
 
-// The contenders that take turns, as if nothing were known of them yet; `indices`: their places.
-std::vector<Contender> LiveOnes(std::span<const Contender> contenders, std::vector<int>& indices) {
-  std::vector<Contender> live;
-  for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
-    if (!CanGoLive(contenders[i].candidate) || !contenders[i].together()) continue;
-    indices.push_back(i);
-    live.push_back({.candidate = contenders[i].candidate});
-    live.back().candidate.values.resize(1);
-  }
-  return live;
-}
-
-std::vector<std::string> Describe(const LivePlan& live, std::span<const Contender> contenders) {
-  std::vector<std::string> settings;
-  for (const Contender& one : contenders) settings.push_back(one.candidate.Setting());
-  return {
-      fmt::format("live pairs of {}", fmt::join(settings, "; ")),
-      fmt::format("one launch, about {:.0f} s: {} rounds of {} ways of running, {} steps each, the first {} left out",
-                  live.seconds, live.rounds, live.schedule.arms.size(), live.schedule.block_steps, live.settle)};
-}
-
 // Orders those that were measured by their gain, the others by the bound that their findings give.
 void PutInOrder(std::vector<Contender>& contenders, const std::vector<double>& gains_ms) {
   std::vector<std::pair<double, Contender>> ranked;
@@ -128,17 +106,21 @@ bool ClearlyLoses(const TrialRow& row) {
   return row.speedup && row.p_holm && *row.p_holm <= kSurelySlower && *row.speedup < 1 / (1 + kMuchSlower);
 }
 
-CandidateState NotLive() {
-  CandidateState state;
-  state.verdict = TrialVerdict::kNotApplicable;
-  state.reason = "it cannot be switched between steps: `prove` without --quick launches with it";
-  return state;
-}
-
 }  // namespace
 
 bool CanGoLive(const Candidate& candidate) {
   return candidate.treatment->live && candidate.treatment->metric == Metric::kStepTime;
+}
+
+std::vector<Contender> LiveOnes(std::span<const Contender> contenders, std::vector<int>& indices) {
+  std::vector<Contender> live;
+  for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
+    if (!CanGoLive(contenders[i].candidate) || !contenders[i].together()) continue;
+    indices.push_back(i);
+    live.push_back({.candidate = contenders[i].candidate});
+    live.back().candidate.values.resize(1);
+  }
+  return live;
 }
 
 LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes) {
@@ -150,6 +132,7 @@ LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes)
   }
   live.schedule.arms = ArmsInUse(live.plan, live.schedule.treatments);
   live.schedule.seed = sizes.seed;
+  live.schedule.seconds = sizes.seconds;
   live.settle = std::max(kSettle, sizes.run_ahead);
   const int measured = std::clamp(static_cast<int>(std::ceil(kBlockMs / sizes.step_ms)), kFewestSteps, kMostSteps);
   live.schedule.block_steps = live.settle + std::max(measured, 2 * sizes.run_ahead);
@@ -183,7 +166,12 @@ Observations ObserveLive(const LaunchResult& result, const LivePlan& live) {
     observed.rows.push_back(std::move(row));
   }
   if (observed.blocks < live.rounds) {
-    observed.ended_early = fmt::format("the program ended after {} of {} rounds", observed.blocks, live.rounds);
+    const double round_s = (result.wall_s - result.startup_s) / (observed.blocks + 1);
+    const bool in_time = result.wall_s + round_s <= live.schedule.seconds;
+    observed.ended_early = in_time
+                               ? fmt::format("the program ended after {} of {} rounds", observed.blocks, live.rounds)
+                               : fmt::format("the budget held {} of {} rounds: steps took longer than in the diagnosis",
+                                             observed.blocks, live.rounds);
   }
   return observed;
 }
@@ -235,65 +223,6 @@ void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders
     }
   }
   PutInOrder(contenders, gains_ms);
-}
-
-namespace {
-
-Error TooShort(const ExperimentInput& input, const LivePlan& live) {
-  if (live.round_s <= 0) return Error{"no step was timed, or treatments are too many", "--quick", "leave it out", 3};
-  return Error{
-      fmt::format("the budget of {:.0f} s holds fewer than {} rounds of live pairs: the diagnosis took {:.0f} s, and a "
-                  "round {:.1f} s ({} ways of running, {} steps of {:.3g} ms each)",
-                  input.options.budget_s, kFewestRounds, input.diagnosis_s, live.round_s, live.schedule.arms.size(),
-                  live.schedule.block_steps, input.step_ms),
-      "--budget",
-      fmt::format("give it {:.0f} s, or try fewer treatments with --only",
-                  std::ceil(input.diagnosis_s + kFewestRounds * live.round_s)),
-      3};
-}
-
-Result<void> LaunchLive(const ExperimentInput& input, const LivePlan& live, const std::vector<Contender>& ones,
-                        LaunchSeries& series, Report& report) {
-  report.plan = Describe(live, ones);
-  series.ShowPlan(report.plan);
-  series.Expect(1, live.seconds);
-  const LaunchResult result = series.Run(LiveSpec(input, live));
-  if (series.stopped()) return Interrupted();
-  if (!result.ok()) {
-    return Error{
-        fmt::format("the program failed while treatments were switched between its steps ({})", result.status.Text()),
-        ShellQuoted(input.command), "`prove` without --quick launches it with each treatment apart\n" + result.tail, 4};
-  }
-  std::vector<TrialRow> rows = JudgeLive(result, live, ones, input.options.margin);
-  for (TrialRow& row : rows) {
-    row.loss.verdict = LossVerdict::kCannotTell;
-    row.loss.detail = "one launch trained with and without it in turn";
-  }
-  report.noise = NoiseOf(live.plan, ObserveLive(result, live));
-  report.trials.insert(report.trials.begin(), rows.begin(), rows.end());
-  return {};
-}
-
-}  // namespace
-
-Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
-                      Report& report) {
-  std::vector<int> indices;
-  const std::vector<Contender> ones = LiveOnes(ContendersOf(input.candidates), indices);
-  for (const Candidate& one : input.candidates) {
-    if (!CanGoLive(one)) report.trials.push_back(RowWithoutBlocks({one, NotLive()}));
-  }
-  if (ones.empty()) return {};
-  const LivePlan live =
-      PlanLive(CandidatesIn(ones), {.step_ms = input.step_ms,
-                                    .run_ahead = input.loader.run_ahead(),
-                                    .seconds = input.options.budget_s - input.diagnosis_s,
-                                    .alone = input.options.alone < 0 ? kLiveAlone : input.options.alone,
-                                    .seed = input.options.seed});
-  if (live.rounds == 0) return TooShort(input, live);
-  return RunJournaled("quick|" + OptionsText(input.options, input.clock), input.journal, input.options, launcher,
-                      events, report,
-                      [&](LaunchSeries& series) { return LaunchLive(input, live, ones, series, report); });
 }
 
 }  // namespace loopscope

@@ -7,11 +7,11 @@
 
 #include "profiler/core/report/report.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/events.h"
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/prove/contender.h"
 #include "profiler/experiments/prove/input.h"
 #include "profiler/experiments/prove/pilots.h"
+#include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
 
@@ -36,9 +36,12 @@ struct LiveSizes {
 };
 
 inline constexpr double kLiveShare = 0.2;  // of the budget that is left, for screening
-inline constexpr int kLiveAlone = 3;       // fixes that --quick compares alone too, the costliest first
+inline constexpr int kFewestRounds = kExactBlocks;
 
 bool CanGoLive(const Candidate& candidate);
+
+// The contenders that take turns, as if nothing were known of them yet; `indices`: their places.
+std::vector<Contender> LiveOnes(std::span<const Contender> contenders, std::vector<int>& indices);
 
 // Too few rounds, or too many candidates: plan.rounds is 0.
 LivePlan PlanLive(std::span<const Candidate> candidates, const LiveSizes& sizes);
@@ -57,9 +60,5 @@ std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live
 // fifth of what is left of the budget at most; does nothing where there is nothing to compare.
 void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
                 LaunchSeries& series);
-
-// `prove --quick`: one launch of live pairs is all. Errors as RunExperiment.
-Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
-                      Report& report);
 
 }  // namespace loopscope

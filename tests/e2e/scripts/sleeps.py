@@ -1,5 +1,5 @@
 """Training that sleeps at known lines: in the step and, with an argument for the number of workers, in the loader. How
-long the loader's sleeps of a batch really took goes into the file that the second argument names, a line for a batch."""
+long the sleeps of a batch, and of a step, really took goes into the files that two more arguments name, a line each."""
 
 import collections
 import json
@@ -10,11 +10,17 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 clock = time.perf_counter
-taken = collections.Counter()  # line -> ms, of the batch at hand
+taken = {"batch": collections.Counter(), "step": collections.Counter()}  # line -> ms, of what is at hand
 
 
-def note(begin, _, end):
-    taken[sys._getframe(1).f_lineno] += 1e3 * (end - begin)
+def note(of, begin, _, end):
+    taken[of][sys._getframe(1).f_lineno] += 1e3 * (end - begin)
+
+
+def write(of, argument):
+    with open(sys.argv[argument], "a") as file:
+        file.write(json.dumps(taken[of]) + "\n")
+    taken[of].clear()
 
 
 class Naps(Dataset):
@@ -22,21 +28,18 @@ class Naps(Dataset):
         return 400
 
     def __getitem__(self, index):
-        note(clock(), time.sleep(0.001), clock())  # data: 1 ms
-        note(clock(), time.sleep(0.003), clock())  # data: 3 ms
+        note("batch", clock(), time.sleep(0.001), clock())  # data: 1 ms
+        note("batch", clock(), time.sleep(0.003), clock())  # data: 3 ms
         return torch.full((8,), float(index)), index % 2
 
 
 def log():
-    time.sleep(0.004)  # step: 4 ms
+    note("step", clock(), time.sleep(0.004), clock())  # step: 4 ms
 
 
 def collate(rows):
-    note(clock(), time.sleep(0.004), clock())  # batch: 4 ms
-    if len(sys.argv) > 2:
-        with open(sys.argv[2], "a") as file:
-            file.write(json.dumps(taken) + "\n")
-    taken.clear()
+    note("batch", clock(), time.sleep(0.004), clock())  # batch: 4 ms
+    write("batch", 2)
     return torch.stack([row[0] for row in rows]), torch.tensor([row[1] for row in rows])
 
 
@@ -48,10 +51,11 @@ def main(workers):
     for inputs, labels in loader:
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(inputs), labels)
-        time.sleep(0.012)  # step: 12 ms
+        note("step", clock(), time.sleep(0.012), clock())  # step: 12 ms
         loss.backward()
         optimizer.step()
         log()
+        write("step", 3)
 
 
 main(int(sys.argv[1]))
