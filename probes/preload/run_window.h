@@ -73,11 +73,8 @@ class RunWindow {
     return actions;
   }
 
-  // The window closes at the end of the step that is on, however many it was to have.
-  void EndWithThisStep() {
-    settings_.steps = measured_ + 1;
-    settings_.least_ops = 0;
-  }
+  // A timed window closes at the end of the step that is on, however many it was to have.
+  void EndWithThisStep() { settings_.steps = measured_ + 1; }
 
   // The ranks end at this step, or at the next one if that is past already.
   void EndAt(std::uint64_t step) { end_at_ = step; }
