@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/statistics/statistics.h"
+#include "profiler/core/timeline/line_pieces.h"
 
 namespace loopscope {
 namespace {
@@ -29,6 +31,7 @@ constexpr std::int64_t kMinGapNs = 1000;  // between two events; shorter ones be
 struct Doing {
   std::int64_t ns = 0;
   std::uint64_t times = 0;
+  bool outside_operators = false;
 };
 using Doings = std::map<std::string, Doing>;
 
@@ -97,6 +100,7 @@ class Causes {
       if (until - done_to < kMinGapNs) return;
       const std::string name = fmt::format("code outside any operator after {}", last);
       Note(doings, name, until - done_to, Exists(last_ref) ? last_ref : next);
+      doings[name].outside_operators = true;
     };
     timeline_.ForEach(timeline_.training_thread(), step.time, [&](EventRef ref) {
       const Event& event = timeline_.event(ref);
@@ -147,6 +151,7 @@ class Causes {
 
 struct Cause {
   std::string name;
+  bool outside_operators = false;
   double excess_ns = 0;          // over all those stalls, beyond an ordinary step's
   double usual_share = 0;        // of an ordinary step
   std::uint64_t first = 0;       // stalls of which it is the largest part
@@ -200,6 +205,7 @@ std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32
       const double excess_ns = static_cast<double>(doing.ns) - ordinary.ns(name);
       Cause& cause = by_name[name];
       cause.name = name;
+      cause.outside_operators = doing.outside_operators;
       cause.usual_share = ordinary.share(name);
       cause.excess_ns += excess_ns;
       if (excess_ns <= most) continue;
@@ -226,6 +232,36 @@ bool ShareWork(const Cause& cause, std::size_t stalls) {
   return BinomialTail(static_cast<int>(stalls), static_cast<int>(cause.first), cause.usual_share) <= kMostByChance;
 }
 
+// Places outside of operators, with their ms of a step of these.
+std::vector<PlaceTime> PlacesOutsideOperators(const Timeline& timeline, std::span<const Interval> steps) {
+  std::vector<LineShare> lines = LinesIn(timeline, steps);
+  std::erase_if(lines, [](const LineShare& line) { return line.in_operator || line.part == Part::kLoaderWait; });
+  std::vector<PlaceTime> places = PlacesOf(timeline, lines);
+  for (PlaceTime& place : places) place.ms /= static_cast<double>(steps.size());
+  return places;
+}
+
+// The line outside of operators at which those of the steps that show their lines take at least `ms` more than ordinary
+// ones; absent where none is known to. The operator before such a gap may have been called some lines earlier.
+std::optional<Where> LineOutsideOperators(const Timeline& timeline, const std::set<std::uint32_t>& stalled, double ms) {
+  std::vector<Interval> in_stalls, in_others;
+  const bool any_followed =
+      std::ranges::any_of(stalled, [&](std::uint32_t index) { return timeline.steps()[index].followed; });
+  for (const std::uint32_t index : timeline.steady()) {
+    const Step& step = timeline.steps()[index];
+    if (any_followed ? step.followed : step.detail)
+      (stalled.contains(index) ? in_stalls : in_others).push_back(step.time);
+  }
+  if (in_stalls.empty()) return std::nullopt;
+  std::vector<PlaceTime> usual;
+  if (!in_others.empty()) usual = PlacesOutsideOperators(timeline, in_others);
+  for (const PlaceTime& place : PlacesOutsideOperators(timeline, in_stalls)) {
+    const auto ordinary = std::ranges::find(usual, place.where, &PlaceTime::where);
+    if (place.where && place.ms - (ordinary == usual.end() ? 0 : ordinary->ms) >= ms) return place.where;
+  }
+  return std::nullopt;
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   const Stalls stalls(timeline);
   double excess_ns = 0;
@@ -246,8 +282,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const Cause& cause : found) {
     const double cause_ms = cause.excess_ns / 1e6 / static_cast<double>(count);
     if (finding.evidence.size() == kMostCauses || cause_ms < kMinCauseShare * each_ms) break;
+    std::optional<Where> where;
+    if (cause.outside_operators) where = LineOutsideOperators(timeline, seen, cause_ms / 2);
     finding.evidence.push_back({fmt::format("{} more in {} than in an ordinary step", MsText(cause_ms), cause.name),
-                                count, causes.PlaceOf(cause.name)});
+                                count, where ? where : causes.PlaceOf(cause.name)});
   }
   return {finding};
 }

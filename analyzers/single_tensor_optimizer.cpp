@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "analyzers/shared/devices.h"
@@ -45,6 +47,18 @@ struct OptimizerCall {
   }
 };
 
+// The most tensors that an optimizer of this class was recorded to have; absent where none was recorded.
+std::optional<std::uint64_t> TensorsOf(const Trace& trace, std::string_view name) {
+  std::optional<std::uint64_t> most;
+  for (const auto& [key, value] : trace.facts) {
+    if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;
+    const std::string prefix = key.substr(0, key.size() - std::string_view("class").size());
+    const auto tensors = NumberFact(trace, prefix + "parameters");
+    if (tensors) most = std::max(most.value_or(0), static_cast<std::uint64_t>(std::max<std::int64_t>(*tensors, 0)));
+  }
+  return most;
+}
+
 // The calls in steady steps. Autograd accumulates once per parameter tensor and backward pass, which gives the number
 // of tensors; a range's value counts numbers, not tensors.
 class Calls {
@@ -58,17 +72,34 @@ class Calls {
     timeline.ForEachSteady([&](EventRef ref) { Collect(ref); });
     std::ranges::sort(accumulated_, {}, &Accumulation::start_ns);
     std::int64_t from_ns = INT64_MIN;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      calls_[i].tensors = TensorsIn({from_ns, calls_[i].begin_ns});
-      // Two optimizers step after the backward passes of both.
-      if (calls_[i].tensors == 0 && i > 0) calls_[i].tensors = calls_[i - 1].tensors;
-      from_ns = timeline.event(calls_[i].range).end_ns;
+    for (std::size_t i = 0; i < calls_.size();) {
+      const std::uint64_t tensors = TensorsIn({from_ns, calls_[i].begin_ns});
+      std::size_t end = i;
+      do {
+        from_ns = timeline.event(calls_[end].range).end_ns;
+      } while (++end < calls_.size() && TensorsIn({from_ns, calls_[end].begin_ns}) == 0);
+      Share(tensors, std::span(calls_).subspan(i, end - i));
+      i = end;
     }
   }
 
   const std::vector<OptimizerCall>& all() const { return calls_; }
 
  private:
+  // Several optimizers step after the backward passes of all: each updates its own of the tensors.
+  void Share(std::uint64_t tensors, std::span<OptimizerCall> calls) {
+    std::uint64_t ops = 0;
+    for (const OptimizerCall& call : calls) ops += call.multi_tensor ? 0 : call.ops;
+    for (OptimizerCall& call : calls) {
+      call.tensors = tensors;
+      if (const auto own = TensorsOf(timeline_.trace(), timeline_.name(call.range))) {
+        call.tensors = std::min(tensors, *own);
+      } else if (!call.multi_tensor && ops > 0) {
+        call.tensors = tensors * call.ops / ops;
+      }
+    }
+  }
+
   void Collect(EventRef ref) {
     const Event& event = timeline_.event(ref);
     if (accumulations_.Has(event)) accumulated_.push_back({ref, event.start_ns});
@@ -187,11 +218,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
     ++names[key.first];
     evidence.push_back({fmt::format("{}: {} operators per call for {}, {} per step", key.first, one.ops / one.calls,
                                     Counted(one.tensors / one.calls, "parameter tensor"), MsText(ms)),
-                        one.calls, one.sites.Ordered().front().where});
+                        one.calls, one.sites.Ordered().front().where, ms});
   }
   Finding finding = CostingAtMost(
       timeline, cost_ms, fmt::format("{} one tensor at a time: {} per step", WhatUpdates(names), MsText(cost_ms)));
   if (SharePct(timeline, cost_ms) >= kMinSharePct) {
+    std::ranges::stable_sort(evidence, std::greater(), &Evidence::ms);
     finding.evidence = std::move(evidence);
     return {finding};
   }
