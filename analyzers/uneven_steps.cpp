@@ -24,6 +24,8 @@ constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the s
 constexpr std::size_t kMinSteps = 12;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
 constexpr std::size_t kMostPlaces = 4;
+constexpr double kUsualOfCaught = 0.25;     // quantile, of steps that are followed to catch a long one: some are long
+constexpr double kLongerThanItsLike = 1.5;  // such a step, of which few are known
 constexpr double kAsMany = 1.02;  // operators in a long step as in an ordinary one: the same work, on larger inputs
 
 struct Long {
@@ -31,10 +33,11 @@ struct Long {
   double excess_ms = 0;
 };
 
-double Median(std::vector<double> of) {
+double Quantile(std::vector<double> of, double share) {
   if (of.empty()) return 0;
-  std::ranges::nth_element(of, of.begin() + std::ssize(of) / 2);
-  return of[of.size() / 2];
+  const auto place = of.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(of.size() - 1));
+  std::ranges::nth_element(of, place);
+  return *place;
 }
 
 // A step without waiting for its loader, which is another rule's.
@@ -42,23 +45,28 @@ double OwnMs(const Step& step) {
   return Ms(step.time.length() - step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)]);
 }
 
+// Recording details, and following calls, makes a step longer: its length is measured by its like, and told as that of
+// an undisturbed step that is as many times as long as its like.
 class Steps {
  public:
   explicit Steps(const Timeline& timeline) : timeline_(timeline) {
     for (std::uint32_t i = 0; i < timeline.steps().size(); ++i) {
       if (timeline.steps()[i].plain()) plain_.push_back(i);
     }
+    std::vector<double> undisturbed;
+    for (const std::uint32_t i : timeline.undisturbed()) undisturbed.push_back(OwnMs(timeline.steps()[i]));
+    median_ms_ = Quantile(undisturbed, 0.5);
     std::vector<double> lengths;
-    for (const std::uint32_t i : plain_) lengths.push_back(OwnMs(timeline.steps()[i]));
+    for (const std::uint32_t i : plain_) lengths.push_back(OwnMs(timeline.steps()[i]) * Scale(i));
     for (const double one : lengths) all_ms_ += one;
-    median_ms_ = Median(lengths);
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       const std::size_t first = i < kNeighbours ? 0 : i - kNeighbours;
       const std::size_t end = std::min(first + 2 * kNeighbours + 1, lengths.size());
       const auto begin = lengths.begin();
       const double usual_ms =
-          Median({begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end)});
-      if (lengths[i] > kLonger * usual_ms) long_.push_back({plain_[i], lengths[i] - usual_ms});
+          Quantile({begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end)}, 0.5);
+      const double bar = Counted(plain_[i]) ? kLonger : kLongerThanItsLike;
+      if (lengths[i] > bar * usual_ms) long_.push_back({plain_[i], lengths[i] - usual_ms});
     }
   }
 
@@ -67,20 +75,36 @@ class Steps {
   double median_ms() const { return median_ms_; }
   const std::vector<Long>& long_ones() const { return long_; }
   bool IsLong(std::uint32_t step) const { return std::ranges::find(long_, step, &Long::step) != long_.end(); }
-  // That show lines, as `like_long` or as ordinary ones do.
+  // That show lines, as long ones or as ordinary ones do.
   std::vector<Interval> Shown(bool long_ones) const {
     std::vector<Interval> shown;
     for (const std::uint32_t i : plain_) {
-      const Step& step = timeline_.steps()[i];
-      if ((step.followed || step.detail) && IsLong(i) == long_ones) shown.push_back(step.time);
+      if (timeline_.steps()[i].disturbed() && IsLong(i) == long_ones) shown.push_back(timeline_.steps()[i].time);
     }
     return shown;
   }
 
  private:
+  bool Counted(std::uint32_t step) const { return std::ranges::binary_search(timeline_.undisturbed(), step); }
+
+  double Scale(std::uint32_t step) {
+    if (Counted(step)) return 1;
+    const Step& like = timeline_.steps()[step];
+    double& scale = scales_[{like.detail, like.followed}];
+    if (scale > 0) return scale;
+    std::vector<double> lengths;
+    for (const std::uint32_t i : plain_) {
+      const Step& one = timeline_.steps()[i];
+      if (one.detail == like.detail && one.followed == like.followed) lengths.push_back(OwnMs(one));
+    }
+    const double usual_ms = Quantile(std::move(lengths), like.detail ? 0.5 : kUsualOfCaught);
+    return scale = usual_ms > 0 ? median_ms_ / usual_ms : 1;
+  }
+
   const Timeline& timeline_;
   std::vector<std::uint32_t> plain_;
   std::vector<Long> long_;
+  std::map<std::pair<bool, bool>, double> scales_;  // by whether details were recorded, and calls followed
   double all_ms_ = 0, median_ms_ = 0;
 };
 
@@ -102,6 +126,12 @@ double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
     timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
   }
   return count / static_cast<double>(steps.size());
+}
+
+double MeanMs(std::span<const Interval> steps) {
+  double ms = 0;
+  for (const Interval& one : steps) ms += Ms(one.length());
+  return ms / static_cast<double>(steps.size());
 }
 
 // What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
@@ -195,11 +225,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (share_pct < kMinSharePct) return {};
   std::vector<PlaceTime> places = Excess(timeline, steps);
   if (places.empty()) return {};
-  double shown_ms = 0, long_ms = 0;
-  for (const Interval& one : steps.Shown(true)) long_ms += Ms(one.length()) - steps.median_ms();
+  double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
-  long_ms /= static_cast<double>(steps.Shown(true).size());
-  if (shown_ms < kMinShown * long_ms) return {};
+  if (shown_ms < kMinShown * (MeanMs(steps.Shown(true)) - MeanMs(steps.Shown(false)))) return {};
   const std::vector<Long> dearest = Dearest(steps);
   if (dearest.size() < 2) return {};
   if (!Distance(dearest) && WaitsMayExplain(timeline, share_pct)) {

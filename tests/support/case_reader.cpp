@@ -45,7 +45,7 @@ struct StepItem {
 };
 
 struct StepSpec {
-  bool warmup = false, detail = true, operators = true;
+  bool warmup = false, detail = true, operators = true, followed = false;
   int repeat = 1;
   std::uint64_t samples = 0;
   std::optional<std::uint64_t> resident, growth;  // bytes at the end, and how much more each time
@@ -90,7 +90,9 @@ class Reader {
         if (step.operators != recording) builder.Mark(step.operators ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
         detailing = step.detail;
         recording = step.operators;
+        if (step.followed) builder.Mark(MarkKind::kFollowBegin);
         Lay(builder, step);
+        if (step.followed) builder.Mark(MarkKind::kFollowEnd);
         continue;
       }
       ++at_;
@@ -160,6 +162,8 @@ class Reader {
         step.repeat = repeat;
       else if (key == "nodetail")
         step.detail = false;
+      else if (key == "followed")
+        step.followed = true;
       else if (key == "nooperators")
         step.operators = step.detail = false;
       else if (key == "samples")
