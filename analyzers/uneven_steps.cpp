@@ -26,6 +26,7 @@ constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's us
 constexpr std::size_t kMostPlaces = 4;
 constexpr double kUsualOfCaught = 0.25;     // quantile, of steps that are followed to catch a long one: some are long
 constexpr double kLongerThanItsLike = 1.5;  // such a step, of which few are known
+constexpr double kMoreUpdates = 0.5;        // optimizers' steps in a long step beyond those of an ordinary one
 constexpr double kAsMany = 1.02;  // operators in a long step as in an ordinary one: the same work, on larger inputs
 
 struct Long {
@@ -108,15 +109,37 @@ class Steps {
   double all_ms_ = 0, median_ms_ = 0;
 };
 
-// Without what other ranks or the loader hold up: collectives run inside of backward passes.
-std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interval> within) {
+bool IsTraining(Part part) {
+  return part == Part::kForward || part == Part::kBackward || part == Part::kOptimizer;
+}
+
+// Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
+// passes and updates.
+std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interval> within, bool without_training) {
   std::vector<LineShare> lines = LinesIn(timeline, within);
   const bool ranks = timeline.trace().run.ranks > 1;
   std::erase_if(lines, [&](const LineShare& line) {
     const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
-    return line.part == Part::kLoaderWait || (ranks && waits);
+    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && IsTraining(line.part));
   });
   return lines;
+}
+
+// Optimizers' steps of the training thread, per step of the loop.
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps) {
+  double count = 0;
+  for (const Interval& one : steps) {
+    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      count += event.is_range(RangeCategory::kOptimizer) && event.start_ns >= one.start_ns;
+    });
+  }
+  return count / static_cast<double>(steps.size());
+}
+
+// Long steps update another network as well, which is trained less often: that is training, not other work.
+bool TrainsMore(const Timeline& timeline, const Steps& steps) {
+  return UpdatesIn(timeline, steps.Shown(true)) > UpdatesIn(timeline, steps.Shown(false)) + kMoreUpdates;
 }
 
 // Outermost operators of the training thread, per step.
@@ -138,10 +161,12 @@ double MeanMs(std::span<const Interval> steps) {
 std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   if (of_long.empty() || of_ordinary.empty()) return {};
-  std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, of_long));
+  const bool trains_more = TrainsMore(timeline, steps);
+  std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, of_long, trains_more));
   const bool same_work = OperatorsIn(timeline, of_long) <= kAsMany * OperatorsIn(timeline, of_ordinary);
   std::map<std::optional<Where>, double> usual;
-  for (const PlaceTime& place : PlacesOf(timeline, OwnLines(timeline, of_ordinary))) usual[place.where] = place.ms;
+  for (const PlaceTime& place : PlacesOf(timeline, OwnLines(timeline, of_ordinary, trains_more)))
+    usual[place.where] = place.ms;
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
     const double usual_ms = known == usual.end() ? 0 : known->second / static_cast<double>(of_ordinary.size());
@@ -157,7 +182,7 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
 // The long steps whose lines are known and that spend much of their excess at this place.
 std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const PlaceTime& place) {
   return std::ranges::count_if(steps.Shown(true), [&](const Interval& step) {
-    const std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, std::array{step}));
+    const std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, std::array{step}, false));
     const auto here = std::ranges::find(places, place.where, &PlaceTime::where);
     return here != places.end() && here->ms > place.ms / 2;
   });

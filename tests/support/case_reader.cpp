@@ -264,7 +264,9 @@ class Reader {
     else if (key == "node") {
       made_.emplace(event.node = value, line.number);
       event.flags |= wire::kOpGraph;
-    } else if (!ReadDeviceAttribute(line, key, value, event))
+    } else if (key == "of")
+      used_.push_back(event.of = value);
+    else if (!ReadDeviceAttribute(line, key, value, event))
       Fail(line, "unknown attribute '" + word + "'");
   }
 

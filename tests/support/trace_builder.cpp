@@ -124,6 +124,7 @@ void TraceBuilder::AddOne(std::uint32_t thread, const EventSpec& spec, std::int6
       if (spec.node != open_node) nodes_[spec.node] = next_sequence_++;
       event.sequence = nodes_[spec.node];
     }
+    if (const auto node = nodes_.find(spec.of); node != nodes_.end()) event.sequence = node->second;
   } else {
     event.kind = EventKind::kRange;
     event.value = spec.value;

@@ -36,6 +36,7 @@ struct EventSpec {
   std::uint32_t value = 0;        // ranges
   std::string inputs;             // text as in wire::OpDetailRecord
   std::string node;               // this op makes the graph node of that label, a fresh one each time
+  std::string of;                 // this op runs the latest graph node of that label, in a backward pass
   std::vector<std::string> from;  // the nodes that made its inputs: the latest of each label; first the first input's
   std::optional<Where> where;
   std::optional<DeviceSpec> device;  // of a device call
