@@ -99,7 +99,7 @@ class Steps {
       if (one.detail == like.detail && one.followed == like.followed) lengths.push_back(OwnMs(one));
     }
     const double usual_ms = Quantile(std::move(lengths), like.detail ? 0.5 : kUsualOfCaught);
-    return scale = usual_ms > 0 ? median_ms_ / usual_ms : 1;
+    return scale = usual_ms > 0 ? std::min(median_ms_ / usual_ms, 1.0) : 1;
   }
 
   const Timeline& timeline_;
