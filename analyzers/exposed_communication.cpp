@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,12 +17,19 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;  // of the step's work, not covered by compute
+constexpr double kMinSharePct = 5;        // of the step's work, not covered by compute
+constexpr double kMinOwnShare = 1.0 / 3;  // of what is exposed: then what the program itself exchanges is named first
+
+// By who asked for it: ranks that train one model have to exchange gradients, while what a line of the program's own
+// exchanges may not be needed.
+struct Places {
+  CallSites own, gradients;
+};
 
 struct Communication {
   double total_ms = 0, exposed_ms = 0;  // per step
   std::uint64_t count = 0;
-  CallSites sites;
+  Places places;
 };
 
 // c10d's operators; gather and broadcast of objects call several.
@@ -32,7 +40,7 @@ bool IsCollective(std::string_view name) {
 // What a backend's own threads did, at the lines whose operators asked for it: those of a kind in their order.
 struct BackendWork {
   std::uint64_t count = 0;
-  CallSites sites;
+  Places places;
 };
 
 BackendWork OnBackend(const Timeline& timeline, const IntervalSet& waiting) {
@@ -55,10 +63,17 @@ BackendWork OnBackend(const Timeline& timeline, const IntervalSet& waiting) {
     std::ranges::sort(one.operators, {}, [&](EventRef ref) { return timeline.event(ref).start_ns; });
     std::ranges::sort(one.ran, {}, &Interval::start_ns);
     const bool paired = one.operators.size() == one.ran.size();
+    Places places;
     for (std::size_t i = 0; i < one.ran.size(); ++i) {
-      found.sites.Add(paired ? timeline.where(one.operators[i]) : nullptr, Ms(waiting.total_ns(one.ran[i])));
+      const bool gradients = PhaseAt(timeline, one.ran[i].start_ns) == Part::kBackward;
+      (gradients ? places.gradients : places.own)
+          .Add(paired ? timeline.where(one.operators[i]) : nullptr, Ms(waiting.total_ns(one.ran[i])));
     }
     found.count += one.ran.size();
+    places.own.FoldUnknown();
+    places.gradients.FoldUnknown();
+    found.places.own.Add(places.own);
+    found.places.gradients.Add(places.gradients);
   }
   return found;
 }
@@ -74,14 +89,14 @@ Communication OnHost(const Timeline& timeline) {
     if (event.is_range(RangeCategory::kCommunication)) ++found.count;
     if (!collectives.Has(event) || !timeline.outermost_op(ref)) return;
     ++operators;
-    found.sites.Add(timeline.where(ref), Ms(event.duration_ns()));
+    CallSites& sites = timeline.inside(ref, RangeCategory::kBackward) ? found.places.gradients : found.places.own;
+    sites.Add(timeline.where(ref), Ms(event.duration_ns()));
   });
   const IntervalSet waiting = OnlyCommunicating(timeline);
   BackendWork backend = OnBackend(timeline, waiting);
   if (backend.count > 0) {
     found.count = backend.count;
-    found.sites = std::move(backend.sites);
-    found.sites.FoldUnknown();
+    found.places = std::move(backend.places);
   }
   if (found.count == 0) found.count = operators;
   found.exposed_ms = PerSteadyStepMs(timeline, waiting);
@@ -163,11 +178,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
     finding.evidence.push_back(Longest(timeline));
     return {finding};
   }
-  for (Evidence& place : found.sites.Describe([&](const CallSites::Site& site) {
-         return fmt::format("{} per step in {:.3g} calls", MsText(PerStep(timeline, site.ms)),
-                            PerStep(timeline, static_cast<double>(site.count)));
-       })) {
-    finding.evidence.push_back(std::move(place));
+  const CallSites &own = found.places.own, &gradients = found.places.gradients;
+  const bool own_first = own.ms() >= kMinOwnShare * (own.ms() + gradients.ms());
+  for (const CallSites* sites : {own_first ? &own : &gradients, own_first ? &gradients : &own}) {
+    std::ranges::move(sites->Describe([&](const CallSites::Site& site) {
+      return fmt::format("{} per step in {:.3g} calls", MsText(PerStep(timeline, site.ms)),
+                         PerStep(timeline, static_cast<double>(site.count)));
+    }),
+                      std::back_inserter(finding.evidence));
   }
   return {finding};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "analyzers/shared/anomaly_cost.h"
 
@@ -42,6 +43,17 @@ void CallSites::Add(const Where* where, double ms, std::string_view module) {
 
 void CallSites::DropRarerThan(double count) {
   std::erase_if(sites_, [&](const auto& entry) { return static_cast<double>(entry.second.count) < count; });
+}
+
+void CallSites::Add(const CallSites& others) {
+  for (const auto& [where, other] : others.sites_) {
+    Site& site = sites_.try_emplace(where, Site{.where = where, .count = 0, .ms = 0, .modules = {}}).first->second;
+    site.count += other.count;
+    site.ms += other.ms;
+    std::ranges::copy_if(other.modules, std::back_inserter(site.modules), [&](const std::string& module) {
+      return std::ranges::find(site.modules, module) == site.modules.end();
+    });
+  }
 }
 
 void CallSites::FoldUnknown() {

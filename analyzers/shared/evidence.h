@@ -29,6 +29,7 @@ class CallSites {
   };
 
   void Add(const Where* where, double ms = 0, std::string_view module = {});
+  void Add(const CallSites& others);
   void DropRarerThan(double count);
   // Probes record the stacks of ranges in some steps only: entries without a place go to the known place, if there is
   // just one.
