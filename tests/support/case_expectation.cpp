@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/support/case_reader.h"
 #include "tests/support/case_tokens.h"
 
@@ -48,9 +50,10 @@ std::string AllText(const std::vector<Finding>& findings) {
   return text;
 }
 
+// The first place that it names, as the first sentence of a report does.
 std::string PlaceOf(const Finding& finding) {
-  if (finding.evidence.empty() || !finding.evidence[0].where) return "-";
-  return fmt::format("{}:{}", finding.evidence[0].where->path, finding.evidence[0].where->line);
+  const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
+  return placed == finding.evidence.end() ? "-" : fmt::format("{}:{}", placed->where->path, placed->where->line);
 }
 
 std::string Outside(std::string_view what, double value, std::optional<double> least, std::optional<double> most) {
