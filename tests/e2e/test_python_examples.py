@@ -69,8 +69,14 @@ def others_run():
     return os.getloadavg()[0] > len(os.sched_getaffinity(0)) + 1
 
 
+def bfloat16_units():
+    """The repaired scripts compute in bfloat16, which is a flaw on a processor without such units."""
+    return any(flag in pathlib.Path("/proc/cpuinfo").read_text() for flag in ("avx512_bf16", "amx_bf16"))
+
+
 def is_clean(report, *but):
-    assert set(found(report)) <= {*but, *({"input-starvation"} if others_run() else set())}, found(report)
+    expected = {*but, *({"input-starvation"} if others_run() else set())}
+    assert set(found(report)) <= expected | (set() if bfloat16_units() else {"half-on-cpu"}), found(report)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +105,7 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
         "graph-retained": line(file, "total_loss += loss"),
         "single-tensor-optimizer": line(file, "optimizer.step()"),
         "grads-zeroed": line(file, "optimizer.zero_grad(set_to_none=False)"),
-        "input-starvation": line(file, "in enumerate(train_loader)"),
+        "input-starvation": line(file, "Image.open("),
         "needless-copy": line(file, "torch.tensor(np.stack(images))"),
     }
     # Where memory is quick these two cost under 1 % of a step: they are looked for, and nothing is to be said.
@@ -154,8 +160,9 @@ def test_two_ranks_under_torchrun(loopscope):
         "single-tensor-optimizer": line(file, "optimizer.step()"),
         "unused-parameter-search": line(file, "find_unused_parameters=True"),
     }
-    # Which rank is late, and whether both take longer than one would, depends on what else the machine does.
-    for rule in ("straggler", "overdistributed"):
+    # Which rank is late, how long both wait for each other, and whether they take longer than one would, depends on what
+    # else the machine does.
+    for rule in ("straggler", "exposed-communication", "overdistributed"):
         places.pop(rule, None)
     assert places.items() <= expected.items()
 
