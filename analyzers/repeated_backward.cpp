@@ -23,7 +23,6 @@ constexpr std::uint8_t kBackwardFunction = 1;  // at::RecordScope::BACKWARD_FUNC
 using NodeKey = std::tuple<std::uint16_t, std::uint32_t, StringId>;  // thread of the forward pass, sequence, name
 
 struct Node {
-  std::int64_t start_ns = 0;
   NodeKey key;
   double ms = 0;
 };
@@ -96,7 +95,7 @@ class Passes {
     if (accumulations_.Has(event)) {
       ++pass.tensors;
     } else {
-      pass.nodes.push_back({event.start_ns, {event.forward_thread, event.sequence, event.name}, cost_.Ms(ref)});
+      pass.nodes.push_back({{event.forward_thread, event.sequence, event.name}, cost_.Ms(ref)});
     }
   }
 

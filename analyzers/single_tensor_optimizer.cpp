@@ -47,12 +47,20 @@ struct OptimizerCall {
   }
 };
 
+// What the keys of the facts about each optimizer of that class begin with: "optimizer.", "optimizer#2.".
+std::vector<std::string> PrefixesOf(const Trace& trace, std::string_view name) {
+  std::vector<std::string> prefixes;
+  for (const auto& [key, value] : trace.facts) {
+    if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;
+    prefixes.push_back(key.substr(0, key.size() - std::string_view("class").size()));
+  }
+  return prefixes;
+}
+
 // The most tensors that an optimizer of this class was recorded to have; absent where none was recorded.
 std::optional<std::uint64_t> TensorsOf(const Trace& trace, std::string_view name) {
   std::optional<std::uint64_t> most;
-  for (const auto& [key, value] : trace.facts) {
-    if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;
-    const std::string prefix = key.substr(0, key.size() - std::string_view("class").size());
+  for (const std::string& prefix : PrefixesOf(trace, name)) {
     const auto tensors = NumberFact(trace, prefix + "parameters");
     if (tensors) most = std::max(most.value_or(0), static_cast<std::uint64_t>(std::max<std::int64_t>(*tensors, 0)));
   }
@@ -166,14 +174,10 @@ struct Optimizer {
 // Whether the program's own settings declare it for every optimizer of that class.
 bool SaysMultiTensor(const Trace& trace, std::string_view name) {
   const auto on = [&](const std::string& key) { return FactOf(trace, key) == "on"; };
-  bool said = false;
-  for (const auto& [key, value] : trace.facts) {
-    if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;
-    const std::string prefix = key.substr(0, key.size() - std::string_view("class").size());
-    if (!on(prefix + "foreach") && !on(prefix + "fused")) return false;
-    said = true;
-  }
-  return said;
+  const std::vector<std::string> prefixes = PrefixesOf(trace, name);
+  return !prefixes.empty() && std::ranges::all_of(prefixes, [&](const std::string& prefix) {
+    return on(prefix + "foreach") || on(prefix + "fused");
+  });
 }
 
 // Calls by the optimizer's name and size: two optimizers are judged separately.

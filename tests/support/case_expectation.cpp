@@ -50,10 +50,18 @@ std::string AllText(const std::vector<Finding>& findings) {
   return text;
 }
 
-// The first place that it names, as the first sentence of a report does.
+std::string TextOf(const std::optional<Where>& where) {
+  return where ? fmt::format("{}:{}", where->path, where->line) : "-";
+}
+
 std::string PlaceOf(const Finding& finding) {
+  return finding.evidence.empty() ? "-" : TextOf(finding.evidence[0].where);
+}
+
+// The first place that it names, as the first sentence of a report does.
+std::string FirstPlaceOf(const Finding& finding) {
   const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
-  return placed == finding.evidence.end() ? "-" : fmt::format("{}:{}", placed->where->path, placed->where->line);
+  return placed == finding.evidence.end() ? "-" : TextOf(placed->where);
 }
 
 std::string Outside(std::string_view what, double value, std::optional<double> least, std::optional<double> most) {
@@ -71,6 +79,9 @@ std::string MismatchOfFound(const Expectation& expected, const Finding& finding)
   }
   if (!expected.at.empty() && PlaceOf(finding) != expected.at) {
     return fmt::format("blames {}, expected {}", PlaceOf(finding), expected.at);
+  }
+  if (!expected.place.empty() && FirstPlaceOf(finding) != expected.place) {
+    return fmt::format("names {} first, expected {}", FirstPlaceOf(finding), expected.place);
   }
   if (expected.evidence && finding.evidence.size() != *expected.evidence) {
     return fmt::format("{} pieces of evidence, expected {}", finding.evidence.size(), *expected.evidence);
@@ -99,6 +110,8 @@ Expectation ReadExpectation(const CaseLine& line) {
       expected.text.push_back(value);
     } else if (key == "at") {
       expected.at = value;
+    } else if (key == "place") {
+      expected.place = value;
     } else if (key == "severity") {
       expected.severity = ReadSeverity(value, line.number);
     } else {

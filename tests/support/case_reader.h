@@ -24,6 +24,7 @@ struct Expectation {
   std::optional<std::size_t> evidence;  // how many pieces
   std::optional<std::uint64_t> count;   // of the first evidence
   std::string at;                       // "path:line" of the first evidence; "-" for none
+  std::string place;                    // the first place that any evidence has
   std::vector<std::string> text;        // parts of the title, the reason or an evidence's text
 };
 
