@@ -264,6 +264,32 @@ TEST(Experiment, BudgetIsKept) {
   }
 }
 
+TEST(Experiment, ADiagnosisThatTookTheBudgetLeavesNoLaunch) {
+  ScriptedProgram program = TypicalProgram(6);
+  ExperimentInput input = Input(TypicalFixes(), 12);
+  input.options.budget_s = 60;
+  input.diagnosis_s = 75;
+  const Outcome outcome = Prove(input, program);
+  ASSERT_TRUE(outcome.result.ok());
+  EXPECT_TRUE(program.log.empty());
+  ASSERT_EQ(outcome.report.trials.size(), TypicalFixes().size());
+  for (const TrialRow& row : outcome.report.trials) {
+    EXPECT_EQ(row.verdict, TrialVerdict::kInconclusive);
+    EXPECT_EQ(row.reason, "the budget left no time to try it: 75 s of 60 s were spent before (--budget)");
+  }
+}
+
+TEST(Experiment, ABudgetForOneLaunchAfterTheDiagnosisHoldsNoOther) {
+  ScriptedProgram program = TypicalProgram(6);
+  ExperimentInput input = Input(TypicalFixes(), 12);
+  input.options.budget_s = 60;
+  input.diagnosis_s = 59;
+  const Outcome outcome = Prove(input, program);
+  ASSERT_TRUE(outcome.result.ok());
+  EXPECT_EQ(program.log.size(), 1U);
+  EXPECT_FALSE(outcome.report.combined);
+}
+
 TEST(Experiment, PlanIsShownBeforeTheBlocks) {
   ScriptedProgram program = TypicalProgram(2);
   std::vector<std::string> shown;

@@ -12,7 +12,7 @@ namespace loopscope {
 
 // With a verdict it is out, and the reason says why.
 struct CandidateState {
-  TrialVerdict verdict = TrialVerdict::kOpen;  // not applicable, failed, different training or dropped
+  TrialVerdict verdict = TrialVerdict::kOpen;  // not applicable, failed, different training, dropped or untried
   std::string reason;
   bool in_all = true;  // false: works, but not together with the others
   std::string note;    // what a reader of its trial should know

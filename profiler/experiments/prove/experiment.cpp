@@ -42,6 +42,10 @@ class Experiment {
     ShowIntention();
     Result<FixPilots> pilots = RunPilots(input_, contenders_, series_);
     if (!pilots) return pilots.error();
+    if (std::ranges::none_of(contenders_, &Contender::alive)) {
+      SetAside();
+      return {};
+    }
     if (input_.options.check_training) CheckTraining(input_, contenders_, *pilots, series_);
     if (input_.options.live) ScreenLive(input_, contenders_, *pilots, series_);
     if (series_.stopped()) return Interrupted();

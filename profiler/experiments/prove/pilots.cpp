@@ -41,6 +41,7 @@ class PilotPhase {
   }
 
   Result<FixPilots> Run() {
+    if (!Fits(0)) return WithoutTime();
     baseline_ = run_.Launch({.name = "baseline", .settings = {}});
     // A diagnosis that saw no epoch end does not know how long they are.
     const bool told =
@@ -48,6 +49,7 @@ class PilotPhase {
     if (told) baseline_ = run_.Launch({.name = "baseline, whole epochs", .settings = {}});
     if (series_.stopped()) return Interrupted();
     if (!baseline_.ok()) return CommandFailed(ShellQuoted(input_.command), baseline_);
+    if (!Fits(baseline_.wall_s)) return WithoutTime();
     together_.SetBaseline(baseline_);
     SetRivalsApart();
     LaunchResult all = together_.LaunchAll();
@@ -68,6 +70,19 @@ class PilotPhase {
 
  private:
   int size() const { return static_cast<int>(contenders_.size()); }
+
+  // Whether the budget has time for a launch that takes so long.
+  bool Fits(double launch_s) const { return series_.spent_s() + launch_s < input_.options.budget_s; }
+
+  FixPilots WithoutTime() {
+    for (Contender& one : contenders_) {
+      one.state.verdict = TrialVerdict::kInconclusive;
+      one.state.reason =
+          fmt::format("the budget left no time to try it: {:.0f} s of {:.0f} s were spent before (--budget)",
+                      series_.spent_s(), input_.options.budget_s);
+    }
+    return {baseline_, baseline_, run_};
+  }
 
   bool Compiles(int i) const { return contenders_[i].candidate.treatment->compiles; }
 
@@ -128,7 +143,7 @@ class PilotPhase {
     std::vector<std::string> tried;
     LaunchResult fastest;
     for (std::size_t v = 0; v < values.size() && !series_.stopped(); ++v) {
-      if (v > 0 && !best.empty() && !HasTimeFor(all)) {
+      if (v > 0 && !(best.empty() ? Fits(all.wall_s) : HasTimeFor(all))) {
         state.note = fmt::format("the budget left no time to try {}",
                                  fmt::join(values.begin() + static_cast<std::ptrdiff_t>(v), values.end(), ", "));
         break;
@@ -186,7 +201,7 @@ class PilotPhase {
   // When all together are slower than none, a fix that slows the others down this much would cost every further launch.
   void DropHopeless(LaunchResult& all) {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
-      if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_)) return;
+      if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_) || !Fits(all.wall_s)) return;
       const Metric own = contenders_[i].candidate.treatment->metric;
       if (!contenders_[i].together() || (own != Metric::kStepTime && own != Metric::kSampleTime)) continue;
       std::vector<int> others = together_.Members();
