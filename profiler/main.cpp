@@ -6,6 +6,7 @@
 
 #include "profiler/cli/parse.h"
 #include "profiler/commands/command_table.h"
+#include "profiler/system/signals.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {
@@ -36,6 +37,7 @@ int Main(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   try {
     loopscope::KeepHeapSmall();
+    loopscope::IgnoreFileSizeSignal();
     return loopscope::Main({argv + 1, argv + argc});
   } catch (const std::exception& problem) {
     loopscope::Say(std::string("loopscope: unexpected: ") + problem.what() +

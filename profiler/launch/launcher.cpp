@@ -52,16 +52,22 @@ LaunchResult ReadResult(const Launched& launched, const std::vector<std::string>
   return result;
 }
 
-// The shim leaves a file for each process whose bounded run it ended; every rank that began must have reached its end.
+// The shim leaves a file for each process whose bounded run it ended.
+bool ProbeEndedAny(const fs::path& directory) {
+  std::error_code error;
+  const fs::directory_iterator files(directory, error);
+  return std::ranges::any_of(
+      files, [](const fs::directory_entry& file) { return file.path().filename().native().starts_with("ended-"); });
+}
+
+// Every rank that began must have reached its end.
 bool ProbeEndedIt(const fs::path& directory) {
-  bool ended = false;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const fs::path& path = entry.path();
-    ended |= path.filename().native().starts_with("ended-");
     if (path.extension() == ".began" && !fs::exists(fs::path(path).replace_extension(".ended"), error)) return false;
   }
-  return ended;
+  return ProbeEndedAny(directory);
 }
 
 // Each rank leaves a file when it begins.
@@ -159,6 +165,7 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   process.prepare_environment = AsStrings(own);
   process.throw_away = setup_.containment.has_value();
   if (process.throw_away) process.output = folder / "output.txt";
+  if (!process.throw_away) process.leaves_daemons = [&] { return !ProbeEndedAny(folder); };
   process.stdout_to_stderr = setup_.stdout_to_stderr;
   process.timeout_s = process.throw_away ? spec.timeout_s : 0;
   std::optional<TargetFollower> follower;

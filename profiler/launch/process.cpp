@@ -62,7 +62,7 @@ class Running {
     streams_.InParent();
     Follow();
     streams_.Pass();
-    EndChildren(spec_.throw_away ? 0 : kGraceSeconds);
+    EndChildren(spec_.throw_away ? 0 : kGraceSeconds, LeavesDaemons());
     end_.wall_s = std::chrono::duration<double>(Clock::now() - start_).count();
     ReadStartFailure();
     close(exec_pipe_);
@@ -94,6 +94,7 @@ class Running {
       const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
       dup2(nothing, STDIN_FILENO);
     }
+    RestoreFileSizeSignal();
     streams_.InChild();
     if (spec_.world) {
       const auto entered = spec_.world->Enter();
@@ -138,6 +139,12 @@ class Running {
     if (!spec_.enough || enough_ || timed_out_ || !spec_.enough(Elapsed())) return;
     enough_ = true;
     if (!ended_) KillTree(main_);
+  }
+
+  bool LeavesDaemons() const {
+    using How = ProcessEnd::How;
+    const bool by_itself = (end_.how == How::kExited || end_.how == How::kSignaled) && !enough_;
+    return by_itself && spec_.leaves_daemons && spec_.leaves_daemons();
   }
 
   double Elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -1,4 +1,4 @@
-// Starts one program, follows it to its end and leaves none of its processes behind.
+// Starts one program, follows it to its end and leaves no process behind but what it meant to leave.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ struct ProcessSpec {
   bool stdout_to_stderr = false;  // passed through, all of it to stderr
   bool throw_away = false;        // a trial: no stdin, ended at once by an interrupt and with us
   double timeout_s = 0;           // 0: none
+  // Asked when the program has ended by itself: true leaves processes in a session of their own alone. Empty: all end.
+  std::function<bool()> leaves_daemons;
   // Polled with the seconds since the start: true ends the program, which counts as a normal end.
   std::function<bool(double)> enough;
 };

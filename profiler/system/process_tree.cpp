@@ -73,11 +73,9 @@ std::vector<pid_t> DescendantsByParents(pid_t ancestor) {
   return found;
 }
 
-bool ReapAll() {
-  pid_t reaped;
-  while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
+void ReapAll() {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
   }
-  return reaped < 0;  // no children are left
 }
 
 }  // namespace
@@ -86,15 +84,20 @@ void BecomeSubreaper() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void EndChildren(double grace_s) {
+void EndChildren(double grace_s, bool but_daemons) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
+  const auto is_daemon = [](pid_t child) { return getsid(child) != getsid(0); };
   bool asked = false;
-  while (!ReapAll()) {
+  for (;;) {
+    ReapAll();
     // Each death may hand us more children, so this repeats until none is left.
+    std::vector<pid_t> children = Children();
+    if (but_daemons) std::erase_if(children, is_daemon);
+    if (children.empty()) return;
     const bool late = Clock::now() >= deadline;
     if (!asked || late) {
-      for (const pid_t child : Children()) kill(child, late ? SIGKILL : SIGTERM);
+      for (const pid_t child : children) kill(child, late ? SIGKILL : SIGTERM);
       asked = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

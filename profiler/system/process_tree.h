@@ -10,8 +10,9 @@ namespace loopscope {
 // Orphans below this process are handed to it from now on.
 void BecomeSubreaper();
 
-// Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills.
-void EndChildren(double grace_s);
+// Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills. Not, where
+// `but_daemons`, those in a session of their own.
+void EndChildren(double grace_s, bool but_daemons = false);
 
 // All processes below `ancestor`, without it, parents before their children.
 std::vector<pid_t> Descendants(pid_t ancestor);

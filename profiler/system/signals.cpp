@@ -7,6 +7,22 @@
 
 namespace loopscope {
 
+namespace {
+
+struct sigaction file_size_signal_before = {};  // zeros are SIG_DFL
+
+}  // namespace
+
+void IgnoreFileSizeSignal() {
+  struct sigaction ignored = {};
+  ignored.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignored, &file_size_signal_before);
+}
+
+void RestoreFileSizeSignal() noexcept {
+  sigaction(SIGXFSZ, &file_size_signal_before, nullptr);
+}
+
 bool IsInterrupt(std::uint32_t signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
 }

@@ -9,6 +9,11 @@ namespace loopscope {
 
 bool IsInterrupt(std::uint32_t signal);  // SIGINT, SIGTERM or SIGHUP
 
+// Past a limit on the size of files (ulimit -f) our writing fails, and no signal ends us. Once, before any thread.
+void IgnoreFileSizeSignal();
+// What the signal did before, for a program that we start. Safe between fork and exec.
+void RestoreFileSizeSignal() noexcept;
+
 // While it lives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGPIPE are blocked and arrive through fd(). One at a time.
 class Signals {
  public:

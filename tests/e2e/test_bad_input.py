@@ -143,6 +143,21 @@ def test_full_disk_under_the_capture(loopscope, tiny_train):
     assert ".cap" in done.out, "what was written before is kept"
 
 
+def test_no_file_may_have_a_length(loopscope, script):
+    done = loopscope(
+        "run", "-o", "out", "--", script("touch started\n"), prefix=["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
+    )
+    assert done.code == 2
+    assert "run.json: cannot be written: File too large" in done.message()
+    assert not (loopscope.folder / "started").exists(), "nothing was started"
+
+
+def test_a_limit_on_files_is_the_programs_as_before(loopscope, script):
+    program = script("python3 -c 'print(__import__(\"signal\").getsignal(25))'\n")
+    plain = subprocess.run([program], capture_output=True, text=True).stdout
+    assert plain in loopscope("run", "--", program).out
+
+
 def test_capture_of_a_newer_major_version(loopscope):
     header = b"LOOPSCAP" + struct.pack("<HHII", 99, 0, 4096, 65536)
     (loopscope.folder / "new.cap").write_bytes(header.ljust(4096, b"\0"))

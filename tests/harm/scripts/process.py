@@ -138,4 +138,10 @@ print(sys.getrefcount(optimizer), sys.getrefcount(loader), sys.getrefcount(model
     "standard_error": 'epochs(1); sys.stderr.write("to stderr\\n"); sys.stdout.write("no end of line")',
     "closed_output": "sys.stdout.close(); epochs(1); sys.stdout = sys.__stdout__ = open(os.devnull, 'w')",
     "no_torch": "NO_PRELUDE\nimport sys; print(sys.argv, sys.flags, __name__)",
+    "leaves_a_daemon": """
+import subprocess
+print(epochs())
+nothing = {one: subprocess.DEVNULL for one in ("stdin", "stdout", "stderr")}
+subprocess.Popen(["sleep", "8"], start_new_session=True, **nothing)
+""",
 }
