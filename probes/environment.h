@@ -30,11 +30,12 @@ inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
 // Seconds from the program's start: no round is begun that may not end by then; absent = until its steps are done.
 inline constexpr char kLiveSeconds[] = "LOOPSCOPE_LIVE_SECONDS";
 // Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which this program says that
-// its turn is over, and the launcher that the next one begins (a byte each).
+// its turn is over (a TurnOver), and the launcher that the next one begins (a byte).
 inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";
 inline constexpr char kTurnOverPipe[] = "turn-over";
 inline constexpr char kTurnBeginPipe[] = "turn-begin";
-inline constexpr char kSeed[] = "LOOPSCOPE_SEED";  // base seed, decimal; absent with --no-seed
+enum class TurnOver : char { kInWindow, kBeforeWarmup };  // the latter after the first step, when warm-up needs more
+inline constexpr char kSeed[] = "LOOPSCOPE_SEED";         // base seed, decimal; absent with --no-seed
 inline constexpr char kSampleRng[] =
     "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)
 inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR";  // a folder of this launch's own that scripts may write to

@@ -16,7 +16,7 @@ namespace {
 
 // All but the atomic ones belong to the thread that trains.
 std::uint64_t turn_steps = 0, steps = 0;
-bool measuring = false;
+bool started = false, measuring = false;
 int over = -1, begin = -1;  // pipes: our turn is over; the next one begins
 std::atomic<std::uint64_t> waited_ns{0}, last_wait_ns{0}, last_began_ns{0};
 
@@ -45,16 +45,16 @@ bool Await(int pipe) noexcept {
   return got == 1;
 }
 
-bool Send(int pipe) noexcept {
+bool Send(int pipe, char byte) noexcept {
   ssize_t sent = 0;
-  do sent = write(pipe, "", 1);
+  do sent = write(pipe, &byte, 1);
   while (sent < 0 && errno == EINTR);
   return sent == 1;
 }
 
-void Wait() noexcept {
+void Wait(env::TurnOver what) noexcept {
   const std::uint64_t since = capture::NowNs();
-  if (!Send(over) || !Await(begin)) turn_steps = 0;
+  if (!Send(over, static_cast<char>(what)) || !Await(begin)) turn_steps = 0;
   const std::uint64_t waited = capture::NowNs() - since;
   last_began_ns.store(since, std::memory_order_relaxed);
   last_wait_ns.store(waited, std::memory_order_relaxed);
@@ -70,15 +70,18 @@ void Start() noexcept {
 
 void StepEnded(bool opens, bool closes) noexcept {
   if (turn_steps == 0) return;
-  if (opens) {
+  if (!started) {
+    started = true;
     if (!OpenPipes()) turn_steps = 0;
-    measuring = turn_steps != 0;
+    if (turn_steps != 0 && !opens) Wait(env::TurnOver::kBeforeWarmup);
   }
+  if (turn_steps == 0) return;
+  measuring |= opens;
   if (!measuring) return;
   if (!opens && !closes && ++steps < turn_steps) return;
   steps = 0;
   measuring = !closes;
-  Wait();
+  Wait(env::TurnOver::kInWindow);
 }
 
 bool EndsNext() noexcept {

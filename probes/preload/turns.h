@@ -11,7 +11,8 @@ namespace loopscope::turns {
 void Start() noexcept;
 
 // A step ended, on this thread; no lock is held. `opens`: the window begins with it; `closes`: it is over. Returns when
-// it is this program's turn, or at once when the launcher is gone.
+// it is this program's turn, or at once when the launcher is gone. The first step ends a turn, too: programs that warm
+// up beside each other, with more threads than processors, take many times as long.
 void StepEnded(bool opens, bool closes) noexcept;
 
 // The next step may be the last one of this turn.

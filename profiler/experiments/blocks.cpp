@@ -125,11 +125,12 @@ class BlockPhase {
     rows.push_back({observed_.blocks, place, arm, std::move(result)});
   }
 
-  // The baseline's first launch with this window defines the work.
+  // The baseline's first launch with this window defines the work; ALL's, where the baseline is not launched.
   void HoldToBaseline(std::vector<Observation>& rows) {
     if (!baseline_) {
+      const int reference = plan_.arms[kBaselineArm].repeats > 0 ? kBaselineArm : kAllArm;
       const auto first =
-          std::ranges::find_if(rows, [](const Observation& row) { return row.arm == kBaselineArm && row.result.ok(); });
+          std::ranges::find_if(rows, [&](const Observation& row) { return row.arm == reference && row.result.ok(); });
       if (first == rows.end()) return;
       baseline_ = first->result;
     }

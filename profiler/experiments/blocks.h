@@ -49,7 +49,7 @@ struct BlockRun {
   bool drop_losers = true;  // after four blocks
   int essentials = 2;       // the blocks end when one of the first arms fails: the baseline and ALL
   SameWork same_work = {};  // as the baseline's
-  std::optional<LaunchResult> baseline = {};  // from before, where this is known; else of the first block
+  std::optional<LaunchResult> baseline = {};  // from before, with the same window; else of the first block
   // Asked after each block: true ends them. Then fewer than `blocks` are the rule, and so many are expected.
   std::function<bool(const Observations&)> enough = {};
   int expected = 0;

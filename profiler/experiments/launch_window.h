@@ -12,6 +12,8 @@ namespace loopscope {
 struct LaunchWindow {
   int warmup = 10, steps = 20;
   bool whole_epochs = false;  // their first steps count, with the loader's start
+
+  bool operator==(const LaunchWindow&) const = default;
 };
 
 // "10 steps of warm-up, 24 measured, in whole epochs".

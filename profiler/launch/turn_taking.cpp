@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "probes/environment.h"
 #include "profiler/core/statistics/shuffle.h"
 #include "profiler/system/process_tree.h"
 
@@ -64,7 +65,8 @@ class Table {
     char byte = 0;
     if (read(taker.over, &byte, 1) != 1) return;
     taker.waits = true;
-    ++taker.turns;
+    taker.warms_up = byte == static_cast<char>(env::TurnOver::kBeforeWarmup);
+    if (!taker.warms_up) ++taker.turns;
     Stop(taker);
   }
 
@@ -95,6 +97,11 @@ class Table {
 void TakeTurns(std::span<TurnTaker> takers, int rounds, std::uint64_t seed, Signals& signals) {
   Table table(takers, signals);
   for (const TurnTaker& taker : takers) table.Await(taker);
+  for (TurnTaker& taker : takers) {
+    if (taker.ended || !taker.warms_up) continue;
+    GoOn(taker);
+    table.Await(taker);
+  }
   std::mt19937_64 random(seed);
   std::vector<std::size_t> order(takers.size());
   std::iota(order.begin(), order.end(), 0);

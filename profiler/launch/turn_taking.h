@@ -19,14 +19,16 @@ struct TurnTaker {
   int over = -1, begin = -1;  // the named pipes of probes/environment.h, open for reading and writing
   int result = -1;            // what the keeper writes, until its end
   std::string written;        // … so far
-  int turns = 0;              // that the program took
+  int turns = 0;              // that the program took in its window, and the one up to it
   bool ended = false;         // the keeper closed its pipe
   bool waits = false;         // the program waits for its next turn
+  bool warms_up = false;      // … which is its warm-up
   std::vector<pid_t> stopped;
 };
 
 // Starts from programs that are starting up, all at once; returns when every keeper has ended. All wait for each other
-// where their windows open and where they close; in between, `rounds` rounds give each a turn, in a new random order.
+// after their first step, where their windows open and where they close; each warms up alone, and `rounds` rounds give
+// each a turn in its window, in a new random order.
 // An interrupt is passed on to the keepers, which end their programs.
 void TakeTurns(std::span<TurnTaker> takers, int rounds, std::uint64_t seed, Signals& signals);
 

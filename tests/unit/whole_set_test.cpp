@@ -72,6 +72,25 @@ TEST(WholeSet, AClearGainIsKnownAfterSixPairsAndNotMeasuredAgain) {
   for (const TrialRow& row : report.trials) EXPECT_EQ(row.verdict, TrialVerdict::kFaster) << row.treatment;
 }
 
+TEST(WholeSet, BlocksWithALongerWindowThanThePairsAreComparable) {
+  ScriptedProgram program = TwoGains(3);
+  program.treatments["eval.no_grad"] = {.epoch_factor = 0.5};
+  program.ms_per_step = 40;
+  std::vector<Candidate> fixes = TwoFixes();
+  fixes.push_back(OneFix("eval.no_grad", "on"));
+  ExperimentInput input = SetFirst(std::move(fixes));
+  input.steps_per_epoch = 68;
+  const Report report = Proved(input, program);
+  const auto steps = [&](const std::string& start) {
+    return std::ranges::find_if(program.log, [&](const LaunchSpec& one) { return one.label.starts_with(start); })
+        ->steps;
+  };
+  ASSERT_LT(steps("pair "), steps("block "));
+  ASSERT_EQ(report.trials.size(), 3U);
+  for (const TrialRow& row : report.trials)
+    EXPECT_EQ(row.verdict, TrialVerdict::kFaster) << row.treatment << row.reason;
+}
+
 TEST(WholeSet, ComesBeforeThePilotsOfTheArms) {
   ScriptedProgram program = TwoGains(4);
   Proved(SetFirst(TwoFixes()), program);

@@ -142,7 +142,7 @@ class Experiment {
                        .end_s = input_.options.budget_s,
                        .kept_back = plan_.fresh_blocks,
                        .same_work = SameWorkOf(CandidatesIn(contenders_)),
-                       .baseline = whole_ ? whole_->baseline() : std::nullopt};
+                       .baseline = whole_ && whole_->plan.window == plan_.window ? whole_->baseline() : std::nullopt};
     const Observations observed = RunBlocks(input_.options, run, plan_, series_);
     const Metric step_metric = run.same_work.step_metric;
     report_.trials = JudgeFixes(plan_, observed, contenders_, input_.options.margin);
