@@ -86,7 +86,6 @@ TEST(WholeSet, BlocksWithALongerWindowThanThePairsAreComparable) {
         ->steps;
   };
   ASSERT_LT(steps("pair "), steps("block "));
-  ASSERT_EQ(report.trials.size(), 3U);
   for (const TrialRow& row : report.trials)
     EXPECT_EQ(row.verdict, TrialVerdict::kFaster) << row.treatment << row.reason;
 }
