@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <span>
 
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/treatments/treatments.h"
@@ -68,8 +69,12 @@ TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
   SideBySide machine(program);
   Report report;
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
-  ASSERT_EQ(machine.groups.size(), 12u) << "six blocks, and six fresh ones";
-  for (const auto& group : machine.groups) {
+  ASSERT_EQ(machine.groups.size(), 13u) << "two launches that compare losses, six blocks, and six fresh ones";
+  for (const LaunchSpec& spec : machine.groups.front()) {
+    EXPECT_EQ(spec.mode, LaunchMode::kCheck);
+    EXPECT_EQ(spec.turn_steps, spec.steps) << "they are not timed: each has one turn";
+  }
+  for (const auto& group : std::span(machine.groups).subspan(1)) {
     for (const LaunchSpec& spec : group) {
       EXPECT_EQ(spec.steps, group.front().steps);
       // 40 ms of the fastest arm: 100 ms / (4 x 1.5), noise apart.
@@ -122,7 +127,7 @@ TEST(SideBySideBlocks, WhatFailsAloneTooLeavesWithItsTrials) {
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
   EXPECT_EQ(Row(report, "amp").verdict, TrialVerdict::kFailed);
   EXPECT_EQ(Row(report, "debug").verdict, TrialVerdict::kFaster);
-  EXPECT_EQ(machine.groups.size(), 12u) << "the others go on side by side";
+  EXPECT_EQ(machine.groups.size(), 13u) << "the others go on side by side";
   EXPECT_TRUE(report.quality.warnings.empty());
 }
 
@@ -131,7 +136,7 @@ TEST(SideBySideBlocks, AnInterruptedBlockDoesNotCount) {
   SideBySide machine(program);
   Report report;
   ExperimentEvents events;
-  events.stop = [&] { return machine.groups.size() == 5; };
+  events.stop = [&] { return machine.groups.size() == 6; };
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), events, report).ok());
   EXPECT_EQ(Row(report, "debug").n, 4);
 }

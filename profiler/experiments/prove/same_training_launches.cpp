@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "profiler/experiments/prove/same_training.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr double kBudgetShare = 0.25;  // of all launches' time, for a program that does not repeat itself
 constexpr double kFalseAlarm = 0.05;   // over all candidates, in that case
+constexpr std::size_t kAtOnce = 2;     // launches that start up beside each other
+constexpr char kAllExact[] = "all exact fixes", kBaselineAgain[] = "baseline 2", kFixedBaseline[] = "baseline, fixed samples";
 constexpr char kNoTime[] = "the budget left no time to compare its losses (--budget)";
 
 bool KeepsBits(const Candidate& candidate) {
@@ -32,12 +35,15 @@ class CheckPhase {
     if (!HasTimeFor(2)) {
       return ForEach([](const Candidate&) { return true; }, [&](int i) { CannotTellOf(i, kNoTime); });
     }
+    const std::vector<int> exact = ExactMembers();
+    StartTogether({{{}, "baseline"}, {exact, exact.empty() ? kBaselineAgain : kAllExact}});
     baselines_.push_back(Launch({}, "baseline"));
     if (!baselines_[0].ok() || baselines_[0].losses.empty()) {
       const std::string why = baselines_[0].ok() ? "no losses were seen" : FailureOf(baselines_[0]);
       return ForEach([](const Candidate&) { return true; }, [&](int i) { CannotTellOf(i, why); });
     }
     CheckBits();
+    StartTogether(Others());
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kChangesTraining; },
             [&](int i) { CannotTellOf(i, "it changes training on purpose"); });
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
@@ -59,17 +65,69 @@ class CheckPhase {
     }
   }
 
-  LaunchResult Launch(std::vector<int> members, const std::string& name, bool hash_samples = false,
-                      std::uint64_t seed_offset = 0) {
+  LaunchSpec Spec(std::vector<int> members, const std::string& name, bool hash_samples) const {
     std::ranges::sort(members);
     // One step of warm-up: losses are recorded from the first step on in any case.
     LaunchSpec spec = SpecOf(input_.options, input_.clock, {1, input_.options.check_steps}, "check, " + name);
     spec.mode = LaunchMode::kCheck;
     spec.hash_samples = hash_samples;
-    if (spec.seed) *spec.seed += seed_offset;
     spec.treatment = SettingsOf(members, contenders_);
+    return spec;
+  }
+
+  LaunchResult Launch(std::vector<int> members, const std::string& name, bool hash_samples = false,
+                      std::uint64_t seed_offset = 0) {
+    if (const auto made = made_.find(name); made != made_.end()) return made->second;
+    LaunchSpec spec = Spec(std::move(members), name, hash_samples);
+    if (spec.seed) *spec.seed += seed_offset;
     return series_.Insist(spec);
   }
+
+  struct Planned {
+    std::vector<int> members;
+    std::string name;
+    bool hash_samples = false;
+  };
+
+  // Launches that need nothing of each other: their start-ups overlap, which is most of what a check takes, and their
+  // steps take turns. Launch() then gives their results. What is left is launched when it is asked for.
+  void StartTogether(const std::vector<Planned>& planned) {
+    for (std::size_t next = 0; next + 1 < planned.size() && series_.takes_turns(); next += kAtOnce) {
+      if (series_.stopped() || !HasTimeFor(kAtOnce)) return;
+      std::vector<LaunchSpec> specs;
+      for (std::size_t i = next; i < next + kAtOnce; ++i) {
+        specs.push_back(Spec(planned[i].members, planned[i].name, planned[i].hash_samples));
+        specs.back().turn_steps = specs.back().steps;
+      }
+      const std::vector<LaunchResult> results = series_.RunTogether(specs);
+      for (std::size_t i = 0; i < results.size(); ++i) made_[planned[next + i].name] = results[i];
+    }
+  }
+
+  std::vector<int> ExactMembers() {
+    std::vector<int> members;
+    ForEach(KeepsBits, [&](int i) {
+      if (contenders_[i].state.in_all) members.push_back(i);
+    });
+    return members;
+  }
+
+  // What is compared with launches that are made by now.
+  std::vector<Planned> Others() {
+    std::vector<Planned> planned;
+    ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
+            [&](int i) { planned.push_back({Over(i), FixedSamplesName(i), true}); });
+    if (!planned.empty()) planned.insert(planned.begin(), {identical_, kFixedBaseline, true});
+    if (!repeats_) return planned;
+    ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kNumeric; },
+            [&](int i) { planned.push_back({Over(i), contenders_[i].candidate.Setting()}); });
+    return planned;
+  }
+
+  std::string FixedSamplesName(int i) const { return contenders_[i].candidate.Setting() + ", fixed samples"; }
+
+  // Whether `name` was launched, or there is time for it and for what it is compared with.
+  bool CanLaunch(const std::string& name, int launches) const { return made_.contains(name) || HasTimeFor(launches); }
 
   bool HasTimeFor(int launches) const { return series_.spent_s() + launches * launch_s_ <= until_s_; }
 
@@ -98,10 +156,13 @@ class CheckPhase {
   }
 
   void CheckBits() {
-    std::vector<int> group, apart;
-    ForEach(KeepsBits, [&](int i) { (contenders_[i].state.in_all ? group : apart).push_back(i); });
+    const std::vector<int> group = ExactMembers();
+    std::vector<int> apart;
+    ForEach(KeepsBits, [&](int i) {
+      if (!contenders_[i].state.in_all) apart.push_back(i);
+    });
     if (!group.empty()) {
-      const LaunchResult together = Launch(group, "all exact fixes");
+      const LaunchResult together = Launch(group, kAllExact);
       repeats_ = together.ok() && BitIdentical(baselines_[0].losses, together.losses);
       if (repeats_) {
         identical_ = group;
@@ -109,7 +170,7 @@ class CheckPhase {
       }
     }
     if (!repeats_) {
-      baselines_.push_back(Launch({}, "baseline 2"));
+      baselines_.push_back(Launch({}, kBaselineAgain));
       repeats_ = baselines_[1].ok() && BitIdentical(baselines_[0].losses, baselines_[1].losses);
       apart.insert(apart.end(), group.begin(), group.end());
     }
@@ -124,10 +185,9 @@ class CheckPhase {
   }
 
   void CheckResampled(int i) {
-    if (!HasTimeFor(fixed_samples_ ? 1 : 2)) return CannotTellOf(i, kNoTime);
-    if (!fixed_samples_) fixed_samples_ = Launch(identical_, "baseline, fixed samples", true);
-    LossFacts facts =
-        JudgeResampled(*fixed_samples_, Launch(Over(i), contenders_[i].candidate.Setting() + ", fixed samples", true));
+    if (!CanLaunch(FixedSamplesName(i), fixed_samples_ ? 1 : 2)) return CannotTellOf(i, kNoTime);
+    if (!fixed_samples_) fixed_samples_ = Launch(identical_, kFixedBaseline, true);
+    LossFacts facts = JudgeResampled(*fixed_samples_, Launch(Over(i), FixedSamplesName(i), true));
     // A program that does not repeat itself even so may still be judged by its spread.
     if (!repeats_ && !BitIdentical(facts.baseline, facts.treated)) return;
     Set(i, std::move(facts));
@@ -139,7 +199,7 @@ class CheckPhase {
   }
 
   void CheckNumeric(int i) {
-    if (!HasTimeFor(1)) return CannotTellOf(i, kNoTime);
+    if (!CanLaunch(contenders_[i].candidate.Setting(), 1)) return CannotTellOf(i, kNoTime);
     Set(i, JudgeNumeric(baselines_[0], Launch(Over(i), contenders_[i].candidate.Setting())));
   }
 
@@ -217,6 +277,7 @@ class CheckPhase {
   LaunchSeries& series_;
   double launch_s_, until_s_;  // of one launch; of all that are spent when the last of these ends
   std::vector<LaunchResult> baselines_;
+  std::map<std::string, LaunchResult> made_;  // by StartTogether
   std::optional<LaunchResult> fixed_samples_;
   std::vector<int> identical_;  // candidates under which the losses are proved the same bit for bit
   bool repeats_ = false;        // the untreated program gives the same losses again
