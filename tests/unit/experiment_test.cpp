@@ -395,6 +395,23 @@ TEST(Experiment, AHopelessFixLeavesBeforeTheBlocks) {
 }
 
 // Each value of a later fix is tried beside the value that an earlier one was given.
+TEST(Experiment, AFixThatSlowsTheOthersDownIsMeasuredAlone) {
+  ScriptedProgram program = TypicalProgram(4);
+  program.treatments["debug"] = {.factor = 0.97};
+  program.treatments["amp"] = {.factor = 1.3, .loss = ScriptedLoss::kRounding};
+  program.treatments["grad.set_to_none"] = {.factor = 0.95};
+  program.noise = 0.01;
+  const Report report = Prove(Input(TypicalFixes(), 12), program).report;
+  const TrialRow* amp = Find(report, "amp");
+  ASSERT_TRUE(amp);
+  EXPECT_EQ(amp->context, "alone");
+  EXPECT_EQ(amp->verdict, TrialVerdict::kDropped) << "clearly slower after four blocks";
+  EXPECT_THAT(amp->reason, HasSubstr("times as long with it, in one launch each"));
+  EXPECT_EQ(Find(report, "grad.set_to_none", "with-others")->verdict, TrialVerdict::kFaster);
+  ASSERT_TRUE(report.combined && report.combined->speedup);
+  EXPECT_GT(*report.combined->speedup, 1);
+}
+
 TEST(Experiment, ValuesAreScreenedBesideEachOther) {
   ScriptedProgram program(9);
   program.noise = 0.001;

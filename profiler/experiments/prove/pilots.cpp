@@ -19,7 +19,7 @@ constexpr std::size_t kMostValues = 4;  // screened per treatment
 // Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
 constexpr double kSlowStart = 2;   // times a launch that compiles nothing
 constexpr int kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
-constexpr double kHopeless = 1.5, kSlowerThanNone = 1.1;
+constexpr double kHopeless = 1.5, kProbablySlower = 1.15, kSlowerThanNone = 1.1;
 
 PilotRun FirstRun(const ExperimentInput& input, LaunchSeries& series) {
   const bool boundary = std::ranges::any_of(input.candidates, JudgedByBoundary);
@@ -198,7 +198,8 @@ class PilotPhase {
     all = without;
   }
 
-  // When all together are slower than none, a fix that slows the others down this much would cost every further launch.
+  // When all together are slower than none, a fix that slows the others down would hide what they bring: it is measured
+  // alone. One that slows them down very much would cost every further launch, and is out.
   void DropHopeless(LaunchResult& all) {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_) || !Fits(all.wall_s)) return;
@@ -209,9 +210,15 @@ class PilotPhase {
       if (others.empty()) return;
       const LaunchResult without =
           together_.Launch(others, fmt::format("ALL without {}", contenders_[i].candidate.treatment->id));
-      if (!without.ok() || Ms(all) < kHopeless * Ms(without)) continue;
-      Drop(contenders_[i],
-           fmt::format("the other fixes take {:.3g} times as long with it, in one launch each", Ms(all) / Ms(without)));
+      if (!without.ok() || Ms(all) < kProbablySlower * Ms(without)) continue;
+      const std::string why =
+          fmt::format("the other fixes take {:.3g} times as long with it, in one launch each", Ms(all) / Ms(without));
+      if (Ms(all) >= kHopeless * Ms(without)) {
+        Drop(contenders_[i], why);
+      } else {
+        contenders_[i].state.in_all = false;
+        AddReason(contenders_[i].state.note, why);
+      }
       all = without;
     }
   }

@@ -13,7 +13,8 @@ namespace {
 constexpr double kBudgetShare = 0.25;  // of all launches' time, for a program that does not repeat itself
 constexpr double kFalseAlarm = 0.05;   // over all candidates, in that case
 constexpr std::size_t kAtOnce = 2;     // launches that start up beside each other
-constexpr char kAllExact[] = "all exact fixes", kBaselineAgain[] = "baseline 2", kFixedBaseline[] = "baseline, fixed samples";
+constexpr char kAllExact[] = "all exact fixes", kBaselineAgain[] = "baseline 2",
+               kFixedBaseline[] = "baseline, fixed samples";
 constexpr char kNoTime[] = "the budget left no time to compare its losses (--budget)";
 
 bool KeepsBits(const Candidate& candidate) {
@@ -116,19 +117,21 @@ class CheckPhase {
   std::vector<Planned> Others() {
     std::vector<Planned> planned;
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
-            [&](int i) { planned.push_back({Over(i), FixedSamplesName(i), true}); });
+            [&](int i) {
+              planned.push_back({Over(i), FixedSamplesName(i), true});
+            });
     if (!planned.empty()) planned.insert(planned.begin(), {identical_, kFixedBaseline, true});
     if (!repeats_) return planned;
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kNumeric; },
-            [&](int i) { planned.push_back({Over(i), contenders_[i].candidate.Setting()}); });
+            [&](int i) {
+              planned.push_back({Over(i), contenders_[i].candidate.Setting()});
+            });
     return planned;
   }
 
   std::string FixedSamplesName(int i) const { return contenders_[i].candidate.Setting() + ", fixed samples"; }
-
   // Whether `name` was launched, or there is time for it and for what it is compared with.
   bool CanLaunch(const std::string& name, int launches) const { return made_.contains(name) || HasTimeFor(launches); }
-
   bool HasTimeFor(int launches) const { return series_.spent_s() + launches * launch_s_ <= until_s_; }
 
   // The candidate on top of what keeps every bit.
