@@ -1,6 +1,7 @@
 // What the pilots of fixes showed, and what they may spend.
 #pragma once
 
+#include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/pilots.h"
 #include "profiler/experiments/prove/input.h"
 
@@ -11,8 +12,8 @@ struct FixPilots {
   PilotRun run;                // for the pilots of the other arms
 };
 
-// Seconds spent, up to which other launches leave the budget what the fewest pairs of the baseline and ALL need that
+// Seconds spent, up to which other launches leave the budget what `pairs` of the baseline and ALL need, the fewest that
 // give a verdict; the whole budget where a number of blocks is asked for.
-double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots);
+double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots, int pairs = kFewestBlocks);
 
 }  // namespace loopscope

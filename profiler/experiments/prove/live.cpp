@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/statistics/betting.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/prove/arms.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr int kSettle = 2, kFewestSteps = 5, kMostSteps = 50;  // per block
 constexpr double kBlockMs = 100;  // measured: short against drift, long against the clock's and the scheduler's grain
 constexpr int kMostRounds = 20;
+// All fixes together until a bet can be won, and the fewest blocks of one fix with its pilot.
+constexpr int kPairsThatMatterMore = kClearPairs + kFewestBlocks + 1;
 constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
 
 // The schedule's treatments that the arm switches on, as bits.
@@ -191,12 +194,13 @@ void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders
                 LaunchSeries& series) {
   std::vector<int> indices;
   const std::vector<Contender> ones = LiveOnes(contenders, indices);
-  const LivePlan live =
-      PlanLive(CandidatesIn(ones), {.step_ms = std::max(pilots.baseline.ms_per_step, pilots.all.ms_per_step),
-                                    .startup_s = pilots.all.startup_s,
-                                    .run_ahead = RunAhead(CandidatesIn(contenders), input.loader),
-                                    .seconds = kLiveShare * (input.options.budget_s - series.spent_s()),
-                                    .seed = input.options.seed});
+  const double spare_s = MayBeSpentBeforePairs(input, pilots, kPairsThatMatterMore) - series.spent_s();
+  const LivePlan live = PlanLive(
+      CandidatesIn(ones), {.step_ms = std::max(pilots.baseline.ms_per_step, pilots.all.ms_per_step),
+                           .startup_s = pilots.all.startup_s,
+                           .run_ahead = RunAhead(CandidatesIn(contenders), input.loader),
+                           .seconds = std::min(kLiveShare * (input.options.budget_s - series.spent_s()), spare_s),
+                           .seed = input.options.seed});
   if (ones.size() < 2 || live.rounds == 0 || series.stopped()) return;
   LaunchSpec spec = LiveSpec(input, live);
   // The others are on all the time, so that what is compared is what launches will compare.

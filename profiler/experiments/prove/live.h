@@ -57,7 +57,8 @@ std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live
                                 double margin);
 
 // Before the blocks of launches: clear losers get the verdict "dropped", the others an order, the best first. Takes a
-// fifth of what is left of the budget at most; does nothing where there is nothing to compare.
+// fifth of what is left of the budget at most, and nothing of what the pairs of all fixes and the costliest fix's
+// blocks need; does nothing where there is nothing to compare.
 void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
                 LaunchSeries& series);
 
