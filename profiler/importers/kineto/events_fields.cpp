@@ -1,5 +1,6 @@
 // The fields of an element of "traceEvents": strings stay raw, numbers become integers.
 #include <charconv>
+#include <cstring>
 
 #include "profiler/importers/kineto/events.h"
 
@@ -38,6 +39,12 @@ bool ReadText(JsonCursor& cursor, std::string_view& text) {
   return cursor.Next() == '"' ? cursor.String(text) : cursor.Skip();
 }
 
+// Whether a key as long as `name` is that name: compared without a call, since the length is known.
+template <std::size_t n>
+bool Is(std::string_view key, const char (&name)[n]) {
+  return std::memcmp(key.data(), name, n - 1) == 0;
+}
+
 }  // namespace
 
 bool KinetoEvents::ReadElement(JsonCursor& cursor, Element& element) {
@@ -57,24 +64,24 @@ bool KinetoEvents::ReadField(JsonCursor& cursor, std::string_view key, Element& 
   std::string_view text;
   switch (key.size()) {
     case 2:
-      if (key == "ph") {
+      if (Is(key, "ph")) {
         if (!ReadText(cursor, text)) return false;
         element.phase = text.size() == 1 ? text[0] : '\0';
         return true;
       }
-      return key == "ts" ? ReadTime(cursor, element.has_start, element.fits, element.start_ns) : cursor.Skip();
+      return Is(key, "ts") ? ReadTime(cursor, element.has_start, element.fits, element.start_ns) : cursor.Skip();
     case 3:
-      if (key == "cat") {
+      if (Is(key, "cat")) {
         if (!ReadText(cursor, text)) return false;
         element.category = CategoryOfKineto(text);
         return element.has_category = true;
       }
-      if (key == "pid") return ReadId(cursor, element.pid, element.pid_text);
-      if (key == "tid") return ReadId(cursor, element.tid, text);
-      return key == "dur" ? ReadTime(cursor, element.has_duration, element.fits, element.duration_ns) : cursor.Skip();
+      if (Is(key, "pid")) return ReadId(cursor, element.pid, element.pid_text);
+      if (Is(key, "tid")) return ReadId(cursor, element.tid, text);
+      return Is(key, "dur") ? ReadTime(cursor, element.has_duration, element.fits, element.duration_ns) : cursor.Skip();
     case 4:
-      if (key == "name") return ReadText(cursor, element.name);
-      if (key != "args" || cursor.Next() != '{') return cursor.Skip();
+      if (Is(key, "name")) return ReadText(cursor, element.name);
+      if (!Is(key, "args") || cursor.Next() != '{') return cursor.Skip();
       if (element.phase == 'M') return ReadArgs(cursor, element.args);
       if (element.phase == 0 || !element.has_category) return cursor.Raw(element.unread_args);
       if (element.category == KinetoCategory::kOther || element.category == KinetoCategory::kPython)
@@ -108,52 +115,52 @@ bool KinetoEvents::ReadArgs(JsonCursor& cursor, Args& args) {
 bool KinetoEvents::ReadArg(JsonCursor& cursor, std::string_view key, Args& args) {
   switch (key.size()) {
     case 3:
-      if (key == "Seq") return ReadNumber(cursor, args.collective_sequence);
+      if (Is(key, "Seq")) return ReadNumber(cursor, args.collective_sequence);
       break;
     case 4:
-      if (key == "name") return ReadText(cursor, args.name);
+      if (Is(key, "name")) return ReadText(cursor, args.name);
       break;
     case 5:
-      if (key == "bytes") return ReadNumber(cursor, args.bytes);
-      if (key == "Bytes") return cursor.Skip();
-      if (key == "dtype") return ReadText(cursor, args.dtype);
+      if (Is(key, "bytes")) return ReadNumber(cursor, args.bytes);
+      if (Is(key, "Bytes")) return cursor.Skip();
+      if (Is(key, "dtype")) return ReadText(cursor, args.dtype);
       break;
     case 6:
-      if (key == "stream") return ReadNumber(cursor, args.stream);
-      if (key == "device") return ReadNumber(cursor, args.device);
+      if (Is(key, "stream")) return ReadNumber(cursor, args.stream);
+      if (Is(key, "device")) return ReadNumber(cursor, args.device);
       break;
     case 9:
-      if (key == "Device Id") return ReadNumber(cursor, args.device_id);
+      if (Is(key, "Device Id")) return ReadNumber(cursor, args.device_id);
       break;
     case 10:
-      if (key == "Input Dims") return cursor.Raw(args.dims);
-      if (key == "Input type") return cursor.Raw(args.types);
-      if (key == "Group size") return ReadNumber(cursor, args.ranks);
-      if (key == "Call stack") return ReadText(cursor, args.call_stack);
+      if (Is(key, "Input Dims")) return cursor.Raw(args.dims);
+      if (Is(key, "Input type")) return cursor.Raw(args.types);
+      if (Is(key, "Group size")) return ReadNumber(cursor, args.ranks);
+      if (Is(key, "Call stack")) return ReadText(cursor, args.call_stack);
       break;
     case 11:
-      if (key == "correlation") return ReadNumber(cursor, args.correlation);
-      if (key == "External id" || key == "external id") return ReadNumber(cursor, args.external);
-      if (key == "Device Type") return ReadNumber(cursor, args.device_type);
+      if (Is(key, "correlation")) return ReadNumber(cursor, args.correlation);
+      if (Is(key, "External id") || Is(key, "external id")) return ReadNumber(cursor, args.external);
+      if (Is(key, "Device Type")) return ReadNumber(cursor, args.device_type);
       break;
     case 13:
-      if (key == "Fwd thread id") return ReadNumber(cursor, args.forward_thread);
-      if (key == "In msg nelems") return ReadNumber(cursor, args.elements_in);
+      if (Is(key, "Fwd thread id")) return ReadNumber(cursor, args.forward_thread);
+      if (Is(key, "In msg nelems")) return ReadNumber(cursor, args.elements_in);
       break;
     case 14:
-      if (key == "Out msg nelems") return ReadNumber(cursor, args.elements_out);
+      if (Is(key, "Out msg nelems")) return ReadNumber(cursor, args.elements_out);
       break;
     case 15:
-      if (key == "Sequence number") return ReadNumber(cursor, args.sequence);
-      if (key == "Collective name") return ReadText(cursor, args.collective);
-      if (key == "Concrete Inputs") return cursor.Raw(args.concrete);
-      if (key == "Total Allocated") return ReadNumber(cursor, args.allocated);
+      if (Is(key, "Sequence number")) return ReadNumber(cursor, args.sequence);
+      if (Is(key, "Collective name")) return ReadText(cursor, args.collective);
+      if (Is(key, "Concrete Inputs")) return cursor.Raw(args.concrete);
+      if (Is(key, "Total Allocated")) return ReadNumber(cursor, args.allocated);
       break;
     case 18:
-      if (key == "Process Group Name") return ReadText(cursor, args.group);
+      if (Is(key, "Process Group Name")) return ReadText(cursor, args.group);
       break;
     case 25:
-      if (key == "Process Group Description") return ReadText(cursor, args.purpose);
+      if (Is(key, "Process Group Description")) return ReadText(cursor, args.purpose);
       break;
     default:
       break;
