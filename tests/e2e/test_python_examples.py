@@ -271,6 +271,17 @@ def test_the_fixes_of_two_ranks(loopscope):
     note("ddp_two_ranks.py", report)
 
 
+def test_the_fix_of_two_ranks_that_share_parameters(loopscope):
+    file = "fsdp_two_ranks.py"
+    report = prove(
+        loopscope, [*TORCHRUN, file, "--steps", "1000"], "--only", "fsdp.reshard", budget="4m", folder=EXAMPLES
+    )
+    note(file, report)
+    (row,) = report["trials"]
+    assert row["applied"]["places"][0]["where"].endswith(f"{file}:{line(file, 'fully_shard(layer')}")
+    assert row["verdict"] == "faster" and row["exactness"] == "exact"
+
+
 PUBLIC = {
     "mnist": ("grad.set_to_none=on,optimizer.impl=foreach", [sys.executable, "mnist.py", "--samples", "1200"]),
     "imagenet": ("loader.persistent=on", [sys.executable, "imagenet.py", "--dummy", "-j", "1", "--dummy-size", "320"]),
