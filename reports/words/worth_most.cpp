@@ -8,7 +8,7 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/core/report/headline.h"
-#include "profiler/core/report/measured_gain.h"
+#include "profiler/core/report/unexplained.h"
 #include "reports/words/cost_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
@@ -58,7 +58,7 @@ std::vector<const Finding*> Costly(const Report& report) {
   for (const Finding& finding : report.findings) {
     const bool costs = finding.worth_ms() > 0 && std::isfinite(finding.worth_ms());
     const bool counts = costs && finding.severity > Severity::kInfo;  // as in the headline
-    if (counts && &finding != led && !MeasuredWithoutGain(report, finding)) costly.push_back(&finding);
+    if (counts && &finding != led && !Refuted(report, finding)) costly.push_back(&finding);
   }
   std::ranges::stable_sort(costly, std::greater(), [](const Finding* finding) { return finding->worth_ms(); });
   return costly;

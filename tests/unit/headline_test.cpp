@@ -243,6 +243,27 @@ TEST(Headline, FollowsWhatWasMeasured) {
   EXPECT_EQ(AdviceText(report, precision), "Use 16-bit layers.");
 }
 
+TEST(Headline, AWaitIsAWaitThoughItsFixDoesNotHelp) {
+  Report report = Unexplained();
+  report.lines.clear();
+  report.breakdown_ms = {90, 0, 30, 24, 14, 0, 0, 0};
+  Finding wait = Loader(90, 57);
+  wait.treatment_id = "loader.workers";
+  Finding stepwise =
+      test::SampleFinding("single-tensor-optimizer", "AdamW updates one tensor at a time", Severity::kMedium, 14, 9);
+  stepwise.treatment_id = "optimizer.impl";
+  report.findings = {wait, stepwise};
+  for (const char* const id : {"loader.workers", "optimizer.impl"}) {
+    TrialRow trial;
+    trial.treatment = id;
+    trial.verdict = TrialVerdict::kSlower;
+    report.trials.push_back(trial);
+  }
+  EXPECT_THAT(HeadlineText(report), HasSubstr("(input-starvation)"));
+  report.findings = {stepwise};
+  EXPECT_THAT(HeadlineText(report), Not(HasSubstr("single-tensor-optimizer")));
+}
+
 TEST(Headline, WhatIsForInformationOnlyIsNotAmongTheCostliest) {
   Report report = Unexplained();
   report.findings = {test::SampleFinding("launch-bound", "the GPU waits for launches", Severity::kHigh, 120, 76),

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "profiler/core/report/measured_gain.h"
 #include "profiler/core/report/unexplained.h"
 
 namespace loopscope {
@@ -86,7 +85,7 @@ Candidate BestFinding(const Report& report, const Scale& scale) {
   Candidate best;
   for (const Finding& finding : report.findings) {
     const double pct = scale.Of(finding);
-    if (finding.severity == Severity::kInfo || pct <= 0 || MeasuredWithoutGain(report, finding)) continue;
+    if (finding.severity == Severity::kInfo || pct <= 0 || Refuted(report, finding)) continue;
     const Finding* const other = best.headline.finding;
     const bool firm = Firm(finding, pct), other_firm = other != nullptr && Firm(*other, best.pct);
     if (other == nullptr || (firm == other_firm ? pct > best.pct : firm)) best = OfFinding(finding, report, scale);
@@ -212,8 +211,7 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
 // What slows down all that is measured, nobody knows how much, comes before any figure.
 const Finding* Distorting(const Report& report) {
   const auto found = std::ranges::find_if(report.findings, [&](const Finding& finding) {
-    return finding.cost_is == CostKind::kLeast && finding.severity >= Severity::kMedium &&
-           !MeasuredWithoutGain(report, finding);
+    return finding.cost_is == CostKind::kLeast && finding.severity >= Severity::kMedium && !Refuted(report, finding);
   });
   return found == report.findings.end() ? nullptr : &*found;
 }

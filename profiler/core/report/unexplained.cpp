@@ -56,9 +56,18 @@ bool SamePlace(const std::optional<Where>& a, const std::optional<Where>& b, con
          (a->line > 0 || a->function == b->function);
 }
 
-// What a finding explains: nothing where it is a mere bound and its fix brought nothing.
+}  // namespace
+
+bool Refuted(const Report& report, const Finding& finding) {
+  const auto of_rule = [&](const auto& pair) { return pair.first == finding.rule; };
+  if (finding.cost_is == CostKind::kExact && std::ranges::any_of(kExplains, of_rule)) return false;
+  return MeasuredWithoutGain(report, finding);
+}
+
+namespace {
+
 double ExplainedBy(const Finding& finding, const Report& report) {
-  if (finding.cost_is == CostKind::kBound && MeasuredWithoutGain(report, finding)) return 0;
+  if (Refuted(report, finding)) return 0;
   return Positive(finding.cost_ms_per_step);
 }
 

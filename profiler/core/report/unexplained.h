@@ -11,6 +11,10 @@ namespace loopscope {
 
 double Positive(double value);  // 0 for what is not finite, or less
 
+// The finding costs less than it says: what cures it was measured and brought nothing. Not where its cost is one part
+// of the step: that time is lost whatever the fix brings (the loop waits for its loader, and more workers do not help).
+bool Refuted(const Report& report, const Finding& finding);
+
 // All lost time at one place, whatever the phase; without a place, of one phase.
 struct UnexplainedPlace {
   LineRow row;         // of the largest of its rows, with the ms of all
