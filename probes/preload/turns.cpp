@@ -74,8 +74,8 @@ void StepEnded(bool opens, bool closes) noexcept {
     started = true;
     if (!OpenPipes()) turn_steps = 0;
     if (turn_steps != 0 && !opens) Wait(env::TurnOver::kBeforeWarmup);
+    if (turn_steps == 0) return;
   }
-  if (turn_steps == 0) return;
   measuring |= opens;
   if (!measuring) return;
   if (!opens && !closes && ++steps < turn_steps) return;

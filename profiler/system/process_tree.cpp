@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -73,9 +74,11 @@ std::vector<pid_t> DescendantsByParents(pid_t ancestor) {
   return found;
 }
 
-void ReapAll() {
-  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+bool ReapAll() {
+  pid_t reaped;
+  while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
   }
+  return reaped < 0;  // no children are left
 }
 
 }  // namespace
@@ -89,15 +92,15 @@ void EndChildren(double grace_s, bool but_daemons) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
   const auto is_daemon = [](pid_t child) { return getsid(child) != getsid(0); };
   bool asked = false;
-  for (;;) {
-    ReapAll();
+  while (!ReapAll()) {
     // Each death may hand us more children, so this repeats until none is left.
-    std::vector<pid_t> children = Children();
-    if (but_daemons) std::erase_if(children, is_daemon);
-    if (children.empty()) return;
     const bool late = Clock::now() >= deadline;
-    if (!asked || late) {
-      for (const pid_t child : children) kill(child, late ? SIGKILL : SIGTERM);
+    if (!asked || late || but_daemons) {
+      const std::vector<pid_t> children = Children();  // none where /proc cannot be read
+      if (but_daemons && !children.empty() && std::ranges::all_of(children, is_daemon)) return;
+      for (const pid_t child : children) {
+        if ((!asked || late) && !(but_daemons && is_daemon(child))) kill(child, late ? SIGKILL : SIGTERM);
+      }
       asked = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -130,8 +130,8 @@ std::string RunText(const RunInfo& run) {
 std::string GainText(const CombinedRow& all) {
   const std::size_t fixes = all.treatments.size();
   const bool slower = all.ci95 && (*all.ci95)[1] < 1;
-  return fmt::format("{}{} with {} fix{}, 95% CI, n={}", HumanSpeedup(*all.speedup, all.ci95),
-                     slower ? " (slower)" : "", fixes, fixes == 1 ? "" : "es together", all.n);
+  return fmt::format("{} with {} fix{}, 95% CI, n={}{}", HumanSpeedup(*all.speedup, all.ci95), fixes,
+                     fixes == 1 ? "" : "es together", all.n, slower ? ": slower" : "");
 }
 
 std::string PlaceText(const Where& where, const std::string& directory) {

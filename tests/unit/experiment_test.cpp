@@ -264,16 +264,21 @@ TEST(Experiment, BudgetIsKept) {
   }
 }
 
-TEST(Experiment, ADiagnosisThatTookTheBudgetLeavesNoLaunch) {
-  ScriptedProgram program = TypicalProgram(6);
+Report AfterADiagnosisOf(double seconds, ScriptedProgram& program) {
   ExperimentInput input = Input(TypicalFixes(), 12);
   input.options.budget_s = 60;
-  input.diagnosis_s = 75;
-  const Outcome outcome = Prove(input, program);
-  ASSERT_TRUE(outcome.result.ok());
+  input.diagnosis_s = seconds;
+  Outcome outcome = Prove(input, program);
+  EXPECT_TRUE(outcome.result.ok());
+  return std::move(outcome.report);
+}
+
+TEST(Experiment, ADiagnosisThatTookTheBudgetLeavesNoLaunch) {
+  ScriptedProgram program = TypicalProgram(6);
+  const Report report = AfterADiagnosisOf(75, program);
   EXPECT_TRUE(program.log.empty());
-  ASSERT_EQ(outcome.report.trials.size(), TypicalFixes().size());
-  for (const TrialRow& row : outcome.report.trials) {
+  ASSERT_EQ(report.trials.size(), TypicalFixes().size());
+  for (const TrialRow& row : report.trials) {
     EXPECT_EQ(row.verdict, TrialVerdict::kInconclusive);
     EXPECT_EQ(row.reason, "the budget left no time to try it: 75 s of 60 s were spent before (--budget)");
   }
@@ -281,13 +286,9 @@ TEST(Experiment, ADiagnosisThatTookTheBudgetLeavesNoLaunch) {
 
 TEST(Experiment, ABudgetForOneLaunchAfterTheDiagnosisHoldsNoOther) {
   ScriptedProgram program = TypicalProgram(6);
-  ExperimentInput input = Input(TypicalFixes(), 12);
-  input.options.budget_s = 60;
-  input.diagnosis_s = 59;
-  const Outcome outcome = Prove(input, program);
-  ASSERT_TRUE(outcome.result.ok());
+  const Report report = AfterADiagnosisOf(59, program);
   EXPECT_EQ(program.log.size(), 1U);
-  EXPECT_FALSE(outcome.report.combined);
+  EXPECT_FALSE(report.combined);
 }
 
 TEST(Experiment, PlanIsShownBeforeTheBlocks) {

@@ -39,10 +39,10 @@ bool ReadText(JsonCursor& cursor, std::string_view& text) {
   return cursor.Next() == '"' ? cursor.String(text) : cursor.Skip();
 }
 
-// Whether a key as long as `name` is that name: compared without a call, since the length is known.
+// As ==, but without a call: the compiler knows the length of a name.
 template <std::size_t n>
 bool Is(std::string_view key, const char (&name)[n]) {
-  return std::memcmp(key.data(), name, n - 1) == 0;
+  return key.size() == n - 1 && std::memcmp(key.data(), name, n - 1) == 0;
 }
 
 }  // namespace
