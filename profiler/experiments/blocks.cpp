@@ -217,6 +217,10 @@ std::vector<double> Observations::Differences(const PlannedComparison& one, Metr
   return d;
 }
 
+bool Observations::Tried(int arm) const {
+  return std::ranges::find(rows, arm, &Observation::arm) != rows.end();
+}
+
 std::vector<double> Observations::Values(int arm, double LaunchResult::*member) const {
   std::vector<double> values;
   for (const Observation& row : rows) {

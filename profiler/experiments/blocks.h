@@ -30,6 +30,7 @@ struct Observations {
   // ln(metric of the arm / of its reference), one per block; repeats enter by the mean of their logarithms. A
   // block where either is unknown is left out.
   std::vector<double> Differences(const PlannedComparison& one, Metric metric) const;
+  bool Tried(int arm) const;  // launched in a block, whatever came of it
   std::vector<double> Values(int arm, double LaunchResult::*member) const;
 
  private:

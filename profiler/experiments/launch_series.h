@@ -1,6 +1,7 @@
 // Every launch of an experiment passes here: replayed from the journal or made, counted against the budget, shown.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,9 @@
 #include "profiler/experiments/launch_window.h"
 
 namespace loopscope {
+
+// Launches that start up beside each other, where they take turns: a start-up keeps one processor busy, mostly.
+inline constexpr std::size_t kStartAtOnce = 2;
 
 class LaunchSeries {
  public:

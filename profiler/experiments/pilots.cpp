@@ -14,6 +14,20 @@ LaunchResult PilotRun::Launch(const Arm& arm, std::string_view phase) {
   return series_->Insist(Spec(arm, phase));
 }
 
+std::vector<LaunchResult> PilotRun::LaunchBeside(std::span<const Arm> arms, std::string_view phase) {
+  if (arms.size() > 1 && series_->takes_turns()) {
+    std::vector<LaunchSpec> specs;
+    for (const Arm& arm : arms) {
+      specs.push_back(Spec(arm, phase));
+      specs.back().turn_steps = specs.back().steps;
+    }
+    return series_->RunTogether(specs);
+  }
+  std::vector<LaunchResult> results;
+  for (const Arm& arm : arms) results.push_back(Launch(arm, phase));
+  return results;
+}
+
 bool PilotRun::HoldEpochs(int steps) {
   set_epoch(steps);
   window_ = WholeEpochs(window_, PilotWindow(*options_, 0, 0).steps, *options_, steps);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profiler/experiments/arm.h"
 #include "profiler/experiments/launch_series.h"
@@ -24,6 +25,10 @@ class PilotRun {
 
   LaunchSpec Spec(const Arm& arm, std::string_view phase) const;  // labelled "<phase>, <name of the arm>"
   LaunchResult Launch(const Arm& arm, std::string_view phase = "pilot");
+
+  // Arms that need nothing of each other, a result each: start-ups overlap where programs can take turns, and the steps
+  // of each are run alone. A launch's wall_s is its share of the group's then.
+  std::vector<LaunchResult> LaunchBeside(std::span<const Arm> arms, std::string_view phase = "pilot");
 
   // When arms' loaders run ahead by different numbers of batches, the blocks' window holds whole epochs (WholeEpochs).
   void set_epoch(int steps) { epoch_ = steps; }

@@ -15,6 +15,7 @@ namespace {
 
 // A comparison as it is judged: the differences of its own metric.
 struct Judgement {
+  bool tried = false;  // in a block
   std::vector<double> d;
   Effect effect;
   double detectable = HUGE_VAL;  // on the log scale
@@ -37,6 +38,7 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
   std::map<Family, std::vector<std::size_t>> families;
   for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
     const PlannedComparison& one = plan.comparisons[t];
+    judgements[t].tried = one.verdict == TrialVerdict::kOpen || observed.Tried(one.arm);
     if (one.verdict != TrialVerdict::kOpen) continue;
     const Metric metric = TimedMetric(one.metric, step_metric);
     judgements[t].d = observed.Differences(one, metric);
@@ -56,7 +58,7 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
       }
       const bool exact = effects[i].method == Method::kExact;
       // At Holm's first step: what is detected there holds whatever the others show.
-      const double alpha = 0.05 / static_cast<double>(plan.comparisons.size());
+      const double alpha = 0.05 / static_cast<double>(std::ranges::count(judgements, true, &Judgement::tried));
       one.detectable = DetectableEffect(std::sqrt(exact ? Variance(one.d) : spread.variance), effects[i].n,
                                         exact ? effects[i].n - 1 : spread.df, alpha);
     }
@@ -67,14 +69,17 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
 void AdjustAll(std::vector<Judgement>& judgements) {
   std::vector<double> p, equivalent;
   for (const Judgement& one : judgements) {
+    if (!one.tried) continue;
     p.push_back(one.effect.p);
     equivalent.push_back(one.effect.p_equivalent);
   }
   p = Holm(p);
   equivalent = Holm(equivalent);
-  for (std::size_t t = 0; t < judgements.size(); ++t) {
-    judgements[t].p_holm = p[t];
-    judgements[t].p_equivalent_holm = equivalent[t];
+  std::size_t t = 0;
+  for (Judgement& one : judgements) {
+    if (!one.tried) continue;
+    one.p_holm = p[t];
+    one.p_equivalent_holm = equivalent[t++];
   }
 }
 

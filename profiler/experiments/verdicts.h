@@ -15,7 +15,8 @@ namespace loopscope {
 inline constexpr double kUsefulFall = 0.05;  // of peak memory
 
 // One row per planned comparison, in the plan's order: what `subjects` says of its subject, and what the blocks say.
-// faster/slower: Holm p <= 5 % over all planned comparisons, those that ended early entering as p = 1. equivalent: two
+// faster/slower: Holm p <= 5 % over all comparisons that blocks were run for, those that ended after some entering as
+// p = 1; what the budget left no block for makes no claim, and is not of the family. equivalent: two
 // one-sided tests within ±margin, under Holm as well. useful: for memory treatments, a peak that falls by 5 % or more
 // and an interval that excludes zero; else their step time decides.
 std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observations& observed,

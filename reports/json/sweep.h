@@ -21,7 +21,7 @@ struct JsonFields<SweepCell> {
   static void List(Fields& fields, Row& cell) {
     fields("values", cell.values);
     fields("own", cell.own);
-    fields.Named("verdict", cell.verdict, CellVerdictName, CellVerdict::kFailed);
+    fields.Named("verdict", cell.verdict, CellVerdictName, CellVerdict::kLeftOut);
     fields("reason", cell.reason);
     fields("n", cell.n);
     fields("ms", cell.ms);

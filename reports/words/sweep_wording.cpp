@@ -52,6 +52,8 @@ std::string CellNoteText(const SweepCell& cell) {
   std::vector<std::string> notes;
   if (cell.verdict == CellVerdict::kNotApplicable) {
     notes.emplace_back("not applicable");
+  } else if (cell.verdict == CellVerdict::kLeftOut) {
+    notes.emplace_back("left out");
   } else if (cell.verdict != CellVerdict::kMeasured) {
     notes.emplace_back(CellVerdictName(cell.verdict));
   }

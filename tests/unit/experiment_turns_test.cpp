@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/treatments/treatments.h"
@@ -69,12 +71,14 @@ TEST(SideBySideBlocks, HoldEveryArmOfTheBlockAndGiveItTurns) {
   SideBySide machine(program);
   Report report;
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
-  ASSERT_EQ(machine.groups.size(), 13u) << "two launches that compare losses, six blocks, and six fresh ones";
-  for (const LaunchSpec& spec : machine.groups.front()) {
-    EXPECT_EQ(spec.mode, LaunchMode::kCheck);
-    EXPECT_EQ(spec.turn_steps, spec.steps) << "they are not timed: each has one turn";
+  ASSERT_EQ(machine.groups.size(), 15u) << "two pilots, two launches that compare losses, two pilots, six blocks, and "
+                                           "six fresh ones";
+  for (const auto& group : std::span(machine.groups).first(3)) {
+    EXPECT_EQ(group.size(), 2u);
+    for (const LaunchSpec& spec : group) EXPECT_EQ(spec.turn_steps, spec.steps) << spec.label << ": each has one turn";
   }
-  for (const auto& group : std::span(machine.groups).subspan(1)) {
+  EXPECT_EQ(machine.groups[1][0].mode, LaunchMode::kCheck);
+  for (const auto& group : std::span(machine.groups).subspan(3)) {
     for (const LaunchSpec& spec : group) {
       EXPECT_EQ(spec.steps, group.front().steps);
       // 40 ms of the fastest arm: 100 ms / (4 x 1.5), noise apart.
@@ -127,8 +131,38 @@ TEST(SideBySideBlocks, WhatFailsAloneTooLeavesWithItsTrials) {
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), {}, report).ok());
   EXPECT_EQ(Row(report, "amp").verdict, TrialVerdict::kFailed);
   EXPECT_EQ(Row(report, "debug").verdict, TrialVerdict::kFaster);
-  EXPECT_EQ(machine.groups.size(), 13u) << "the others go on side by side";
+  EXPECT_EQ(machine.groups.size(), 15u) << "the others go on side by side";
   EXPECT_TRUE(report.quality.warnings.empty());
+}
+
+TEST(SideBySideBlocks, ValuesAreScreenedBesideEachOther) {
+  ScriptedProgram program = TypicalProgram();
+  program.treatments["loader.workers"].values = {{"1", 0.9}, {"2", 0.7}, {"4", 0.8}};
+  ExperimentInput input = SixBlocks();
+  input.options.check_training = false;
+  input.candidates.push_back({FindTreatment("loader.workers"), {"4", "2", "1"}, {"input-starvation"}, 20});
+  SideBySide machine(program);
+  Report report;
+  ASSERT_TRUE(RunExperiment(input, machine.Launches(), {}, report).ok());
+  std::vector<std::string> labels;
+  for (const LaunchSpec& spec : machine.groups.front()) labels.push_back(spec.label);
+  EXPECT_THAT(labels, ElementsAre("pilot, ALL, loader.workers=2", "pilot, ALL, loader.workers=1"));
+  EXPECT_EQ(Row(report, "loader.workers").value, "2");
+}
+
+TEST(SideBySideBlocks, WhatCompilesOrWaitsForTheEpochsLengthIsNotLaunchedBesideTheBaseline) {
+  for (const std::string& id : {"compile", "loader.workers"}) {
+    ScriptedProgram program = TypicalProgram();
+    ExperimentInput input = SixBlocks();
+    input.options.check_training = false;
+    input.candidates.push_back({FindTreatment(id), {id == "compile" ? "on" : "2"}, {"a-rule"}, 20});
+    SideBySide machine(program);
+    Report report;
+    ASSERT_TRUE(RunExperiment(input, machine.Launches(), {}, report).ok());
+    EXPECT_NE(machine.groups.front().front().label, "pilot, baseline") << id;
+    EXPECT_EQ(program.log.front().label, "pilot, baseline");
+    EXPECT_EQ(program.log.front().turn_steps, 0) << id;
+  }
 }
 
 TEST(SideBySideBlocks, AnInterruptedBlockDoesNotCount) {
@@ -136,7 +170,7 @@ TEST(SideBySideBlocks, AnInterruptedBlockDoesNotCount) {
   SideBySide machine(program);
   Report report;
   ExperimentEvents events;
-  events.stop = [&] { return machine.groups.size() == 6; };
+  events.stop = [&] { return machine.groups.size() == 8; };
   ASSERT_TRUE(RunExperiment(SixBlocks(), machine.Launches(), events, report).ok());
   EXPECT_EQ(Row(report, "debug").n, 4);
 }

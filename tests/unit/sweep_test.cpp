@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "profiler/experiments/sweep/grid.h"
@@ -233,6 +234,27 @@ TEST(Sweep, TooSmallABudgetCallsNothing) {
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(report.sweep->stands_out);
   EXPECT_THAT(report.sweep->notes, testing::Contains(HasSubstr("fewer than 4 fresh blocks")));
+}
+
+TEST(Sweep, ABudgetTooSmallForAllCellsLeavesTheLastOut) {
+  for (double budget_s = 140; budget_s < 500; budget_s += 40) {
+    ScriptedProgram program = Loader(12);
+    program.ms_per_step = 20;
+    program.startup_s = 2;
+    SweepInput input = Input(kLoaderGrid);
+    input.options.budget_s = budget_s;
+    const auto [report, result] = Swept(input, program);
+    ASSERT_TRUE(result.ok());
+    const auto& cells = report.sweep->cells;
+    const auto left_out = std::ranges::count(cells, CellVerdict::kLeftOut, &SweepCell::verdict);
+    EXPECT_EQ(left_out > 0, cells[7].verdict == CellVerdict::kLeftOut) << "the last go first";
+    EXPECT_TRUE(left_out == 0 || cells[7].reason.find("--budget") != std::string::npos);
+    EXPECT_NE(cells[0].verdict, CellVerdict::kLeftOut) << budget_s;
+    EXPECT_FALSE(report.sweep->comparisons.empty()) << budget_s << ": the quickest has its fresh blocks";
+    double spent_s = 0;
+    for (const LaunchSpec& spec : std::vector<LaunchSpec>(program.log)) spent_s += program(spec).wall_s;
+    EXPECT_LE(spent_s, 1.1 * budget_s);
+  }
 }
 
 TEST(Sweep, ResumesWhereItStopped) {

@@ -5,58 +5,14 @@
 #include <algorithm>
 
 #include "profiler/experiments/launch_series.h"
-#include "profiler/experiments/prove/experiment.h"
-#include "profiler/treatments/treatments.h"
-#include "tests/support/scripted_launcher.h"
+#include "tests/support/until_decided.h"
 
 namespace loopscope {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Candidate OneFix(const std::string& id, const std::string& value) {
-  return {FindTreatment(id), {value}, {"rule-of-" + id}, 1};
-}
-
-ExperimentInput SetFirst(std::vector<Candidate> candidates, double budget_s = 1e6) {
-  ExperimentInput input;
-  input.command = {"train"};
-  input.candidates = std::move(candidates);
-  input.options.until_decided = true;
-  input.options.check_training = false;
-  input.options.budget_s = budget_s;
-  input.options.min_window_s = 0.5;
-  return input;
-}
-
-Report Proved(const ExperimentInput& input, ScriptedProgram& program, const ExperimentEvents& events = {}) {
-  Report report;
-  const auto done = RunExperiment(input, std::ref(program), events, report);
-  EXPECT_TRUE(done.ok()) << done.error().what;
-  return report;
-}
-
-int LaunchesOf(const ScriptedProgram& program, const std::string& start, const std::string& end = "") {
-  return static_cast<int>(std::ranges::count_if(
-      program.log, [&](const LaunchSpec& spec) { return spec.label.starts_with(start) && spec.label.ends_with(end); }));
-}
-
-ScriptedProgram TwoGains(unsigned seed) {
-  ScriptedProgram program(seed);
-  program.treatments["amp"] = {.factor = 1 / 1.5};
-  program.treatments["grad.set_to_none"] = {.factor = 1 / 1.3};
-  return program;
-}
-
-std::vector<Candidate> TwoFixes() {
-  return {OneFix("amp", "bf16"), OneFix("grad.set_to_none", "on")};
-}
-
-double SpentOn(const ScriptedProgram& like, int launches) {
-  ScriptedProgram copy = like;
-  return launches * copy({.steps = 20}).wall_s;
-}
+using namespace test;
 
 TEST(WholeSet, AClearGainIsKnownAfterSixPairsAndNotMeasuredAgain) {
   ScriptedProgram program = TwoGains(3);

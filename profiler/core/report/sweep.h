@@ -17,8 +17,9 @@ struct SweepAxis {
   std::vector<std::string> values;  // in the order in which they were given
 };
 
-enum class CellVerdict { kMeasured, kBest, kNotApplicable, kFailed };
-std::string_view CellVerdictName(CellVerdict verdict);  // "measured", "best", "not-applicable", "failed"
+enum class CellVerdict { kMeasured, kBest, kNotApplicable, kFailed, kLeftOut };
+// "measured", "best", "not-applicable", "failed", "left-out" (the budget had no time for it)
+std::string_view CellVerdictName(CellVerdict verdict);
 
 struct SweepCell {
   std::vector<std::string> values;  // one per axis; empty: the unchanged program, outside the grid

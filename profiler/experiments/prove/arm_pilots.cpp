@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "profiler/experiments/same_work.h"
 
@@ -24,6 +26,22 @@ void Fail(ExperimentPlan& plan, int arm, const std::string& why) {
   plan.arms[arm].repeats = 0;
 }
 
+// Arms whose pilots are launched next; what there is no time for is left out.
+std::vector<int> NextPilots(const ExperimentInput& input, const LaunchSeries& series, ExperimentPlan& plan) {
+  std::vector<int> next;
+  double end_s = series.spent_s();
+  for (int a = 0; a < static_cast<int>(plan.arms.size()) && next.size() < kStartAtOnce; ++a) {
+    if (plan.arms[a].repeats == 0 || !plan.arms[a].to_pilot) continue;
+    if (a > kAllArm && end_s + plan.arms[a].wall_s > input.options.budget_s) {
+      LeaveOut(plan, a, "the budget left no time for it (--budget)");
+      continue;
+    }
+    end_s += plan.arms[a].wall_s;
+    next.push_back(a);
+  }
+  return next;
+}
+
 }  // namespace
 
 void GuessArms(const FixPilots& pilots, bool all_changed, ExperimentPlan& plan) {
@@ -41,19 +59,18 @@ void GuessArms(const FixPilots& pilots, bool all_changed, ExperimentPlan& plan) 
 Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Contender> contenders, FixPilots& pilots,
                           ExperimentPlan& plan, LaunchSeries& series) {
   const std::vector<Candidate> candidates = CandidatesIn(contenders);
-  for (int a = 0; a < static_cast<int>(plan.arms.size()); ++a) {
-    if (plan.arms[a].repeats == 0 || !plan.arms[a].to_pilot) continue;
-    if (a > kAllArm && series.spent_s() + plan.arms[a].wall_s > input.options.budget_s) {
-      LeaveOut(plan, a, "the budget left no time for it (--budget)");
-      continue;
-    }
-    const LaunchResult result =
-        HeldTo(pilots.baseline, pilots.run.Launch(plan.arms[a], "arm pilot"), SameWorkOf(candidates));
+  for (std::vector<int> next = NextPilots(input, series, plan); !next.empty(); next = NextPilots(input, series, plan)) {
+    std::vector<Arm> arms;
+    for (const int a : next) arms.push_back(plan.arms[a]);
+    std::vector<LaunchResult> results = pilots.run.LaunchBeside(arms, "arm pilot");
     if (series.stopped()) return Interrupted();
-    if (result.ok()) {
-      Estimate(plan.arms[a], result);
-    } else {
-      Fail(plan, a, FailureOf(result));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const LaunchResult result = HeldTo(pilots.baseline, std::move(results[i]), SameWorkOf(candidates));
+      if (result.ok()) {
+        Estimate(plan.arms[next[i]], result);
+      } else {
+        Fail(plan, next[i], FailureOf(result));
+      }
     }
   }
   const bool boundary = std::ranges::any_of(

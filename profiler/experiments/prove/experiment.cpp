@@ -53,7 +53,7 @@ class Experiment {
     if (contenders_.empty()) return {};
     PlanFixes(*pilots);
     if (input_.options.until_decided) whole_ = MeasureWholeSet(input_, contenders_, *pilots, plan_, series_);
-    if (whole_) report_.plan = whole_->plan.Describe(series_.spent_s());
+    if (whole_) report_.plan = whole_->description;
     if (whole_ && whole_->only_fix) {
       JudgeOnlyFix();
     } else {
@@ -108,7 +108,7 @@ class Experiment {
     }
     // What there will be no time for needs no pilot.
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
-    if (whole_ && plan_.blocks < kFewestBlocks) {
+    if (whole_ && (whole_->with_first_fix() || plan_.blocks < kFewestBlocks)) {
       EndAll("the budget left no blocks for it by itself, only for all fixes together (--budget, --only)");
     }
     series_.Expect(static_cast<int>(std::ranges::count(plan_.arms, true, &Arm::to_pilot)) - plan_.left_out, -1);
@@ -146,9 +146,17 @@ class Experiment {
     const Observations observed = RunBlocks(input_.options, run, plan_, series_);
     const Metric step_metric = run.same_work.step_metric;
     report_.trials = JudgeFixes(plan_, observed, contenders_, input_.options.margin);
+    if (whole_ && whole_->with_first_fix()) PutFirstFix();
     report_.noise = NoiseOf(plan_, observed, step_metric);
     if (whole_ && !report_.noise.pair_sd_pct) report_.noise = NoiseOf(whole_->plan, whole_->observed, step_metric);
     Combine(step_metric);
+  }
+
+  // The first of the fixes was measured beside all of them.
+  void PutFirstFix() {
+    const auto first = std::ranges::find(plan_.comparisons, 0, &PlannedComparison::subject);
+    report_.trials[first - plan_.comparisons.begin()] =
+        JudgeFixes(whole_->PlanOfFirstFix(), whole_->observed, contenders_, input_.options.margin).front();
   }
 
   // What is recommended is measured afresh only where it was chosen: all fixes together were measured before anything

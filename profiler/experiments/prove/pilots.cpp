@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "profiler/core/printable.h"
 #include "profiler/experiments/applied.h"
@@ -17,8 +20,8 @@ namespace {
 
 constexpr std::size_t kMostValues = 4;  // screened per treatment
 // Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
-constexpr double kSlowStart = 2;   // times a launch that compiles nothing
-constexpr int kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
+constexpr double kSlowStart = 2;           // times a launch that compiles nothing
+constexpr std::size_t kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
 constexpr double kHopeless = 1.5, kProbablySlower = 1.15, kSlowerThanNone = 1.1;
 
 PilotRun FirstRun(const ExperimentInput& input, LaunchSeries& series) {
@@ -42,7 +45,8 @@ class PilotPhase {
 
   Result<FixPilots> Run() {
     if (!Fits(0)) return WithoutTime();
-    baseline_ = run_.Launch({.name = "baseline", .settings = {}});
+    SetRivalsApart();
+    const std::optional<LaunchResult> beside = LaunchFirst();
     // A diagnosis that saw no epoch end does not know how long they are.
     const bool told =
         baseline_.ok() && holds_epochs_ && !input_.steps_per_epoch && run_.HoldEpochs(baseline_.steps_per_epoch);
@@ -51,8 +55,7 @@ class PilotPhase {
     if (!baseline_.ok()) return CommandFailed(ShellQuoted(input_.command), baseline_);
     if (!Fits(baseline_.wall_s)) return WithoutTime();
     together_.SetBaseline(baseline_);
-    SetRivalsApart();
-    LaunchResult all = together_.LaunchAll();
+    LaunchResult all = together_.LaunchAll(beside);
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (contenders_[i].together()) SetApplied(contenders_[i], all);
     }
@@ -85,6 +88,20 @@ class PilotPhase {
   }
 
   bool Compiles(int i) const { return contenders_[i].candidate.treatment->compiles; }
+
+  // The baseline, and beside it ALL, where neither waits for what the other shows and one does not take far longer.
+  std::optional<LaunchResult> LaunchFirst() {
+    const Arm baseline{.name = "baseline", .settings = {}};
+    const std::vector<int> members = together_.Members();
+    const bool waits = holds_epochs_ && !input_.steps_per_epoch;
+    if (waits || members.empty() || Compiling() >= 0 || !series_.takes_turns()) {
+      baseline_ = run_.Launch(baseline);
+      return std::nullopt;
+    }
+    std::vector<LaunchResult> both = run_.LaunchBeside(std::array{baseline, together_.ArmOf(members, "ALL")});
+    baseline_ = std::move(both[0]);
+    return std::move(both[1]);
+  }
 
   // A model is compiled once: the last in treatments.def of the fixes that compile it, which asks for least, runs with
   // the others, and the rest are tried in its place.
@@ -142,21 +159,31 @@ class PilotPhase {
     std::string best, why_not = WhyNotApplied(key, all.applied);
     std::vector<std::string> tried;
     LaunchResult fastest;
-    for (std::size_t v = 0; v < values.size() && !series_.stopped(); ++v) {
-      if (v > 0 && !(best.empty() ? Fits(all.wall_s) : HasTimeFor(all))) {
-        state.note = fmt::format("the budget left no time to try {}",
-                                 fmt::join(values.begin() + static_cast<std::ptrdiff_t>(v), values.end(), ", "));
+    const auto take = [&](const std::string& value, const LaunchResult& result) {
+      if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) return;
+      tried.push_back(fmt::format("{}: {:.4g} ms", value, result.ms_per_step));
+      if (!best.empty() && result.ms_per_step >= fastest.ms_per_step) return;
+      best = value;
+      fastest = result;
+      candidate.values = {value};
+      SetApplied(contenders_[i], result);
+    };
+    candidate.values = {values.front()};
+    take(values.front(), all);
+    for (std::span<const std::string> left = std::span(values).subspan(1); !left.empty() && !series_.stopped();) {
+      const auto fits = [&](std::size_t launches) {
+        const double more_s = static_cast<double>(launches) * all.wall_s;
+        return best.empty() ? Fits(more_s) : HasTimeFor(all, launches);
+      };
+      std::size_t launches = std::min(left.size(), kStartAtOnce);
+      while (launches > 0 && !fits(launches)) --launches;
+      if (launches == 0) {
+        state.note = fmt::format("the budget left no time to try {}", fmt::join(left, ", "));
         break;
       }
-      candidate.values = {values[v]};
-      const LaunchResult result =
-          v == 0 ? all : together_.Launch(together_.Members(), fmt::format("ALL, {}={}", key, values[v]));
-      if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) continue;
-      tried.push_back(fmt::format("{}: {:.4g} ms", values[v], result.ms_per_step));
-      if (!best.empty() && result.ms_per_step >= fastest.ms_per_step) continue;
-      best = values[v];
-      fastest = result;
-      SetApplied(contenders_[i], result);
+      const std::vector<LaunchResult> results = together_.LaunchValues(i, left.first(launches));
+      for (std::size_t v = 0; v < launches; ++v) take(left[v], results[v]);
+      left = left.subspan(launches);
     }
     candidate.values = {best.empty() ? values.front() : best};
     if (best.empty()) {
@@ -168,10 +195,10 @@ class PilotPhase {
     if (!best.empty()) all = fastest;
   }
 
-  // For another launch like `all`, and the launches after it that matter more.
-  bool HasTimeFor(const LaunchResult& all) const {
+  // For other launches like `all`, and those after them that matter more.
+  bool HasTimeFor(const LaunchResult& all, std::size_t launches = 1) const {
     const double until_s = MayBeSpentBeforePairs(input_, {baseline_, all, run_});
-    return series_.spent_s() + (1 + kChecksAtLeast) * all.wall_s <= until_s;
+    return series_.spent_s() + static_cast<double>(launches + kChecksAtLeast) * all.wall_s <= until_s;
   }
 
   double Ms(const LaunchResult& result) const {

@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kBudgetShare = 0.25;  // of all launches' time, for a program that does not repeat itself
 constexpr double kFalseAlarm = 0.05;   // over all candidates, in that case
-constexpr std::size_t kAtOnce = 2;     // launches that start up beside each other
 constexpr char kAllExact[] = "all exact fixes", kBaselineAgain[] = "baseline 2",
                kFixedBaseline[] = "baseline, fixed samples";
 constexpr char kNoTime[] = "the budget left no time to compare its losses (--budget)";
@@ -93,10 +92,10 @@ class CheckPhase {
   // Launches that need nothing of each other: their start-ups overlap, which is most of what a check takes, and their
   // steps take turns. Launch() then gives their results. What is left is launched when it is asked for.
   void StartTogether(const std::vector<Planned>& planned) {
-    for (std::size_t next = 0; next + 1 < planned.size() && series_.takes_turns(); next += kAtOnce) {
-      if (series_.stopped() || !HasTimeFor(kAtOnce)) return;
+    for (std::size_t next = 0; next + 1 < planned.size() && series_.takes_turns(); next += kStartAtOnce) {
+      if (series_.stopped() || !HasTimeFor(kStartAtOnce)) return;
       std::vector<LaunchSpec> specs;
-      for (std::size_t i = next; i < next + kAtOnce; ++i) {
+      for (std::size_t i = next; i < next + kStartAtOnce; ++i) {
         specs.push_back(Spec(planned[i].members, planned[i].name, planned[i].hash_samples));
         specs.back().turn_steps = specs.back().steps;
       }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/prove/fix_pilots.h"
@@ -19,17 +20,38 @@ std::vector<int> Together::Members() const {
   return members;
 }
 
-LaunchResult Together::Launch(const std::vector<int>& members, const std::string& name) {
-  return HeldTo(baseline_, run_.Launch({.name = name, .settings = SettingsOf(members, contenders_)}),
-                SameWorkOf(CandidatesIn(contenders_)));
+Arm Together::ArmOf(const std::vector<int>& members, const std::string& name) const {
+  return {.name = name, .settings = SettingsOf(members, contenders_)};
 }
 
-LaunchResult Together::LaunchAll() {
+LaunchResult Together::Held(LaunchResult result) const {
+  return HeldTo(baseline_, std::move(result), SameWorkOf(CandidatesIn(contenders_)));
+}
+
+LaunchResult Together::Launch(const std::vector<int>& members, const std::string& name) {
+  return Held(run_.Launch(ArmOf(members, name)));
+}
+
+std::vector<LaunchResult> Together::LaunchValues(int i, std::span<const std::string> values) {
+  Candidate& candidate = contenders_[i].candidate;
+  const std::vector<std::string> before = candidate.values;
+  std::vector<Arm> arms;
+  for (const std::string& value : values) {
+    candidate.values = {value};
+    arms.push_back(ArmOf(Members(), fmt::format("ALL, {}", candidate.Setting())));
+  }
+  candidate.values = before;
+  std::vector<LaunchResult> results = run_.LaunchBeside(arms);
+  for (LaunchResult& result : results) result = Held(std::move(result));
+  return results;
+}
+
+LaunchResult Together::LaunchAll(const std::optional<LaunchResult>& first) {
   for (int attempt = 1;; ++attempt) {
     const std::vector<int> members = Members();
     if (members.empty()) return baseline_;
     const std::string name = attempt == 1 ? "ALL" : fmt::format("ALL, attempt {}", attempt);
-    LaunchResult all = Launch(members, name);
+    LaunchResult all = attempt == 1 && first ? Held(*first) : Launch(members, name);
     if (all.ok() || series_.stopped()) return all;
     const Culprits found = CulpritsOf(members, all, attempt);
     if (found.only_whole && !series_.stopped()) {

@@ -1,6 +1,8 @@
 // Launches of all fixes that work together, and the search for those that make such a launch fail.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,13 +24,19 @@ class Together {
 
   std::vector<int> Members() const;  // indices of the contenders that run together
   LaunchResult Launch(const std::vector<int>& members, const std::string& name);
+  Arm ArmOf(const std::vector<int>& members, const std::string& name) const;
 
   // ALL, without those that make it fail: those are out, or are measured alone. May be a failure only if interrupted.
-  // What there is no time to search, so that the budget still holds pairs without it, is dropped.
-  LaunchResult LaunchAll();
+  // What there is no time to search, so that the budget still holds pairs without it, is dropped. `first`: a launch of
+  // all members that was made already.
+  LaunchResult LaunchAll(const std::optional<LaunchResult>& first = std::nullopt);
+
+  // A launch of all members for each of the values of contender `i`, side by side where that is possible.
+  std::vector<LaunchResult> LaunchValues(int i, std::span<const std::string> values);
 
  private:
   bool HasTimeToSearch(const LaunchResult& all) const;
+  LaunchResult Held(LaunchResult result) const;
   Culprits CulpritsOf(std::vector<int> members, const LaunchResult& all, int attempt);
   void TakeOut(int i, const LaunchResult& all);
   void TakeOutUntried(const std::vector<int>& suspects, const LaunchResult& all);

@@ -1,6 +1,7 @@
 #include "profiler/experiments/prove/whole_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "profiler/core/statistics/betting.h"
 #include "profiler/experiments/decided.h"
@@ -10,36 +11,81 @@ namespace loopscope {
 namespace {
 
 constexpr int kMostPairs = 12, kMostPairsOfOne = 24;
-constexpr double kShare = 0.5;  // of the budget that is left
+constexpr double kShare = 0.5;          // of the budget that is left
+constexpr double kMayTakeLonger = 1.1;  // launches than their pilots, until there is surely time for blocks after pairs
+
+// A block has a launch of each arm.
+double BlockSeconds(const ExperimentPlan& plan) {
+  double seconds = 0;
+  for (const Arm& arm : plan.arms) seconds += arm.wall_s;
+  return seconds;
+}
 
 // The fewest blocks of ALL and ALL without one fix, and the pilot of the latter.
 double SecondsForOneFix(const Arm& all) {
   return (2 * kFewestBlocks + 1) * all.wall_s;
 }
 
-double SecondsFor(const WholeSet& set, double left_s) {
-  const double pair_s = set.plan.arms[kBaselineArm].wall_s + set.plan.arms[kAllArm].wall_s;
-  const double clear_s = kClearPairs * pair_s, one_fix_s = SecondsForOneFix(set.plan.arms[kAllArm]);
-  const double share_s = std::max(kShare * left_s, clear_s);
-  if (set.only_fix || left_s - one_fix_s < clear_s) return left_s;
-  return std::min(share_s, left_s - one_fix_s);
+bool HoldsBlocksAfter(const ExperimentPlan& pairs, double left_s) {
+  return kMayTakeLonger * (kClearPairs * BlockSeconds(pairs) + SecondsForOneFix(pairs.arms[kAllArm])) <= left_s;
 }
 
+double SecondsFor(const WholeSet& set, double left_s) {
+  if (set.only_fix || set.with_first_fix() || !HoldsBlocksAfter(set.plan, left_s)) return left_s;
+  const double share_s = std::max(kShare * left_s, kClearPairs * BlockSeconds(set.plan));
+  return std::min(share_s, left_s - SecondsForOneFix(set.plan.arms[kAllArm]));
+}
+
+// The baseline and ALL; with `fix`, a comparison of `plan`, its arm beside them.
 ExperimentPlan PairsOf(const ExperimentInput& input, std::span<const Contender> contenders, const FixPilots& pilots,
-                       const ExperimentPlan& plan, bool only_fix) {
+                       const ExperimentPlan& plan, bool only_fix, const PlannedComparison* fix = nullptr) {
   ExperimentPlan pairs;
   pairs.arms = {plan.arms[kBaselineArm], plan.arms[kAllArm]};
-  for (Arm& arm : pairs.arms) arm.repeats = 1;
   const Metric metric = only_fix ? contenders.front().candidate.treatment->metric : Metric::kStepTime;
   pairs.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm, .metric = metric}};
+  if (fix) {
+    // Without a pilot: as long as one between the two.
+    Arm arm = plan.arms[fix->arm];
+    arm.wall_s = (pairs.arms[kBaselineArm].wall_s + pairs.arms[kAllArm].wall_s) / 2;
+    arm.ms_per_step = (pairs.arms[kBaselineArm].ms_per_step + pairs.arms[kAllArm].ms_per_step) / 2;
+    pairs.arms.push_back(std::move(arm));
+    pairs.comparisons.push_back(*fix);
+    pairs.comparisons.back().arm = kAllArm + 1;
+  }
+  for (Arm& arm : pairs.arms) arm.repeats = 1;
   pairs.wants_fresh = false;
   pairs.by_bets = true;
   pairs.side_by_side = plan.side_by_side;
   pairs.clock = input.clock;
-  const int epoch = metric == Metric::kEpochBoundary ? input.steps_per_epoch : 0;
+  const int epoch = pairs.comparisons.back().metric == Metric::kEpochBoundary ? input.steps_per_epoch : 0;
   pairs.window = pilots.run.FinalWindowOf(
       pairs.arms, {.run_ahead = RunAhead(CandidatesIn(contenders), input.loader), .steps_per_epoch = epoch});
   return pairs;
+}
+
+// With the first fix beside the pairs where its own blocks do not fit after them, but six of such rounds fit.
+ExperimentPlan PairsThatFit(const ExperimentInput& input, std::span<const Contender> contenders,
+                            const FixPilots& pilots, const ExperimentPlan& plan, double left_s) {
+  ExperimentPlan pairs = PairsOf(input, contenders, pilots, plan, false);
+  const auto first = std::ranges::find(plan.comparisons, 0, &PlannedComparison::subject);
+  if (HoldsBlocksAfter(pairs, left_s) || first == plan.comparisons.end() || first->arm <= kAllArm) return pairs;
+  ExperimentPlan rounds = PairsOf(input, contenders, pilots, plan, false, &*first);
+  return kClearPairs * BlockSeconds(rounds) <= left_s ? rounds : pairs;
+}
+
+// Whether all comparisons are decided; the arms that those which are not need go on.
+bool AllDecided(const Observations& observed, Metric step_metric, double margin, ExperimentPlan& plan) {
+  std::vector<bool> needed(plan.arms.size(), false);
+  for (const PlannedComparison& one : plan.comparisons) {
+    if (one.verdict != TrialVerdict::kOpen) continue;
+    if (IsDecided(observed.Differences(one, TimedMetric(one.metric, step_metric)), margin)) continue;
+    needed[one.arm] = needed[one.reference] = true;
+  }
+  if (std::ranges::find(needed, true) == needed.end()) return true;
+  for (std::size_t arm = 0; arm < needed.size(); ++arm) {
+    if (!needed[arm]) plan.arms[arm].repeats = 0;
+  }
+  return false;
 }
 
 // Its members differ from those of its pilot. False: it fails, which its comparisons will say.
@@ -52,6 +98,14 @@ bool Pilot(const FixPilots& pilots, std::span<const Contender> contenders, Arm& 
 }
 
 }  // namespace
+
+ExperimentPlan WholeSet::PlanOfFirstFix() const {
+  ExperimentPlan of_fix = plan;
+  of_fix.comparisons.erase(of_fix.comparisons.begin());
+  PlannedComparison& one = of_fix.comparisons.front();
+  if (one.with_others && one.verdict == TrialVerdict::kFailed) one.reason = "without it the others fail " + one.reason;
+  return of_fix;
+}
 
 std::optional<LaunchResult> WholeSet::baseline() const {
   const auto first = std::ranges::find_if(
@@ -66,16 +120,18 @@ std::optional<WholeSet> MeasureWholeSet(const ExperimentInput& input, std::span<
   set.only_fix = members == 1 && contenders.size() == 1;
   if (members < 2 && !set.only_fix) return std::nullopt;
   if (plan.arms[kAllArm].to_pilot && !Pilot(pilots, contenders, plan.arms[kAllArm])) return std::nullopt;
-  set.plan = PairsOf(input, contenders, pilots, plan, set.only_fix);
-  const double seconds = SecondsFor(set, input.options.budget_s - series.spent_s());
+  const double left_s = input.options.budget_s - series.spent_s();
+  set.plan = set.only_fix ? PairsOf(input, contenders, pilots, plan, true)
+                          : PairsThatFit(input, contenders, pilots, plan, left_s);
+  const double seconds = SecondsFor(set, left_s);
   ExperimentOptions options = input.options;
   options.blocks = set.only_fix ? kMostPairsOfOne : kMostPairs;
   ShapePlan(set.plan, options, seconds);
-  series.ShowPlan(set.plan.Describe(series.spent_s()));
+  set.description = set.plan.Describe(series.spent_s());
+  series.ShowPlan(set.description);
   const Metric step_metric = StepMetric(CandidatesIn(contenders));
-  const PlannedComparison& comparison = set.plan.comparisons.front();
   const auto enough = [&](const Observations& observed) {
-    return IsDecided(observed.Differences(comparison, TimedMetric(comparison.metric, step_metric)), options.margin);
+    return AllDecided(observed, step_metric, options.margin, set.plan);
   };
   const BlockRun run{.name = "pair",
                      .unit = "pair",

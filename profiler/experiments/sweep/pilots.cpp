@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <span>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/applied.h"
 #include "profiler/experiments/candidates.h"
 #include "profiler/experiments/pilots.h"
@@ -47,11 +49,18 @@ class SweepPilots {
                      sweep_.cells.size(), input_.options.budget_s)});
     series_.Expect(static_cast<int>(sweep_.cells.size()) + 1, -1);
     if (const auto asis = RunAsItIs(); !asis) return asis.error();
-    for (std::size_t cell = 0; cell < sweep_.cells.size(); ++cell) {
-      plan_.arms.push_back(ArmOf(sweep_.cells[cell]));
-      plan_.live.push_back(true);
-      pilots_.push_back(Pilot(cell));
+    for (const SweepCell& cell : sweep_.cells) plan_.arms.push_back(ArmOf(cell));
+    plan_.live.assign(sweep_.cells.size(), true);
+    while (pilots_.size() < sweep_.cells.size()) {
+      const std::size_t first = pilots_.size(), count = CellsWithTime();
+      if (count == 0) break;
+      const std::vector<LaunchResult> results = run_.LaunchBeside(std::span(plan_.arms).subspan(first, count));
       if (series_.stopped()) return Interrupted();
+      for (const LaunchResult& result : results) TakePilot(result);
+    }
+    while (pilots_.size() < sweep_.cells.size()) {
+      Out(pilots_.size(), CellVerdict::kLeftOut, "the budget left no time for it (--budget)");
+      pilots_.emplace_back();
     }
     ChooseMetric();
     HoldCells();
@@ -98,13 +107,36 @@ class SweepPilots {
     plan_.live[cell] = false;
   }
 
-  LaunchResult Pilot(std::size_t index) {
-    LaunchResult result = run_.Launch(plan_.arms[index]);
-    SweepCell& cell = sweep_.cells[index];
-    if (!result.ok()) {
-      Out(index, CellVerdict::kFailed, FailureOf(result));
-      return result;
+  // How many cells are launched next, beside each other: such that after them there is time for a block of all cells
+  // that were launched and for the fewest fresh blocks, at the pace of the slowest yet. The first two only need time
+  // for themselves: one cell is no grid.
+  std::size_t CellsWithTime() const {
+    std::vector<Arm> timed(1);
+    Estimate(timed[0], as_it_is_);
+    for (const LaunchResult& pilot : pilots_) {
+      if (pilot.ok()) Estimate(timed.emplace_back(), pilot);
     }
+    const double pilot_s = std::ranges::max_element(timed, {}, &Arm::wall_s)->wall_s;
+    (void)run_.FinalWindowOf(timed, {.run_ahead = RunAhead(tried_, untreated_)});
+    const double launch_s = std::ranges::max_element(timed, {}, &Arm::wall_s)->wall_s;
+    const auto fits = [&](std::size_t more) {
+      const std::size_t made = pilots_.size() + more, grid = made + 1;  // with the program as it is
+      // The quickest, a neighbour on each side along each axis, and the program as it is.
+      const std::size_t fresh = std::min(grid, 2 + 2 * input_.axes.size());
+      const std::size_t after = made <= kStartAtOnce ? 0 : grid + kFewestBlocks * fresh;
+      const double needed_s = static_cast<double>(more) * pilot_s + static_cast<double>(after) * launch_s;
+      return series_.spent_s() + needed_s <= input_.options.budget_s;
+    };
+    std::size_t count = std::min(kStartAtOnce, sweep_.cells.size() - pilots_.size());
+    while (count > 0 && !fits(count)) --count;
+    return count;
+  }
+
+  void TakePilot(const LaunchResult& result) {
+    const std::size_t index = pilots_.size();
+    pilots_.push_back(result);
+    SweepCell& cell = sweep_.cells[index];
+    if (!result.ok()) return Out(index, CellVerdict::kFailed, FailureOf(result));
     cell.own = true;
     for (std::size_t axis = 0; axis < input_.axes.size(); ++axis) {
       std::string why;
@@ -118,7 +150,6 @@ class SweepPilots {
       }
     }
     NoteWorkers(result);
-    return result;
   }
 
   // What the loader had before a cell changed it counts for running ahead too.
