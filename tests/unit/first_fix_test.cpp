@@ -49,7 +49,7 @@ TEST(FirstFix, TheFirstFixIsMeasuredBesideThePairsOfAShortBudget) {
 
 TEST(FirstFix, WhatIsDecidedFirstIsLaunchedNoMore) {
   ScriptedProgram program = StartsSlowly(15);
-  program.treatments["amp"] = {.factor = 1 / 1.04};
+  program.treatments["amp"] = {.factor = 1 / 1.01};
   program.noise = 0.02;
   const Report report = Proved(SetFirst(TwoFixes(), kShortBudgetS), program);
   EXPECT_LT(LaunchesOf(program, "pair ", ", baseline"), LaunchesOf(program, "pair ", ", ALL-amp"));

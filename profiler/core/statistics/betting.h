@@ -13,8 +13,9 @@ namespace loopscope {
 // Bets against one value of what pairs are symmetric about. Where that value is right, the capital that the bets are
 // expected to make stays 1 whatever the noise, and so it ever reaches 1 / a with a probability of at most a (Ville
 // 1939): it can be looked at after each pair, and betting may end at any time. A bet of size b multiplies its capital
-// by 1 + tanh(b (d - center)), whose mean is 1 where d is symmetric about `center`; the capital is shared evenly among
-// sizes from 1 to 128. Betting as a test: Ramdas, Gruenwald, Vovk and Shafer 2023, Statistical Science 38.
+// by 1 + tanh(b (d - center)), whose mean is 1 where d is symmetric about `center`; the capital is shared among sizes
+// from 1 to 128, the larger the more. Betting as a test: Ramdas, Gruenwald, Vovk and Shafer 2023, Statistical Science
+// 38.
 class Bets {
  public:
   static constexpr std::size_t kSizes = 12;

@@ -149,7 +149,7 @@ class Experiment {
     if (whole_ && whole_->with_first_fix()) PutFirstFix();
     report_.noise = NoiseOf(plan_, observed, step_metric);
     if (whole_ && !report_.noise.pair_sd_pct) report_.noise = NoiseOf(whole_->plan, whole_->observed, step_metric);
-    Combine(step_metric);
+    Combine(step_metric, observed);
   }
 
   // The first of the fixes was measured beside all of them.
@@ -161,20 +161,33 @@ class Experiment {
 
   // What is recommended is measured afresh only where it was chosen: all fixes together were measured before anything
   // was known of each.
-  void Combine(Metric step_metric) {
+  void Combine(Metric step_metric, const Observations& observed) {
     const std::vector<int> members = Recommended(step_metric);
     const bool chosen = SettingsOf(members, contenders_) != plan_.arms[kAllArm].settings;
     const bool afresh = !whole_ || (chosen && !members.empty());
     if (afresh && !series_.stopped()) {
       report_.combined = MeasureRecommended(input_, plan_, members, contenders_, series_);
     }
-    if (!whole_ || (report_.combined && report_.combined->speedup)) return;
+    if (report_.combined && report_.combined->speedup) return;
+    if (!whole_ && !chosen && !members.empty()) PutBlocksOfAll(observed, step_metric);
+    if (!whole_) return;
     const std::string why_not = report_.combined ? report_.combined->reason : "interrupted";
     report_.combined = WholeRow(step_metric);
     if (afresh) {
       AddReason(report_.combined->reason, fmt::format("{} of them {} recommended, but not measured together: {}",
                                                       members.size(), members.size() == 1 ? "is" : "are", why_not));
     }
+  }
+
+  // ALL is a single fix, which the blocks compared with the baseline.
+  void PutBlocksOfAll(const Observations& observed, Metric step_metric) {
+    ExperimentPlan of_all = plan_;
+    std::erase_if(of_all.comparisons, [](const PlannedComparison& one) {
+      return one.arm != kAllArm || one.reference != kBaselineArm || one.verdict != TrialVerdict::kOpen;
+    });
+    if (of_all.comparisons.empty()) return;
+    report_.combined = RowOf(MembersOfAll(), contenders_);
+    AddMeasured(of_all, observed, step_metric, input_.options.margin, "blocks", *report_.combined);
   }
 
   std::vector<int> Recommended(Metric step_metric) const {

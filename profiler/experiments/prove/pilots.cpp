@@ -11,6 +11,7 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/experiments/applied.h"
+#include "profiler/experiments/prove/screening.h"
 #include "profiler/experiments/prove/together.h"
 #include "profiler/experiments/same_work.h"
 #include "profiler/treatments/treatments.h"
@@ -18,10 +19,8 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kMostValues = 4;  // screened per treatment
 // Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
-constexpr double kSlowStart = 2;           // times a launch that compiles nothing
-constexpr std::size_t kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
+constexpr double kSlowStart = 2;  // times a launch that compiles nothing
 constexpr double kHopeless = 1.5, kProbablySlower = 1.15, kSlowerThanNone = 1.1;
 
 PilotRun FirstRun(const ExperimentInput& input, LaunchSeries& series) {
@@ -59,8 +58,10 @@ class PilotPhase {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (contenders_[i].together()) SetApplied(contenders_[i], all);
     }
-    for (int i = 0; i < size() && !series_.stopped(); ++i) {
-      if (contenders_[i].together() && contenders_[i].candidate.values.size() > 1) Screen(i, all);
+    if (!series_.stopped()) {
+      FixPilots screened{baseline_, all, run_};
+      ScreenValues(input_, contenders_, together_, series_, screened);
+      all = screened.all;
     }
     for (const int i : rivals_) {
       if (!series_.stopped()) TryInPlace(i, all);
@@ -126,7 +127,7 @@ class PilotPhase {
     const int other = Compiling();
     const std::string setting = other < 0 ? "" : contenders_[other].candidate.Setting();
     const std::string in_place = other < 0 ? "" : " in place of " + setting;
-    if (!HasTimeFor(all)) {
+    if (!HasTimeBeforePairs(input_, {baseline_, all, run_}, series_, 1)) {
       Drop(tried, fmt::format("a model is compiled once, and the budget left no time to try it{} (--budget, --only)",
                               in_place));
       return;
@@ -148,57 +149,6 @@ class PilotPhase {
                                std::max(Ms(with), Ms(all))));
     }
     if (tried.state.in_all) all = with;
-  }
-
-  // One launch of ALL per value; the fastest goes into the blocks, and its launch is `all` from then on.
-  void Screen(int i, LaunchResult& all) {
-    auto& [candidate, state] = contenders_[i];
-    std::vector<std::string> values = std::move(candidate.values);
-    values.resize(std::min(values.size(), kMostValues));
-    const std::string key(candidate.treatment->id);
-    std::string best, why_not = WhyNotApplied(key, all.applied);
-    std::vector<std::string> tried;
-    LaunchResult fastest;
-    const auto take = [&](const std::string& value, const LaunchResult& result) {
-      if (!result.ok() || !WhyNotApplied(key, result.applied).empty()) return;
-      tried.push_back(fmt::format("{}: {:.4g} ms", value, result.ms_per_step));
-      if (!best.empty() && result.ms_per_step >= fastest.ms_per_step) return;
-      best = value;
-      fastest = result;
-      candidate.values = {value};
-      SetApplied(contenders_[i], result);
-    };
-    candidate.values = {values.front()};
-    take(values.front(), all);
-    for (std::span<const std::string> left = std::span(values).subspan(1); !left.empty() && !series_.stopped();) {
-      const auto fits = [&](std::size_t launches) {
-        const double more_s = static_cast<double>(launches) * all.wall_s;
-        return best.empty() ? Fits(more_s) : HasTimeFor(all, launches);
-      };
-      std::size_t launches = std::min(left.size(), kStartAtOnce);
-      while (launches > 0 && !fits(launches)) --launches;
-      if (launches == 0) {
-        state.note = fmt::format("the budget left no time to try {}", fmt::join(left, ", "));
-        break;
-      }
-      const std::vector<LaunchResult> results = together_.LaunchValues(i, left.first(launches));
-      for (std::size_t v = 0; v < launches; ++v) take(left[v], results[v]);
-      left = left.subspan(launches);
-    }
-    candidate.values = {best.empty() ? values.front() : best};
-    if (best.empty()) {
-      state.verdict = TrialVerdict::kNotApplicable;
-      state.reason = why_not;
-    } else if (tried.size() > 1) {
-      AddReason(state.note, fmt::format("the fastest of one launch each ({})", fmt::join(tried, ", ")));
-    }
-    if (!best.empty()) all = fastest;
-  }
-
-  // For other launches like `all`, and those after them that matter more.
-  bool HasTimeFor(const LaunchResult& all, std::size_t launches = 1) const {
-    const double until_s = MayBeSpentBeforePairs(input_, {baseline_, all, run_});
-    return series_.spent_s() + static_cast<double>(launches + kChecksAtLeast) * all.wall_s <= until_s;
   }
 
   double Ms(const LaunchResult& result) const {

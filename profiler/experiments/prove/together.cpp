@@ -32,15 +32,14 @@ LaunchResult Together::Launch(const std::vector<int>& members, const std::string
   return Held(run_.Launch(ArmOf(members, name)));
 }
 
-std::vector<LaunchResult> Together::LaunchValues(int i, std::span<const std::string> values) {
-  Candidate& candidate = contenders_[i].candidate;
-  const std::vector<std::string> before = candidate.values;
+std::vector<LaunchResult> Together::LaunchValues(std::span<const OtherValue> others) {
   std::vector<Arm> arms;
-  for (const std::string& value : values) {
-    candidate.values = {value};
+  for (const OtherValue& other : others) {
+    Candidate& candidate = contenders_[other.contender].candidate;
+    const std::vector<std::string> before = std::exchange(candidate.values, {other.value});
     arms.push_back(ArmOf(Members(), fmt::format("ALL, {}", candidate.Setting())));
+    candidate.values = before;
   }
-  candidate.values = before;
   std::vector<LaunchResult> results = run_.LaunchBeside(arms);
   for (LaunchResult& result : results) result = Held(std::move(result));
   return results;

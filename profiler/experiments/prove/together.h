@@ -14,6 +14,12 @@
 
 namespace loopscope {
 
+// Of a fix that runs with the others: not the value that it has there.
+struct OtherValue {
+  int contender = 0;
+  std::string value;
+};
+
 // Keeps references to what it is made from.
 class Together {
  public:
@@ -31,8 +37,8 @@ class Together {
   // all members that was made already.
   LaunchResult LaunchAll(const std::optional<LaunchResult>& first = std::nullopt);
 
-  // A launch of all members for each of the values of contender `i`, side by side where that is possible.
-  std::vector<LaunchResult> LaunchValues(int i, std::span<const std::string> values);
+  // A launch of all members with each of these values, side by side where that is possible.
+  std::vector<LaunchResult> LaunchValues(std::span<const OtherValue> others);
 
  private:
   bool HasTimeToSearch(const LaunchResult& all) const;
