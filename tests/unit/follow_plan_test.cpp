@@ -56,6 +56,18 @@ TEST(FollowPlan, CostsAFiftiethOfTheTimeAtMost) {
   EXPECT_LE(spent_ms, 2000 * 2.0 / 50);
 }
 
+// A turn of other programs, an evaluation, a checkpoint: time in which nothing was stepped buys nothing.
+TEST(FollowPlan, AWaitIsNotMadeUpFor) {
+  Loop loop;
+  for (int i = 0; i < 200; ++i) loop.Step(2 * kMs, i == 98);
+  loop.Step(100'000 * kMs, true);
+  const std::size_t before = loop.followed.size();
+  for (int i = 0; i < 1000; ++i) loop.Step(2 * kMs);
+  const double spent_ms = 0.4 * static_cast<double>(loop.Count(before));
+  EXPECT_GT(loop.Count(before), 10u) << "it goes on";
+  EXPECT_LE(spent_ms, 1.5 * 1000 * 2.0 / 50);
+}
+
 TEST(FollowPlan, CheapCallsAreFollowedInHalfOfTheSteps) {
   Loop loop;
   loop.calls = 10;

@@ -14,8 +14,11 @@ class FollowPlan {
  public:
   // Of a measured step, by measure of tests/bench/follow_cost.py: what following a call costs at most.
   static constexpr std::uint64_t kCallNs = 400;
-  // Of the time since the window opened, what following may cost beyond the detail window.
+  // Of the time that steps took since the window opened, what following may cost beyond the detail window. A step
+  // counts as four of the median at most: a program that waited, for its turn or through an evaluation, is not followed
+  // at once for all of that time.
   static constexpr std::uint64_t kCostShare = 50;  // 1 / 50
+  static constexpr std::uint64_t kMostOfMedian = 4;
   // A step this much longer than the median of those before holds other work.
   static constexpr double kLong = 1.2;
   static constexpr std::uint64_t kMostHunted = 96;  // steps followed in search of such steps
@@ -32,7 +35,7 @@ class FollowPlan {
     Account(time_ns);
     began_ns_ = time_ns;
     if (opened_ns_ == 0 && measuring) opened_ns_ = time_ns;
-    followed_ = boundary || (measuring && Wanted(time_ns, detail_index));
+    followed_ = boundary || (measuring && Wanted(detail_index));
     disturbed_ = followed_ || detail_index >= 0 || boundary;
     number_ += measuring ? 1 : 0;
     return followed_;
@@ -52,6 +55,7 @@ class FollowPlan {
   void Account(std::uint64_t time_ns) {
     if (began_ns_ == 0 || opened_ns_ == 0) return;
     const std::uint64_t length = time_ns - began_ns_;
+    stepped_ns_ += count_ >= 5 ? std::min(length, kMostOfMedian * Median()) : length;
     const std::uint64_t own = length - (followed_ ? std::min(length / 2, calls_per_step_ * kCallNs) : 0);
     const bool is_long = count_ >= 5 && static_cast<double>(own) > kLong * static_cast<double>(Median());
     if (is_long && followed_) caught_ += 1;
@@ -61,11 +65,10 @@ class FollowPlan {
     Keep(length);
   }
 
-  bool Wanted(std::uint64_t time_ns, std::int64_t detail_index) const {
+  bool Wanted(std::int64_t detail_index) const {
     if (detail_index >= 0) return all_details_ || detail_index % 2 == 1;
     if (only_details_) return false;
-    const std::uint64_t budget = (time_ns - opened_ns_) / kCostShare;
-    if (!hunting_ && cost_ns_ + calls_per_step_ * kCallNs > budget) return false;
+    if (!hunting_ && cost_ns_ + calls_per_step_ * kCallNs > stepped_ns_ / kCostShare) return false;
     // Of each pair one, at a position drawn from a hash, so that periodic work is met as often as anything else.
     std::uint64_t hash = (number_ / 2 + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -82,6 +85,7 @@ class FollowPlan {
   }
 
   std::uint64_t opened_ns_ = 0, began_ns_ = 0, number_ = 0;
+  std::uint64_t stepped_ns_ = 0;  // since the window opened
   std::uint64_t calls_per_step_ = 0, cost_ns_ = 0, hunted_ = 0, caught_ = 0;
   bool followed_ = false, disturbed_ = false, hunting_ = false;
   bool only_details_ = false, all_details_ = false;
