@@ -53,6 +53,7 @@ TEST(IntervalSet, AgreesWithBruteForce) {
     const std::int64_t from = random() % kRange, to = from + random() % (kRange - from);
     const Points within = PointsOf(std::vector<Interval>{{from, to}});
     EXPECT_EQ(a.total_ns({from, to}), static_cast<std::int64_t>((a_points & within).count()));
+    ExpectSet(a.Within({from, to}), a_points & within);
   }
 }
 

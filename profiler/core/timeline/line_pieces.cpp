@@ -74,14 +74,15 @@ std::vector<LineShare> WorkerLines(const Timeline& timeline) {
   return Sorted(rows);
 }
 
-LinePieces::LinePieces(const Timeline& timeline) : timeline_(timeline) {
+std::vector<std::pair<Interval, Part>> LinePieces::PartsIn(Interval within) const {
+  std::vector<std::pair<Interval, Part>> parts;
   for (int part = 0; part < kParts; ++part) {
     if (static_cast<Part>(part) == Part::kOther) continue;
-    for (const Interval& time : timeline.part(static_cast<Part>(part)).intervals()) {
-      parts_.push_back({time, static_cast<Part>(part)});
-    }
+    const IntervalSet inside = timeline_.part(static_cast<Part>(part)).Within(within);
+    for (const Interval& time : inside.intervals()) parts.push_back({time, static_cast<Part>(part)});
   }
-  std::ranges::sort(parts_, {}, [](const auto& one) { return one.first.start_ns; });
+  std::ranges::sort(parts, {}, [](const auto& one) { return one.first.start_ns; });
+  return parts;
 }
 
 std::uint32_t LinePieces::StackOf(EventRef ref) const {
@@ -133,11 +134,11 @@ void LinePieces::Place(const std::vector<Work>& work, std::size_t next, LinePiec
 
 void LinePieces::ForEach(Interval within, const std::function<void(const LinePiece&)>& visit) const {
   const std::vector<Work> work = WorkIn(within);
+  const std::vector<std::pair<Interval, Part>> parts = PartsIn(within);
   static const std::vector<LineSlice> kNoLines;
   const std::uint32_t thread = timeline_.training_thread();
   const auto& lines = thread != kNone ? timeline_.trace().threads[thread].lines : kNoLines;
-  std::size_t op = 0;
-  std::size_t part = FirstEndingAfter(parts_, within.start_ns, [](const auto& one) { return one.first; });
+  std::size_t op = 0, part = 0;
   std::size_t line = FirstEndingAfter(lines, within.start_ns, [](const auto& one) {
     return Interval{one.start_ns, one.end_ns};
   });
@@ -149,10 +150,10 @@ void LinePieces::ForEach(Interval within, const std::function<void(const LinePie
       return next.start_ns <= at;
     };
     while (op < work.size() && work[op].time.end_ns <= at) ++op;
-    while (part < parts_.size() && parts_[part].first.end_ns <= at) ++part;
+    while (part < parts.size() && parts[part].first.end_ns <= at) ++part;
     while (line < lines.size() && lines[line].end_ns <= at) ++line;
     const bool works = op < work.size() && in(work[op].time);
-    if (part < parts_.size() && in(parts_[part].first)) piece.part = parts_[part].second;
+    if (part < parts.size() && in(parts[part].first)) piece.part = parts[part].second;
     const bool followed = line < lines.size() && in({lines[line].start_ns, lines[line].end_ns});
     if (works && work[op].is_op) {
       piece.op = work[op].name;

@@ -31,7 +31,7 @@ std::vector<LineShare> WorkerLines(const Timeline& timeline);
 
 class LinePieces {
  public:
-  explicit LinePieces(const Timeline& timeline);  // which is kept by reference
+  explicit LinePieces(const Timeline& timeline) : timeline_(timeline) {}  // which is kept by reference
 
   // In order, without gaps.
   void ForEach(Interval within, const std::function<void(const LinePiece&)>& visit) const;
@@ -44,12 +44,12 @@ class LinePieces {
     bool is_op = false;  // else it waits in the system, or writes
   };
   std::vector<Work> WorkIn(Interval within) const;
+  std::vector<std::pair<Interval, Part>> PartsIn(Interval within) const;  // by start; what is in none is kOther
   std::uint32_t StackOf(EventRef ref) const;
   bool BeginsAnew(std::uint32_t first, std::uint32_t second) const;
   void Place(const std::vector<Work>& work, std::size_t next, LinePiece& piece) const;
 
   const Timeline& timeline_;
-  std::vector<std::pair<Interval, Part>> parts_;  // by start; what is in none is kOther
 };
 
 }  // namespace loopscope

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kHostWorkNs = 500'000;
 
 // Where neither an operator runs for long nor the thread waits, between two operators that start inside `within`.
-IntervalSet LongGaps(const Activity& activity, const Interval& within) {
+IntervalSet LongGaps(const Activity& activity, const IntervalSet& waits, const Interval& within) {
   std::vector<Interval> gaps;
   const std::vector<Interval>& ops = activity.outermost;
   const Interval* one = FirstFrom(ops, within.start_ns);
@@ -23,7 +23,7 @@ IntervalSet LongGaps(const Activity& activity, const Interval& within) {
   if (within.end_ns - covered_to > kHostWorkNs && covered_to > within.start_ns) {
     gaps.push_back({covered_to, within.end_ns});
   }
-  return IntervalSet(std::move(gaps)).Subtract(IntervalSet(activity.waits));
+  return IntervalSet(std::move(gaps)).Subtract(waits.Within(within));
 }
 
 // What the model does before its first layer that records a graph (look up embeddings, run a frozen backbone) takes few
@@ -56,6 +56,7 @@ std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::i
 // From the first op of the model on a batch to each backward, without the host's own work between them.
 IntervalSet TimelineBuilder::Forward() const {
   std::vector<Interval> forward, host;
+  const IntervalSet waits(activity_.waits);
   std::int64_t from = INT64_MIN;
   auto after_last = [&](std::span<const Interval> by_start, std::int64_t before_ns) {
     const auto next =
@@ -74,7 +75,7 @@ IntervalSet TimelineBuilder::Forward() const {
       const bool has_layer = layer != nullptr && layer->start_ns < backward.start_ns;
       forward.push_back(
           {has_layer ? StartBefore(activity_, first->start_ns, layer->start_ns) : first->start_ns, backward.start_ns});
-      std::ranges::copy(LongGaps(activity_, forward.back()).intervals(), std::back_inserter(host));
+      std::ranges::copy(LongGaps(activity_, waits, forward.back()).intervals(), std::back_inserter(host));
     }
     from = std::max(from, backward.end_ns);
   }

@@ -33,7 +33,7 @@ std::vector<Interval> Joined(std::span<const Interval> evaluated, const std::vec
 
 // The longest wait for the loader in a step, outside of evaluations; empty where there is none.
 Interval LongestIn(const IntervalSet& loading, const IntervalSet& evaluations, const Interval& step) {
-  const IntervalSet waits = loading.Intersect(IntervalSet({step})).Subtract(evaluations);
+  const IntervalSet waits = loading.Within(step).Subtract(evaluations);
   if (waits.intervals().empty()) return {step.start_ns, step.start_ns};
   return *std::ranges::max_element(waits.intervals(), {}, &Interval::length);
 }
@@ -75,7 +75,7 @@ void TimelineBuilder::FindWhole() {
     const auto turn = std::ranges::lower_bound(turns, time.start_ns);
     const bool begins = (turn != turns.end() && *turn < time.end_ns) || i == 0;
     if ((steps[i].boundary || begins) && !lengths.empty()) {
-      const std::int64_t wait_ns = loading.Subtract(evaluations).total_ns(time);
+      const std::int64_t wait_ns = loading.Within(time).Subtract(evaluations).total_ns();
       const std::int64_t start_ns = std::clamp<std::int64_t>(wait_ns - plain_wait_ns, 0, rest_ns);
       const std::int64_t other_ns = std::max<std::int64_t>(rest_ns - start_ns - plain_ns, 0);
       whole.epoch_starts_ns += start_ns;
@@ -85,7 +85,7 @@ void TimelineBuilder::FindWhole() {
       if (begins) {
         whole.epoch_starts.push_back(LongestIn(loading, evaluations, time));
         const Interval before{time.start_ns, whole.epoch_starts.back().start_ns};
-        const IntervalSet rest = IntervalSet({before}).Subtract(evaluations).Subtract(loading);
+        const IntervalSet rest = IntervalSet({before}).Subtract(evaluations).Subtract(loading.Within(before));
         const auto& parts = rest.intervals();
         if (i > 0) whole.before_epoch_starts.insert(whole.before_epoch_starts.end(), parts.begin(), parts.end());
       }

@@ -50,6 +50,16 @@ std::int64_t IntervalSet::total_ns(Interval within) const {
   return total;
 }
 
+IntervalSet IntervalSet::Within(Interval within) const {
+  auto one = std::ranges::partition_point(intervals_, [&](const Interval& i) { return i.end_ns <= within.start_ns; });
+  IntervalSet result;
+  for (; one != intervals_.end() && one->start_ns < within.end_ns; ++one) {
+    const Interval inside{std::max(one->start_ns, within.start_ns), std::min(one->end_ns, within.end_ns)};
+    if (inside.length() > 0) result.intervals_.push_back(inside);
+  }
+  return result;
+}
+
 IntervalSet IntervalSet::Union(const IntervalSet& other) const {
   std::vector<Interval> all(intervals_.size() + other.intervals_.size());
   std::merge(intervals_.begin(), intervals_.end(), other.intervals_.begin(), other.intervals_.end(), all.begin(),

@@ -22,6 +22,7 @@ class IntervalSet {
   std::span<const Interval> intervals() const { return intervals_; }
   std::int64_t total_ns() const;
   std::int64_t total_ns(Interval within) const;  // length of the part inside `within`, O(log n + hits)
+  IntervalSet Within(Interval within) const;     // the parts inside, likewise
   IntervalSet Union(const IntervalSet& other) const;
   IntervalSet Intersect(const IntervalSet& other) const;
   IntervalSet Subtract(const IntervalSet& other) const;
