@@ -35,10 +35,16 @@ code, pre {{ background: #f0f1f2; border-radius: 6px; font-size: 12px; }} code {
 pre {{ padding: 16px; }} pre code {{ padding: 0; }} summary {{ cursor: pointer; }}
 </style><article>{}</article>"""
 
+# Fonts without emoji have these.
+EMOJI = {"❌": ("✘", "#d1242f"), "✅": ("✔", "#1a7f37")}
+
 
 def comment_of(markdown):
-    """Tables and raw HTML are what code hosts add to plain Markdown."""
-    return COMMENT.format(MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown))
+    """Tables, raw HTML and pictures for emoji are what code hosts add to plain Markdown."""
+    page = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
+    for emoji, (sign, colour) in EMOJI.items():
+        page = page.replace(emoji, f'<span style="color: {colour}">{sign}</span>')
+    return COMMENT.format(page)
 
 
 def open_browser():
