@@ -34,7 +34,7 @@ class FollowPlan {
   bool Next(std::uint64_t time_ns, std::int64_t detail_index, bool measuring, bool boundary) {
     Account(time_ns);
     began_ns_ = time_ns;
-    if (opened_ns_ == 0 && measuring) opened_ns_ = time_ns;
+    opened_ |= measuring;
     followed_ = boundary || (measuring && Wanted(detail_index));
     disturbed_ = followed_ || detail_index >= 0 || boundary;
     number_ += measuring ? 1 : 0;
@@ -53,11 +53,13 @@ class FollowPlan {
   static constexpr std::size_t kKept = 15;
 
   void Account(std::uint64_t time_ns) {
-    if (began_ns_ == 0 || opened_ns_ == 0) return;
+    if (began_ns_ == 0 || !opened_) return;
     const std::uint64_t length = time_ns - began_ns_;
-    stepped_ns_ += count_ >= 5 ? std::min(length, kMostOfMedian * Median()) : length;
+    const bool knows_median = count_ >= 5;
+    const std::uint64_t median = knows_median ? Median() : 0;
+    stepped_ns_ += knows_median ? std::min(length, kMostOfMedian * median) : length;
     const std::uint64_t own = length - (followed_ ? std::min(length / 2, calls_per_step_ * kCallNs) : 0);
-    const bool is_long = count_ >= 5 && static_cast<double>(own) > kLong * static_cast<double>(Median());
+    const bool is_long = knows_median && static_cast<double>(own) > kLong * static_cast<double>(median);
     if (is_long && followed_) caught_ += 1;
     if (is_long && !disturbed_ && caught_ < kMostCaught && hunted_ < kMostHunted) hunting_ = true;
     if (hunting_ && followed_ && (is_long || ++hunted_ >= kMostHunted)) hunting_ = false;
@@ -84,10 +86,10 @@ class FollowPlan {
     return sorted[static_cast<std::size_t>(end - sorted.begin()) / 2];
   }
 
-  std::uint64_t opened_ns_ = 0, began_ns_ = 0, number_ = 0;
+  std::uint64_t began_ns_ = 0, number_ = 0;
   std::uint64_t stepped_ns_ = 0;  // since the window opened
   std::uint64_t calls_per_step_ = 0, cost_ns_ = 0, hunted_ = 0, caught_ = 0;
-  bool followed_ = false, disturbed_ = false, hunting_ = false;
+  bool opened_ = false, followed_ = false, disturbed_ = false, hunting_ = false;
   bool only_details_ = false, all_details_ = false;
   std::array<std::uint64_t, kKept> lengths_{};
   std::size_t count_ = 0;

@@ -1,16 +1,13 @@
 #include "profiler/experiments/prove/pilots.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "profiler/core/printable.h"
-#include "profiler/experiments/applied.h"
 #include "profiler/experiments/prove/screening.h"
 #include "profiler/experiments/prove/together.h"
 #include "profiler/experiments/same_work.h"
