@@ -75,7 +75,10 @@ std::optional<double> GrowthBytesPerStep(const Timeline& timeline, const Mark& f
   };
   const auto steps = std::ranges::count_if(timeline.steps(), between);
   if (steps == 0) return std::nullopt;
-  return (static_cast<double>(last.value) - static_cast<double>(first.value)) / static_cast<double>(steps);
+  const SkippedTime& skipped = timeline.trace().quality.skipped;
+  const bool over_skipped = first.time_ns < skipped.time.end_ns && last.time_ns >= skipped.time.end_ns;
+  return (static_cast<double>(last.value) - static_cast<double>(first.value)) /
+         (static_cast<double>(steps) + (over_skipped ? static_cast<double>(skipped.steps) : 0));
 }
 
 struct Growth {

@@ -12,12 +12,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 8;
+inline constexpr std::uint16_t kMinor = 9;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -44,6 +45,8 @@ struct FileHeader {
   std::uint64_t free_chunks;  // a list of chunks to be used again: how often it changed << 32 | the first's number + 1
   std::uint32_t free_count;
   std::uint32_t next_order;  // of ChunkHeader::order
+  // Since version 1.9: nothing that happened in this time is kept, nor marks IsOfMoment; so many steps ended in it.
+  std::uint64_t skipped_from_ns, skipped_until_ns, skipped_steps;  // 0: nothing was skipped
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 
@@ -223,6 +226,16 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kFollowBegin = 22,
   kFollowEnd = 23,
 };
+
+// Whether such a mark tells of its moment alone; others say what holds for a longer time, or for the whole run.
+constexpr bool IsOfMoment(MarkKind kind) {
+  using enum MarkKind;
+  for (const MarkKind one : {kStepEnd, kEpochEnd, kEpochStart, kResidentBytes, kDeviceBytes, kDeviceSample, kLoss,
+                             kMetric, kSampleHash, kOpsEnd, kOpsBegin}) {
+    if (one == kind) return true;
+  }
+  return false;
+}
 
 // Probes that a program can be without.
 enum class ProbeId : std::uint64_t { kNone = 0, kTorch = 1, kDevices = 2 };

@@ -24,48 +24,44 @@ std::atomic_ref<T> Shared(T& value) noexcept {
   return std::atomic_ref<T>(value);
 }
 
-// Of an operator or a device's work; these have their start at the same place.
-bool HasStart(RecordKind kind) noexcept {
+// Of an operator or a device's work.
+bool IsWork(RecordKind kind) noexcept {
   return kind == RecordKind::kOp || kind == RecordKind::kDevice || kind == RecordKind::kDeviceCall;
 }
-std::uint64_t StartOf(const unsigned char* at) noexcept {
-  static_assert(offsetof(wire::OpRecord, start_ns) == offsetof(wire::DeviceRecord, start_ns));
-  static_assert(offsetof(wire::OpRecord, start_ns) == offsetof(wire::DeviceCallRecord, start_ns));
-  std::uint64_t start_ns;
-  std::memcpy(&start_ns, at + offsetof(wire::OpRecord, start_ns), sizeof start_ns);
-  return start_ns;
+
+// When it happened, for records that tell of a moment; else UINT64_MAX.
+std::uint64_t MomentOf(wire::RecordHead head, const unsigned char* at) noexcept {
+  constexpr std::size_t kOffset = offsetof(wire::OpRecord, start_ns);
+  static_assert(kOffset == offsetof(wire::DeviceRecord, start_ns) &&
+                kOffset == offsetof(wire::DeviceCallRecord, start_ns) &&
+                kOffset == offsetof(wire::RangeRecord, start_ns) && kOffset == offsetof(wire::MarkRecord, time_ns));
+  const bool mark = head.kind == RecordKind::kMark && wire::IsOfMoment(static_cast<wire::MarkKind>(head.sub));
+  std::uint64_t time_ns = UINT64_MAX;
+  if (mark || head.kind == RecordKind::kRange || IsWork(head.kind)) std::memcpy(&time_ns, at + kOffset, sizeof time_ns);
+  return time_ns;
+}
+
+struct Stretch {
+  std::uint64_t from_ns = UINT64_MAX, until_ns = 0;
+  void Add(std::uint64_t time_ns) noexcept {
+    from_ns = std::min(from_ns, time_ns);
+    until_ns = std::max(until_ns, time_ns + 1);
+  }
+};
+
+// Makes the stretch in the file's header cover this one too.
+void Note(const Stretch& stretch, std::uint64_t& from_ns, std::uint64_t& until_ns) noexcept {
+  if (stretch.until_ns == 0) return;
+  auto from = Shared(from_ns), until = Shared(until_ns);
+  std::uint64_t known = from.load();
+  while ((known == 0 || stretch.from_ns < known) && !from.compare_exchange_weak(known, stretch.from_ns)) {
+  }
+  known = until.load();
+  while (stretch.until_ns > known && !until.compare_exchange_weak(known, stretch.until_ns)) {
+  }
 }
 
 }  // namespace
-
-void KeptTimes::Start() noexcept {
-  count_.store(0);
-  open_ = false;
-  Set(true, 0);
-}
-
-void KeptTimes::Set(bool keep, std::uint64_t time_ns) noexcept {
-  if (keep == open_) return;
-  const std::uint32_t count = count_.load(std::memory_order_relaxed);
-  if (!keep) {
-    times_[count - 1].end_ns.store(time_ns, std::memory_order_relaxed);
-  } else if (count == kMost) {
-    return;
-  } else {
-    times_[count].begin_ns.store(time_ns, std::memory_order_relaxed);
-    times_[count].end_ns.store(UINT64_MAX, std::memory_order_relaxed);
-    count_.store(count + 1, std::memory_order_release);
-  }
-  open_ = keep;
-}
-
-bool KeptTimes::Has(std::uint64_t time_ns) const noexcept {
-  const std::uint32_t count = count_.load(std::memory_order_acquire);
-  return std::any_of(times_.begin(), times_.begin() + count, [&](const Time& time) {
-    return time_ns >= time.begin_ns.load(std::memory_order_relaxed) &&
-           time_ns < time.end_ns.load(std::memory_order_relaxed);
-  });
-}
 
 void Recycler::Start(unsigned char* base, std::uint32_t most_chunks) noexcept {
   base_ = base;
@@ -79,8 +75,15 @@ void Recycler::Forked() noexcept {
   closed_begin_ = closed_end_.load();
   target_ = reserve_ = 0;
   target_open_ = false;
-  kept_chunks_ = 0;
+  kept_chunks_ = kept_begin_ = kept_end_ = 0;
+  start_until_ns_ = 0;
 }
+
+struct Recycler::Left {
+  std::uint32_t kept_bytes = 0;
+  Stretch work, moments;  // of what goes: of operators and devices, of all of a moment where that goes
+  std::uint64_t steps = 0;
+};
 
 void Recycler::Closed(std::uint32_t chunk) noexcept {
   const std::uint32_t place = closed_end_.fetch_add(1, std::memory_order_relaxed);
@@ -147,9 +150,26 @@ std::uint32_t Recycler::Abandoned() noexcept {
   return 0;
 }
 
-// Calls `visit` with each record of a chunk, and whether it is kept.
+std::uint32_t Recycler::OldestKept() noexcept {
+  --kept_chunks_;
+  return kept_[kept_begin_++ % kept_.size()];
+}
+
+// A chunk that is full of what is kept. The first of them are the start of the run.
+void Recycler::Stays(std::uint32_t chunk) noexcept {
+  if (++kept_chunks_ > most_chunks_ / 4 || kept_end_ != 0) {
+    kept_[kept_end_++ % kept_.size()] = chunk;
+    return;
+  }
+  ForEach(At(chunk), false, [&](const unsigned char* record, std::uint32_t, wire::RecordHead head, bool) {
+    const std::uint64_t time_ns = MomentOf(head, record);
+    if (time_ns != UINT64_MAX) start_until_ns_ = std::max(start_until_ns_, time_ns + 1);
+  });
+}
+
+// Calls `visit` with each record of a chunk, and whether it is kept. `thins`: of what happened after the start nothing.
 template <class Visit>
-void Recycler::ForEachKept(const wire::ChunkHeader* chunk, const Visit& visit) const noexcept {
+void Recycler::ForEach(const wire::ChunkHeader* chunk, bool thins, const Visit& visit) const noexcept {
   const auto* records = reinterpret_cast<const unsigned char*>(chunk + 1);
   const std::uint32_t used = std::min(chunk->used, kRoom);
   bool kept = true;
@@ -158,27 +178,44 @@ void Recycler::ForEachKept(const wire::ChunkHeader* chunk, const Visit& visit) c
     std::memcpy(&head, records + at, sizeof head);
     const std::uint32_t bytes = head.words * 8u;
     if (bytes == 0 || at + bytes > used) return;
-    if (HasStart(head.kind)) {
-      kept = kept_times.Has(StartOf(records + at));
+    const std::uint64_t time_ns = MomentOf(head, records + at);
+    if (thins && time_ns != UINT64_MAX) {
+      kept = time_ns < start_until_ns_;
+    } else if (IsWork(head.kind)) {
+      kept = kept_times.Has(time_ns);
     } else if (head.kind != RecordKind::kOpDetail) {  // that goes with its operator
       kept = true;
     }
-    visit(records + at, bytes, head.kind, kept);
+    visit(records + at, bytes, head, kept);
     at += bytes;
   }
 }
 
-void Recycler::NoteLeftOut(std::uint64_t from_ns, std::uint64_t until_ns) noexcept {
-  auto from = Shared(header()->left_out_from_ns), until = Shared(header()->left_out_until_ns);
-  std::uint64_t known = from.load();
-  while ((known == 0 || from_ns < known) && !from.compare_exchange_weak(known, from_ns)) {
-  }
-  known = until.load();
-  while (until_ns > known && !until.compare_exchange_weak(known, until_ns)) {
-  }
+Recycler::Left Recycler::LeftOf(const wire::ChunkHeader* chunk, bool thins) const noexcept {
+  Left left;
+  ForEach(chunk, thins, [&](const unsigned char* record, std::uint32_t bytes, wire::RecordHead head, bool kept) {
+    if (kept) left.kept_bytes += bytes;
+    if (kept || head.kind == RecordKind::kOpDetail) return;
+    const std::uint64_t time_ns = MomentOf(head, record);
+    if (IsWork(head.kind)) left.work.Add(time_ns);
+    if (thins) left.moments.Add(time_ns);
+    left.steps += head.kind == RecordKind::kMark && head.sub == static_cast<std::uint8_t>(wire::MarkKind::kStepEnd);
+  });
+  return left;
 }
 
-void Recycler::OpenTarget(const wire::ChunkHeader* from) noexcept {
+// So that it takes `bytes` more; false where there is no further chunk for them.
+bool Recycler::MakeTarget(const wire::ChunkHeader* from, std::uint32_t bytes) noexcept {
+  if (target_open_ && At(target_)->used + bytes > kRoom) {
+    if (reserve_ == 0) return false;
+    wire::ChunkHeader* full = At(target_);
+    full->crc32c = Crc32c(full + 1, full->used);
+    Shared(full->closed).store(1, std::memory_order_release);
+    Stays(target_);
+    target_ = std::exchange(reserve_, 0);
+    target_open_ = false;
+  }
+  if (target_open_) return true;
   wire::ChunkHeader* target = At(target_);
   target->type = wire::ChunkType::kRecords;
   target->closed = 0;
@@ -189,10 +226,11 @@ void Recycler::OpenTarget(const wire::ChunkHeader* from) noexcept {
   Shared(target->used).store(0);
   Shared(target->magic).store(wire::kChunkMagic, std::memory_order_release);
   target_open_ = true;
+  return true;
 }
 
 // Into the target, where there is room for all that is kept.
-void Recycler::Copy(std::uint32_t chunk) noexcept {
+void Recycler::Copy(std::uint32_t chunk, bool thins) noexcept {
   wire::ChunkHeader* from = At(chunk);
   wire::ChunkHeader* target = At(target_);
   std::uint32_t used = target->used;
@@ -201,7 +239,7 @@ void Recycler::Copy(std::uint32_t chunk) noexcept {
   wire::OfThreadRecord thread{{RecordKind::kOfThread, 0, sizeof thread / 8}, from->pid, from->tid, 0};
   std::memcpy(to + used, &thread, sizeof thread);
   used += sizeof thread;
-  ForEachKept(from, [&](const unsigned char* record, std::uint32_t bytes, RecordKind, bool kept) {
+  ForEach(from, thins, [&](const unsigned char* record, std::uint32_t bytes, wire::RecordHead, bool kept) {
     if (!kept) return;
     std::memcpy(to + used, record, bytes);
     used += bytes;
@@ -211,40 +249,31 @@ void Recycler::Copy(std::uint32_t chunk) noexcept {
 
 bool Recycler::FreeOldest() noexcept {
   for (;;) {
-    std::uint32_t chunk = OldestClosed();
+    const bool thins = kept_chunks_ > most_chunks_ / 2 && kept_begin_ != kept_end_;
+    std::uint32_t chunk = thins ? OldestKept() : OldestClosed();
     if (chunk == 0) chunk = Abandoned();
     if (chunk == 0) return false;
     wire::ChunkHeader* from = At(chunk);
-    std::uint32_t kept_bytes = 0;
-    std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
-    ForEachKept(from, [&](const unsigned char* record, std::uint32_t bytes, RecordKind kind, bool kept) {
-      if (kept) kept_bytes += bytes;
-      if (kept || !HasStart(kind)) return;
-      first_ns = std::min(first_ns, StartOf(record));
-      last_ns = std::max(last_ns, StartOf(record));
-    });
-    const std::uint32_t needed = kept_bytes + sizeof(wire::OfThreadRecord);
-    if (needed > kRoom / 4 * 3) {  // as good as full: it stays
-      ++kept_chunks_;
+    const Left left = LeftOf(from, thins);
+    const std::uint32_t needed = left.kept_bytes + sizeof(wire::OfThreadRecord);
+    if (needed > kRoom / 4 * 3) {  // as good as full: it stays, for good where that was all that could go
+      if (thins) {
+        ++kept_chunks_;
+      } else {
+        Stays(chunk);
+      }
       continue;
     }
-    if (target_open_ && At(target_)->used + needed > kRoom) {
-      if (reserve_ == 0) {
-        ++kept_chunks_;
-        return false;
-      }
-      wire::ChunkHeader* full = At(target_);
-      full->crc32c = Crc32c(full + 1, full->used);
-      Shared(full->closed).store(1, std::memory_order_release);
-      target_ = std::exchange(reserve_, 0);
-      target_open_ = false;
+    if (!MakeTarget(from, needed)) {
       ++kept_chunks_;
+      return false;
     }
-    if (!target_open_) OpenTarget(from);
-    if (last_ns != 0) NoteLeftOut(first_ns, last_ns + 1);
+    Note(left.work, header()->left_out_from_ns, header()->left_out_until_ns);
+    Note(left.moments, header()->skipped_from_ns, header()->skipped_until_ns);
     Shared(from->closed).store(0, std::memory_order_release);  // its sum is that of all records
-    if (kept_bytes > 0) Copy(chunk);
+    if (left.kept_bytes > 0) Copy(chunk, thins);
     Free(chunk);
+    Shared(header()->skipped_steps).fetch_add(left.steps, std::memory_order_relaxed);
     if (reserve_ != 0) return true;
     reserve_ = TakeFree();
   }

@@ -1,32 +1,18 @@
 // Where the capture may grow no further, its oldest chunks are used again: definitions, ranges, marks and facts of a
-// chunk are first copied into another one, its operators and the work of devices go, unless they are to be kept. A
-// process that is killed at any instant leaves each record that is kept readable once.
+// chunk are first copied into another one, its operators and the work of devices go, unless they are to be kept. Once
+// half of the capture holds such copies, the oldest of them but the first go as well, except for definitions and facts:
+// of a training of hours its start and its newest steps stay. A process that is killed at any instant leaves each
+// record that is kept readable once.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
+#include "probes/capture/kept_times.h"
 #include "probes/wire.h"
 
 namespace loopscope::capture {
-
-// The times whose operators are kept: from the start on, and whenever it is said.
-class KeptTimes {
- public:
-  void Start() noexcept;
-  void Set(bool keep, std::uint64_t time_ns) noexcept;  // from `time_ns` on; one thread at a time
-  bool Has(std::uint64_t time_ns) const noexcept;
-
- private:
-  static constexpr std::uint32_t kMost = 64;  // later ones are not kept
-  struct Time {
-    std::atomic<std::uint64_t> begin_ns{0}, end_ns{0};
-  };
-  std::array<Time, kMost> times_{};
-  std::atomic<std::uint32_t> count_{0};
-  bool open_ = false;
-};
 
 // Of one process; chunks are given by their number + 1, 0 is none.
 class Recycler {
@@ -55,13 +41,16 @@ class Recycler {
   wire::FileHeader* header() const noexcept { return reinterpret_cast<wire::FileHeader*>(base_); }
   wire::ChunkHeader* At(std::uint32_t chunk) const noexcept;
   std::uint32_t OldestClosed() noexcept;
+  std::uint32_t OldestKept() noexcept;
+  void Stays(std::uint32_t chunk) noexcept;
   std::uint32_t Abandoned() noexcept;
   bool FreeOldest() noexcept;
+  struct Left;  // what a chunk leaves behind
   template <class Visit>
-  void ForEachKept(const wire::ChunkHeader* chunk, const Visit& visit) const noexcept;
-  void NoteLeftOut(std::uint64_t from_ns, std::uint64_t until_ns) noexcept;
-  void OpenTarget(const wire::ChunkHeader* from) noexcept;
-  void Copy(std::uint32_t chunk) noexcept;
+  void ForEach(const wire::ChunkHeader* chunk, bool thins, const Visit& visit) const noexcept;
+  Left LeftOf(const wire::ChunkHeader* chunk, bool thins) const noexcept;
+  bool MakeTarget(const wire::ChunkHeader* from, std::uint32_t bytes) noexcept;
+  void Copy(std::uint32_t chunk, bool thins) noexcept;
   void Free(std::uint32_t chunk) noexcept;
 
   unsigned char* base_ = nullptr;
@@ -72,6 +61,9 @@ class Recycler {
   std::array<std::atomic<std::uint32_t>, wire::kMaxCopiedChunks> closed_{};  // a ring
   std::atomic<std::uint32_t> closed_end_{0};
   std::uint32_t closed_begin_ = 0;
+  std::array<std::uint32_t, wire::kMaxCopiedChunks> kept_{};  // a ring: those that hold what is kept, all but the first
+  std::uint32_t kept_begin_ = 0, kept_end_ = 0;
+  std::uint64_t start_until_ns_ = 0;  // what happened before stays
 };
 
 }  // namespace loopscope::capture

@@ -123,13 +123,13 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
   }
 }
 
-// About `most_operators` of it are read.
-Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t most_operators) {
+// One of `files` that are read.
+Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t files) {
   Result<MappedFile> file = MappedFile::Open(path);
   if (!file) return file.error();
   Result<CaptureChunks> chunks = ReadChunks(file->bytes(), path, file->bytes().size() > kKeptInMemory);
   if (!chunks) return chunks.error();
-  const LeftOut left_out(*chunks, most_operators);
+  const LeftOut left_out(*chunks, {MostRead().operators / files, MostRead().others / files});
   CaptureTrace read;
   CaptureDefinitions all = ReadDefinitions(chunks->chunks, file->bytes().size());
   const IdMap ids{0, static_cast<std::uint32_t>(all.strings.size() - 1), 0,
@@ -155,6 +155,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t most_operators
   read.repaired += losses.impossible;
   read.without_device = losses.without_device;
   left_out.Mark(read.trace);
+  read.trace.quality.skipped = left_out.skipped();
   JudgeQuality(*chunks, read);
   for (std::string& line : left_out.Warnings(chunks->header.start_mono_ns)) {
     read.trace.quality.warnings.push_back(std::move(line));
@@ -234,7 +235,7 @@ Result<Trace> ReadCapture(const Input& input) {
   std::vector<CaptureTrace> all;
   std::vector<std::string> unreadable;
   for (const fs::path& path : *files) {
-    Result<CaptureTrace> read = ReadFile(path, kMostOperatorsRead / files->size());
+    Result<CaptureTrace> read = ReadFile(path, files->size());
     if (!read && files->size() == 1) return read.error();
     if (read) {
       all.push_back(std::move(*read));

@@ -143,7 +143,7 @@ inline Report SampleReport() {
   report.breakdown_ms = {21.53, 0, 33.33, 52.02, 10.56, 0, 0, 2.56};
   AddSampleLines(report);
   report.gpu = SampleGpu();
-  report.quality = {1204567, 0, 2, 0, true, 0.8, {"the loader's threads share one generator"}};
+  report.quality = {1204567, 0, 2, 0, true, 0.8, {"the loader's threads share one generator"}, {}};
   report.rules = {{"debug-left-on", Verdict::kFound, ""},
                   {"graph-retained", Verdict::kCannotTell, "no memory marks in the window"},
                   {"needless-copy", Verdict::kClear, ""},

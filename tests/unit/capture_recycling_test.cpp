@@ -67,7 +67,7 @@ void WriteStep(std::uint64_t number) {
 struct Found {
   CaptureChunks chunks;
   std::map<std::uint32_t, std::vector<std::uint64_t>> steps, ops;  // values of the marks; starts
-  std::size_t strings = 0, metrics = 0;
+  std::size_t strings = 0, metrics = 0, probes_off = 0;
 };
 
 Found ReadBack(const fs::path& path) {
@@ -83,6 +83,7 @@ Found ReadBack(const fs::path& path) {
       if (head.kind != wire::RecordKind::kMark) return;
       const auto mark = RecordAt<wire::MarkRecord>(at);
       if (head.sub == static_cast<std::uint8_t>(MarkKind::kMetric)) ++found.metrics;
+      if (head.sub == static_cast<std::uint8_t>(MarkKind::kProbeOff)) ++found.probes_off;
       if (head.sub == static_cast<std::uint8_t>(MarkKind::kStepEnd)) found.steps[chunk.tid].push_back(mark.value);
     });
   }
@@ -256,14 +257,52 @@ TEST_F(CaptureRecycling, WhoFollowsTheFileSeesEachStepOnce) {
   EXPECT_TRUE(CaptureTail(folder_ / "none.cap").Poll().empty());
 }
 
-TEST_F(CaptureRecycling, WhatIsKeptAloneFillsTheFileThenItEnds) {
+// Steps that are nothing but a mark, as a long training leaves them.
+TEST_F(CaptureRecycling, OfVeryManyStepsTheFirstAndTheNewestStay) {
+  constexpr std::uint64_t kSteps = 1'000'000;
   ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
-  for (std::uint64_t n = 0; n < 100'000 && capture::IsOpen(); ++n) WriteStep(n);  // all operators are kept
+  const std::uint32_t name = WriteUntilTaken([] { return capture::StringId("step"); });
+  const std::uint32_t other = WriteUntilTaken([] { return capture::StringId("probe"); });
+  for (std::uint64_t n = 0; n < kSteps; ++n) {
+    if (n % 2000 == 0) usleep(1500);
+    WriteUntilTaken([&] { return capture::WriteNamedMark((n + 1) * kNsPerStep, MarkKind::kStepEnd, name, n); });
+    if (n % 100'000 != 0) continue;
+    WriteUntilTaken([&] { return capture::WriteNamedMark(n * kNsPerStep, MarkKind::kProbeOff, other, n); });
+    WriteUntilTaken([&] { return capture::StringId("string " + std::to_string(n)); });
+  }
+  EXPECT_EQ(capture::OffReason(), nullptr);
+  capture::Close(true);
+  EXPECT_LE(fs::file_size(path_), kLimit);
+  const Found found = ReadBack(path_);
+  const wire::FileHeader& header = found.chunks.header;
+  EXPECT_EQ(found.chunks.damaged_chunks, 0u);
+  EXPECT_EQ(found.strings, 13u);  // with the thread's name
+  EXPECT_EQ(found.probes_off, 10u);
+  const std::vector<std::uint64_t>& steps = found.steps.begin()->second;
+  EXPECT_EQ(header.skipped_steps, kSteps - steps.size());
+  EXPECT_GT(steps.size(), kLimit / 2 / sizeof(wire::MarkRecord));
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t n = 0; n < kSteps; ++n) {
+    const std::uint64_t at = (n + 1) * kNsPerStep;
+    if (at < header.skipped_from_ns || at >= header.skipped_until_ns) expected.push_back(n);
+  }
+  EXPECT_EQ(steps, expected);
+  EXPECT_GT(header.skipped_from_ns, 40'000 * kNsPerStep);
+}
+
+TEST_F(CaptureRecycling, DefinitionsAloneFillTheFileThenItEnds) {
+  ASSERT_EQ(capture::Open(path_.c_str(), {.limit_bytes = kLimit}), 0);
+  const std::string text(1000, 'x');
+  std::uint64_t n = 0;
+  for (; n < 100'000 && capture::IsOpen(); ++n) {
+    if (n % 50 == 0) usleep(1500);
+    WriteUntilTaken([&] { return capture::StringId(text + std::to_string(n)); });
+  }
   EXPECT_THAT(capture::OffReason(), HasSubstr("size limit"));
   capture::Close(true);
   const Found found = ReadBack(path_);
-  EXPECT_EQ(found.chunks.header.left_out_until_ns, 0u);
-  EXPECT_GT(found.ops.begin()->second.size(), kLimit / 2 / sizeof(wire::OpRecord));
+  EXPECT_EQ(found.chunks.header.skipped_until_ns, 0u);
+  EXPECT_GT(found.strings, kLimit / 2 / text.size());
 }
 
 }  // namespace

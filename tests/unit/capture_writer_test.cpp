@@ -385,11 +385,11 @@ TEST_F(CaptureWriter, TheSizeLimitHolds) {
   constexpr std::uint64_t kLeast = kLimit / wire::kChunkBytes - 1 - ReadyChunks::kMax - 1;
   constexpr std::uint64_t kMarksInChunk = (wire::kChunkBytes - sizeof(wire::ChunkHeader)) / sizeof(wire::MarkRecord);
   ASSERT_EQ(Open(path_.c_str(), {.limit_bytes = kLimit, .ready_chunks = 2}), 0);
-  for (int n = 0; n < 50'000'000 && IsOpen(); ++n) WriteMark(wire::MarkKind::kStepEnd, {}, n);
+  for (int n = 0; n < 50'000'000 && IsOpen(); ++n) WriteMark(wire::MarkKind::kSwitch, {}, n);
   EXPECT_THAT(OffReason(), ::testing::HasSubstr("size limit"));
   Close(true);
   EXPECT_LE(std::filesystem::file_size(path_), kLimit);
-  EXPECT_GT(ValuesOf(Read(path_), wire::MarkKind::kStepEnd).size(), kLeast * (kMarksInChunk - 1));
+  EXPECT_GT(ValuesOf(Read(path_), wire::MarkKind::kSwitch).size(), kLeast * (kMarksInChunk - 1));
 }
 
 TEST_F(CaptureWriter, AProgramThatClosesItsDescriptorsKeepsItsOwnFiles) {

@@ -498,6 +498,36 @@ TEST(Timeline, ParentsSelfTimeAndProducers) {
   EXPECT_NE(timeline.where({0, zero}), nullptr) << "the range's stack";
 }
 
+// In the middle of a long run nothing was kept: neither is there a step as long as that, nor do epochs or evaluations
+// reach over it.
+TEST(Timeline, StepsOnBothSidesOfSkippedTimeAreWhole) {
+  Program program;
+  const auto epoch = [&](int steps) {
+    program.Mark(MarkKind::kEpochStart);
+    for (int i = 0; i < steps; ++i) program.Step();
+    program.Range(RangeCategory::kEvaluation, 8 * kMs, "evaluate");
+  };
+  for (int i = 0; i < 3; ++i) epoch(10);
+  program.Step();
+  const std::int64_t from = program.now;
+  program.now += 5000 * kMs;
+  program.Mark(MarkKind::kStepEnd, "optimizer:SGD#1", 32);  // the last that was skipped
+  program.trace.quality.skipped = {{from, program.now}, 120};
+  for (int i = 0; i < 4; ++i) program.Step();
+  for (int i = 0; i < 3; ++i) epoch(10);
+  for (int i = 0; i < 2; ++i) program.Step();
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  ASSERT_EQ(timeline.steps().size(), 67u);
+  for (const Step& step : timeline.steps()) EXPECT_LE(step.time.length(), 50 * kMs);
+  EXPECT_EQ(timeline.steps()[30].time.end_ns, from);
+  EXPECT_EQ(timeline.steps()[31].time.start_ns, timeline.trace().quality.skipped.time.end_ns);
+  EXPECT_DOUBLE_EQ(timeline.mean_step_ms(), 42);
+  EXPECT_EQ(timeline.steps_per_epoch(), 10u);
+  EXPECT_DOUBLE_EQ(timeline.whole().steps_between_evaluations, 10);
+  EXPECT_NEAR(static_cast<double>(timeline.whole().total_ns()), 67 * 42e6 + 6 * 8e6, 1e6);
+}
+
 // Whatever events there are, the parts add up and parents enclose their children.
 TEST(Timeline, HoldsOnRandomPrograms) {
   std::mt19937 random(3);

@@ -80,6 +80,7 @@ class TimelineBuilder {
   void FindLines();
   // timeline_build_whole.cpp: what the run was spent on.
   void FindWhole();
+  double StepsBetweenEvaluations() const;
   // timeline_build_parts.cpp: what each instant was spent on.
   void FindParts();
   // step_loader.cpp, step_evaluation.cpp

@@ -49,9 +49,11 @@ std::vector<Interval> TimelineBuilder::BackwardBursts() const {
 void TimelineBuilder::FindSteps() {
   const Trace& trace = timeline_.trace_;
   std::vector<Step>& steps = timeline_.steps_;
+  const Interval& skipped = trace.quality.skipped.time;
   auto add = [&](std::int64_t end_ns, std::uint64_t samples) {
     Step step;
     step.time = {steps.empty() ? FirstStepStart(end_ns) : steps.back().time.end_ns, end_ns};
+    if (step.time.start_ns < skipped.end_ns && end_ns > skipped.start_ns) step.time.start_ns = skipped.end_ns;
     step.samples = samples;
     if (step.time.length() > 0 || steps.empty()) steps.push_back(step);
   };
@@ -113,6 +115,7 @@ void TimelineBuilder::CountStepsPerEpoch(const std::vector<std::int64_t>& instan
   bool known = !starts.empty() && starts.front() < steps.front().time.end_ns;
   std::size_t from = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i > 0 && steps[i - 1].time.end_ns < steps[i].time.start_ns) known = false;  // steps between them were skipped
     if (!AnyIn(instants, steps[i].time)) continue;
     if (known && i > from) timeline_.steps_per_epoch_ = i - from;
     known = true;

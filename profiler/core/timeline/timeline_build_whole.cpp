@@ -46,6 +46,17 @@ std::int64_t Median(std::vector<std::int64_t> values) {
 
 }  // namespace
 
+// Mean; where steps were skipped, between those after them. 0: fewer than two were seen.
+double TimelineBuilder::StepsBetweenEvaluations() const {
+  const std::vector<Interval>& all = timeline_.whole_.evaluations;
+  const std::int64_t from_ns = timeline_.trace_.quality.skipped.time.end_ns;
+  const auto first = std::ranges::find_if(all, [&](const Interval& one) { return one.start_ns >= from_ns; });
+  if (all.end() - first < 2) return 0;
+  const int first_step = timeline_.step_at(first->start_ns), last_step = timeline_.step_at(all.back().start_ns);
+  if (first_step < 0 || last_step <= first_step) return 0;
+  return static_cast<double>(last_step - first_step) / static_cast<double>(all.end() - first - 1);
+}
+
 // A step in which an epoch turns holds, besides its evaluation: what the loader takes beyond a plain step's wait (the
 // epoch's start), a plain step, and a rest.
 void TimelineBuilder::FindWhole() {
@@ -92,13 +103,7 @@ void TimelineBuilder::FindWhole() {
     }
     whole.steps_ns += rest_ns;
   }
-  if (whole.evaluations.size() < 2) return;
-  const int first = timeline_.step_at(whole.evaluations.front().start_ns);
-  const int last = timeline_.step_at(whole.evaluations.back().start_ns);
-  if (first >= 0 && last > first) {
-    whole.steps_between_evaluations =
-        static_cast<double>(last - first) / static_cast<double>(whole.evaluations.size() - 1);
-  }
+  whole.steps_between_evaluations = StepsBetweenEvaluations();
 }
 
 }  // namespace loopscope

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/trace/interval_set.h"
+
 namespace loopscope {
 
 enum class WarningKind : std::uint8_t {
@@ -26,12 +28,20 @@ struct Warning {
   std::string text;
 };
 
+// A stretch in the middle of a long run of which nothing of the moment is in the trace, from the end of one step to
+// that of another.
+struct SkippedTime {
+  Interval time;  // empty: nothing was skipped
+  std::uint64_t steps = 0;
+};
+
 // How far the data can be trusted. Printed in every format.
 struct Quality {
   std::uint64_t events = 0, dropped = 0, stalls_over_1ms = 0, torn_bytes = 0;
   bool clean_end = false;
   double probe_cost_pct = -1;  // estimated upper bound on the probes' share of the step time; -1 unknown
   std::vector<Warning> warnings;
+  SkippedTime skipped;
 };
 
 }  // namespace loopscope

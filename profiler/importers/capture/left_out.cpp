@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/core/counted.h"
+
 namespace loopscope {
 namespace {
 
@@ -16,56 +18,35 @@ std::int64_t AsTime(std::uint64_t ns) {
   return static_cast<std::int64_t>(std::min(ns, kMaxTimeNs));
 }
 
-struct Overview {
-  struct Chunk {
-    std::uint64_t start_ns = 0, count = 0;  // of its first operator; of its operators
-  };
-  std::vector<Chunk> chunks;  // by time
-  std::uint64_t count = 0;
-  std::vector<Interval> detail;  // windows
+struct Chunk {
+  std::uint64_t start_ns = 0, count = 0;  // of its first record of a kind; of those records
+  void Add(std::uint64_t record_ns) {
+    if (count++ == 0) start_ns = record_ns;
+  }
 };
 
-Overview LookOver(const CaptureChunks& capture) {
-  Overview overview;
-  std::int64_t detail_ns = -1;
-  for (const ChunkView& view : capture.chunks) {
-    Overview::Chunk chunk;
-    ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
-      if (IsOperatorOrDeviceWork(head)) {
-        if (chunk.count++ == 0) chunk.start_ns = StartOf(at);
-      } else if (head.kind == RecordKind::kMark) {
-        const std::int64_t time_ns = AsTime(RecordAt<wire::MarkRecord>(at).time_ns);
-        const auto kind = static_cast<MarkKind>(head.sub);
-        if (kind == MarkKind::kDetailBegin) detail_ns = time_ns;
-        if (kind != MarkKind::kDetailEnd || detail_ns < 0) return;
-        overview.detail.push_back({std::exchange(detail_ns, -1), time_ns});
-      }
-    });
-    if (chunk.count > 0) overview.chunks.push_back(chunk);
-    overview.count += chunk.count;
-  }
-  std::ranges::sort(overview.chunks, {}, &Overview::Chunk::start_ns);
-  std::ranges::sort(overview.detail, {}, &Interval::start_ns);
-  if (overview.detail.size() > kMostDetailWindows) overview.detail.resize(kMostDetailWindows);
-  return overview;
-}
-
 // At most a quarter of what is read lies before the stretch that is left out, the rest after it.
-Interval TooMany(const Overview& overview, std::int64_t first_end_ns, std::uint64_t most) {
+Interval TooMany(const std::vector<Chunk>& chunks, std::int64_t first_end_ns, std::uint64_t most) {
   std::uint64_t left = most;
   std::int64_t from_ns = first_end_ns;
-  for (const Overview::Chunk& chunk : overview.chunks) {
+  for (const Chunk& chunk : chunks) {
     const bool too_many = chunk.count > left - (most - most / 4);
     if (too_many) from_ns = std::min(first_end_ns, AsTime(chunk.start_ns));
     if (too_many || AsTime(chunk.start_ns) >= first_end_ns) break;
     left -= chunk.count;
   }
   std::int64_t until_ns = from_ns;
-  for (std::size_t i = overview.chunks.size(); i-- > 0 && overview.chunks[i].count <= left;) {
-    left -= overview.chunks[i].count;
-    until_ns = AsTime(overview.chunks[i].start_ns);
+  for (std::size_t i = chunks.size(); i-- > 0 && chunks[i].count <= left;) {
+    left -= chunks[i].count;
+    until_ns = AsTime(chunks[i].start_ns);
   }
   return {from_ns, std::max(from_ns, until_ns)};
+}
+
+std::uint64_t CountOf(const std::vector<Chunk>& chunks) {
+  std::uint64_t count = 0;
+  for (const Chunk& chunk : chunks) count += chunk.count;
+  return count;
 }
 
 std::string SecondsText(Interval time, std::uint64_t run_start_ns) {
@@ -75,32 +56,111 @@ std::string SecondsText(Interval time, std::uint64_t run_start_ns) {
 
 }  // namespace
 
-LeftOut::LeftOut(const CaptureChunks& chunks, std::uint64_t most) {
-  const wire::FileHeader& header = chunks.header;
+struct LeftOut::Overview {
+  std::vector<Chunk> operators, others;  // by time
+  std::vector<Interval> detail;          // windows
+};
+
+LeftOut::Overview LeftOut::LookOver(const CaptureChunks& capture) {
+  Overview overview;
+  std::int64_t detail_ns = -1;
+  for (const ChunkView& view : capture.chunks) {
+    Chunk operators, others;
+    ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
+      if (IsOperatorOrDeviceWork(head)) operators.Add(StartOf(at));
+      if (head.kind == RecordKind::kRange) others.Add(StartOf(at));
+      if (head.kind != RecordKind::kMark) return;
+      const auto mark = RecordAt<wire::MarkRecord>(at);
+      const auto kind = static_cast<MarkKind>(head.sub);
+      if (wire::IsOfMoment(kind)) others.Add(mark.time_ns);
+      if (kind == MarkKind::kDetailBegin) detail_ns = AsTime(mark.time_ns);
+      if (kind != MarkKind::kDetailEnd || detail_ns < 0) return;
+      overview.detail.push_back({std::exchange(detail_ns, -1), AsTime(mark.time_ns)});
+    });
+    if (operators.count > 0) overview.operators.push_back(operators);
+    if (others.count > 0) overview.others.push_back(others);
+  }
+  std::ranges::sort(overview.operators, {}, &Chunk::start_ns);
+  std::ranges::sort(overview.others, {}, &Chunk::start_ns);
+  std::ranges::sort(overview.detail, {}, &Interval::start_ns);
+  if (overview.detail.size() > kMostDetailWindows) overview.detail.resize(kMostDetailWindows);
+  return overview;
+}
+
+LeftOut::LeftOut(const CaptureChunks& capture, MostRead most) {
+  const wire::FileHeader& header = capture.header;
   std::uint64_t bytes = 0;
-  for (const ChunkView& chunk : chunks.chunks) bytes += chunk.records.size();
-  const bool recorder_did = header.left_out_until_ns != 0, may_be_many = bytes / sizeof(wire::OpRecord) > most;
-  if (!recorder_did && !may_be_many) return;
-  const Overview overview = LookOver(chunks);
+  for (const ChunkView& chunk : capture.chunks) bytes += chunk.records.size();
+  const bool may_be_many =
+      bytes / sizeof(wire::OpRecord) > most.operators || bytes / sizeof(wire::MarkRecord) > most.others;
+  if (header.left_out_until_ns == 0 && header.skipped_until_ns == 0 && !may_be_many) return;
+  Overview overview = LookOver(capture);
+  Skip(capture, overview, most.others);
+  LeaveOutOperators(capture, std::move(overview), most.operators);
+}
+
+// From the end of one step to that of another, so that the steps around it are whole.
+void LeftOut::Skip(const CaptureChunks& capture, const Overview& overview, std::uint64_t most) {
+  const wire::FileHeader& header = capture.header;
+  Interval time{AsTime(header.skipped_from_ns), AsTime(header.skipped_until_ns)};
+  if (CountOf(overview.others) > most) {
+    const Interval found = TooMany(overview.others, time.length() > 0 ? time.start_ns : INT64_MAX, most);
+    reader_skips_ = found.end_ns > time.end_ns;
+    time = time.length() > 0 ? Interval{std::min(time.start_ns, found.start_ns), std::max(time.end_ns, found.end_ns)}
+                             : found;
+  }
+  if (time.length() <= 0) return;
+  Interval whole{INT64_MIN, INT64_MAX};
+  const auto for_each_step = [&](const auto& visit) {
+    for (const ChunkView& view : capture.chunks) {
+      ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
+        if (head.kind != RecordKind::kMark || static_cast<MarkKind>(head.sub) != MarkKind::kStepEnd) return;
+        visit(AsTime(RecordAt<wire::MarkRecord>(at).time_ns));
+      });
+    }
+  };
+  for_each_step([&](std::int64_t end_ns) {
+    if (end_ns <= time.start_ns) whole.start_ns = std::max(whole.start_ns, end_ns);
+    if (end_ns >= time.end_ns) whole.end_ns = std::min(whole.end_ns, end_ns);
+  });
+  skipped_.time = {whole.start_ns == INT64_MIN ? time.start_ns : whole.start_ns,
+                   whole.end_ns == INT64_MAX ? time.end_ns : whole.end_ns};
+  skipped_.steps = header.skipped_steps;
+  for_each_step([&](std::int64_t end_ns) {
+    skipped_.steps += end_ns > skipped_.time.start_ns && end_ns <= skipped_.time.end_ns;
+  });
+}
+
+void LeftOut::LeaveOutOperators(const CaptureChunks& capture, Overview overview, std::uint64_t most) {
+  const wire::FileHeader& header = capture.header;
+  std::vector<Chunk>& chunks = overview.operators;
+  std::erase_if(chunks, [&](const Chunk& chunk) { return Skips(chunk.start_ns); });
   const std::int64_t first_end_ns = overview.detail.empty() ? 0 : overview.detail.front().end_ns;
+  const bool recorder_did = header.left_out_until_ns != 0;
   if (recorder_did) by_recorder_ = {AsTime(header.left_out_from_ns), AsTime(header.left_out_until_ns)};
-  if (overview.count > most) {
-    by_reader_ = TooMany(overview, recorder_did ? by_recorder_.start_ns : first_end_ns, most);
+  if (CountOf(chunks) > most) {
+    by_reader_ = TooMany(chunks, recorder_did ? by_recorder_.start_ns : first_end_ns, most);
   }
   const IntervalSet whole({by_recorder_, by_reader_});
   times_ = whole.Subtract(IntervalSet(overview.detail));
   if (by_reader_.length() <= 0) return;
-  for (const Overview::Chunk& chunk : overview.chunks) not_read_ += Has(chunk.start_ns) ? chunk.count : 0;
+  for (const Chunk& chunk : chunks) not_read_ += Has(chunk.start_ns) ? chunk.count : 0;
 }
 
 bool LeftOut::Has(std::uint64_t start_ns) const {
   const auto at = AsTime(start_ns);
-  return std::ranges::any_of(times_.intervals(),
-                             [&](const Interval& time) { return at >= time.start_ns && at < time.end_ns; });
+  return Skips(start_ns) || std::ranges::any_of(times_.intervals(), [&](const Interval& time) {
+           return at >= time.start_ns && at < time.end_ns;
+         });
+}
+
+bool LeftOut::Skips(std::uint64_t time_ns) const {
+  const auto at = AsTime(time_ns);
+  return at > skipped_.time.start_ns && at < skipped_.time.end_ns;
 }
 
 void LeftOut::Mark(Trace& trace) const {
-  if (times_.intervals().empty()) return;
+  if (times_.intervals().empty() && skipped_.time.length() <= 0) return;
   const auto step = std::ranges::find(trace.marks, MarkKind::kStepEnd, &loopscope::Mark::kind);
   if (step == trace.marks.end()) return;
   const std::uint32_t thread = step->thread, pid = trace.threads[thread].pid;
@@ -111,8 +171,14 @@ void LeftOut::Mark(Trace& trace) const {
   std::ranges::stable_sort(trace.marks, {}, &loopscope::Mark::time_ns);
   std::vector<Interval> off(times_.intervals().begin(), times_.intervals().end());
   std::int64_t off_ns = -1;
+  bool before_skipped = skipped_.time.length() > 0;
   for (const loopscope::Mark& mark : trace.marks) {
     if (!is_switch(mark)) continue;
+    if (before_skipped && mark.time_ns >= skipped_.time.end_ns) {  // this switch says what held until it
+      before_skipped = false;
+      if (off_ns >= 0) off.push_back({off_ns, skipped_.time.start_ns});
+      off_ns = mark.kind == MarkKind::kOpsBegin ? skipped_.time.end_ns : -1;
+    }
     if (mark.kind == MarkKind::kOpsEnd && off_ns < 0) off_ns = mark.time_ns;
     if (mark.kind == MarkKind::kOpsBegin && off_ns >= 0) off.push_back({std::exchange(off_ns, -1), mark.time_ns});
   }
@@ -127,6 +193,17 @@ void LeftOut::Mark(Trace& trace) const {
 
 std::vector<std::string> LeftOut::Warnings(std::uint64_t run_start_ns) const {
   std::vector<std::string> lines;
+  if (skipped_.time.length() > 0) {
+    const std::string what = fmt::format("{} of {} after the start", Counted(skipped_.steps, "step"),
+                                         SecondsText(skipped_.time, run_start_ns));
+    lines.push_back(reader_skips_
+                        ? fmt::format("{} are not looked at: a report reads {:.1f} million ranges and marks of a run, "
+                                      "those of its start and the newest",
+                                      what, static_cast<double>(MostRead().others) / 1e6)
+                        : fmt::format("{} were not kept: the recording reached its size limit (--max-capture); those "
+                                      "of its start and the newest are there",
+                                      what));
+  }
   if (by_recorder_.length() > 0) {
     lines.push_back(
         fmt::format("operators of {} after the start were not kept: the recording reached its size limit "
@@ -138,7 +215,7 @@ std::vector<std::string> LeftOut::Warnings(std::uint64_t run_start_ns) const {
         fmt::format("{:.1f} million operators of {} after the start are not looked at: a report reads {:.1f} "
                     "million of a run, the newest and those of the detailed steps",
                     static_cast<double>(not_read_) / 1e6, SecondsText(by_reader_, run_start_ns),
-                    static_cast<double>(kMostOperatorsRead) / 1e6));
+                    static_cast<double>(MostRead().operators) / 1e6));
   }
   return lines;
 }

@@ -1,6 +1,6 @@
-// Operators and work of devices that ran and are not in the trace: the recorder kept its file below a size, or there
-// are more than a report can hold in memory. What is left out began in a stretch in the middle; the start of the run,
-// its detail windows and the newest are there, and so is all else that was recorded.
+// What ran and is not in the trace: the recorder kept its file below a size, or there is more than a report can hold in
+// memory. Operators and work of devices that began in a stretch in the middle are left out; the start of the run, its
+// detail windows and the newest are there. Of a run of very many steps some in the middle are skipped as a whole.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,38 @@
 
 namespace loopscope {
 
-// Of a run: some 80 bytes each, with what the analysis derives from them.
-inline constexpr std::uint64_t kMostOperatorsRead = 2'500'000;
+// How much of a run is read: operators and work of devices, some 80 bytes each with what the analysis derives from
+// them, and ranges and marks, some 150 with the steps that they make up.
+struct MostRead {
+  std::uint64_t operators = 1'500'000, others = 1'000'000;
+};
 
 class LeftOut {
  public:
   LeftOut() = default;
   // Of one capture file, of which about `most` are to be read.
-  LeftOut(const CaptureChunks& chunks, std::uint64_t most);
+  LeftOut(const CaptureChunks& chunks, MostRead most);
 
+  // Of what began, or happened, then: whether operators are left out, and whether everything is.
   bool Has(std::uint64_t start_ns) const;
+  bool Skips(std::uint64_t time_ns) const;
+  const SkippedTime& skipped() const { return skipped_; }
 
-  // Makes steps in that time known as steps whose operators were not recorded. The marks are no longer by time.
+  // Makes steps whose operators are left out known as such. The marks are no longer by time.
   void Mark(Trace& trace) const;
 
   std::vector<std::string> Warnings(std::uint64_t run_start_ns) const;
 
  private:
+  struct Overview;
+  static Overview LookOver(const CaptureChunks& capture);
+  void Skip(const CaptureChunks& capture, const Overview& overview, std::uint64_t most);
+  void LeaveOutOperators(const CaptureChunks& capture, Overview overview, std::uint64_t most);
+
   IntervalSet times_;
   Interval by_recorder_, by_reader_;
+  SkippedTime skipped_;
+  bool reader_skips_ = false;
   std::uint64_t not_read_ = 0;  // by chunks
 };
 

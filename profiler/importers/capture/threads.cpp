@@ -121,14 +121,14 @@ class ThreadReader {
 
  private:
   bool StartsEvent(wire::RecordHead head, const char* at) const {
-    return IsOp(head) ? !left_out_.Has(StartOf(at)) : IsRange(head) && !IsLine(head);
+    return IsOp(head) ? !left_out_.Has(StartOf(at)) : IsRange(head) && !IsLine(head) && !left_out_.Skips(StartOf(at));
   }
 
   std::vector<std::uint64_t> Starts() const {
     std::vector<std::uint64_t> starts;
     std::size_t bytes = 0;
     for (const ChunkView& chunk : chunks_.chunks) bytes += chunk.records.size();
-    starts.reserve(std::min<std::size_t>(bytes / sizeof(wire::OpRecord), kMostOperatorsRead));
+    starts.reserve(std::min<std::size_t>(bytes / sizeof(wire::OpRecord), MostRead().operators));
     for (const ChunkView& chunk : chunks_.chunks) {
       ForEachRecord(chunk, [&](wire::RecordHead head, const char* at) {
         if (StartsEvent(head, at)) starts.push_back(StartOf(at));
@@ -140,7 +140,10 @@ class ThreadReader {
   void Add(wire::RecordHead head, const char* at) {
     if (head.kind == RecordKind::kMark) return AddMark(head, at);
     if (head.kind == RecordKind::kOpDetail) return AddDetail(head, at);
-    if (IsLine(head)) return AddLine(RecordAt<wire::RangeRecord>(at));
+    if (IsLine(head)) {
+      if (!left_out_.Skips(StartOf(at))) AddLine(RecordAt<wire::RangeRecord>(at));
+      return;
+    }
     if (IsOp(head)) last_op_ = nullptr;
     if (!StartsEvent(head, at)) return;
     Event& event = read_.thread.events[places_[next_++]];
@@ -199,6 +202,7 @@ class ThreadReader {
       ++read_.repaired;
       return;
     }
+    if (wire::IsOfMoment(static_cast<MarkKind>(head.sub)) && left_out_.Skips(record.time_ns)) return;
     Mark mark;
     mark.time_ns = static_cast<std::int64_t>(record.time_ns);
     mark.kind = static_cast<MarkKind>(head.sub);
