@@ -174,7 +174,9 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
     const bool larger_inputs = same_work && place.operators_ms > place.ms / 2;
     place.ms = long_ms > kMuchLonger * usual_ms && !larger_inputs ? long_ms - usual_ms : 0;
   }
-  std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
+  // A step that waits for a lock longer than others holds no other work.
+  std::erase_if(places,
+                [](const PlaceTime& place) { return place.ms <= 0 || !place.where || place.what == kThreadWait; });
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
   return places;
 }

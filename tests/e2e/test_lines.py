@@ -75,3 +75,14 @@ def test_cpp_lines(loopscope):
     taken = read(steps)
     assert set(taken[0]) == lines_of(source, "step")
     expect(report["lines"], source, mean_ms, taken)
+
+
+def test_a_wait_for_a_lock_is_no_code_of_the_line(loopscope):
+    script = HERE / "scripts" / "waits_for_a_lock.py"
+    done, report = loopscope.report("run", "--yes", "--", sys.executable, script)
+    assert done.code == 0, done.err
+    [line] = [n for n, text in enumerate(script.read_text().splitlines(), 1) if "waits here" in text]
+    waits = [row for row in report["lines"] if row["where"] and row["where"]["line"] == line]
+    assert max(waits, key=lambda row: row["ms_per_step"])["what"] == "a wait for another thread"
+    [finding] = [one for one in report["findings"] if one["rule"] == "host-code"]
+    assert finding["title"].startswith("the loop waits ") and finding["evidence"][0]["where"]["line"] == line

@@ -11,6 +11,7 @@
 #include "probes/preload/python/followed_frames.h"
 #include "probes/preload/python/open_line.h"
 #include "probes/preload/python/short_lines.h"
+#include "probes/preload/python/wait_clock.h"
 
 namespace loopscope::follow {
 namespace {
@@ -25,6 +26,7 @@ struct Follower {
   FollowedFrames frames;
   OpenLine open;
   ShortLines shorts;  // that ran before the open one, in the same place
+  WaitClock waits;
 } follower;
 
 Frame* Innermost() {
@@ -65,8 +67,11 @@ void Write(std::uint64_t end_ns) {
 // Time up to now_ns belongs to the line that ran, or to what it called. A call that took long is written alone.
 void Advance(std::uint64_t now_ns) {
   const std::uint64_t spent = now_ns - std::exchange(follower.last_ns, now_ns);
+  const std::uint64_t waited = follower.waits.Spent(spent, now_ns);
   const Frame* place = Innermost();
-  if (place == nullptr || !place->calling) follower.open.own_ns += spent;
+  if (place != nullptr && place->calling) return;
+  follower.open.own_ns += spent - waited;
+  if (waited > 0) follower.open.AddCall(capture::StringId("a wait for another thread"), waited);
 }
 
 void CallEnds(std::uint64_t now_ns) {
@@ -230,6 +235,7 @@ bool Begin(void* frame) noexcept {
   follower.last_ns = capture::NowNs();
   follower.open = OpenLine(follower.last_ns);
   follower.shorts.Clear();
+  follower.waits.Begin(follower.last_ns);
   follower.on = true;
   return true;
 }
