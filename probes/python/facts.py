@@ -4,6 +4,9 @@ where debugging switches are turned on."""
 from . import frames, imports, wrapping
 from .probe import text
 
+# Loaders, and optimizers, whose settings are written down. A program may make a new one for each epoch.
+MOST_DESCRIBED = 16
+
 
 class Facts:
     """Facts from before the first step are kept until the probe has started."""

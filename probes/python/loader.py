@@ -4,6 +4,7 @@ import os
 import weakref
 
 from . import frames, hooks, loader_facts, repeats, wrapping
+from .facts import MOST_DESCRIBED
 from .loader_pass import Known, Pass
 from .notes import Notes
 from .probe import now_ns, text
@@ -202,7 +203,7 @@ class Loaders:
         iterates, known, one_pass.repeats = one_pass.repeats.place, one_pass.known, None
         if found:
             known.facts.update(repeats="workers", iterates=iterates)
-            if known.described:
+            if known.prefix:
                 self._describe(known, ("repeats", "iterates"))
 
     def _stop(self):
@@ -251,6 +252,8 @@ class Loaders:
             return
         known.described = True
         self._described += 1
+        if self._described > MOST_DESCRIBED:
+            return
         known.prefix = "loader." if self._described == 1 else f"loader#{self._described}."
         known.facts.update(first=known.first or "", where=known.place or "")
         self._describe(known, known.facts)

@@ -17,6 +17,7 @@ class Known:
         self.facts = None  # of loader_facts.facts_of()
         self.first = None  # the indices of its first batch
         self.described = False
+        self.prefix = ""  # of the facts that were written; "": none were
 
 
 class Pass:

@@ -6,6 +6,7 @@ import threading
 import weakref
 
 from . import frames, hooks, wrapping
+from .facts import MOST_DESCRIBED
 from .notes import Notes
 from .probe import OPTIMIZER, now_ns, text
 
@@ -110,6 +111,8 @@ class Optimizers:
             known = self._numbers.of(optimizer, (kind, place)), *kind
             self._known.set(optimizer, known)
             self._described += 1
+            if self._described > MOST_DESCRIBED:
+                return known
             prefix = "optimizer." if self._described == 1 else f"optimizer#{self._described}."
             for key, value in _facts(optimizer, len(tensors), place).items():
                 self._probe.fact(text(prefix + key), text(value))

@@ -822,3 +822,23 @@ def test_a_place_is_found_without_asking_for_folders_again():
     assert "test_python_shim.py:" in inside["call"]()
     known = len(asked)
     assert known > 0 and all("test_python_shim.py:" in inside["call"]() for _ in range(20)) and len(asked) == known
+
+
+def test_of_many_loaders_and_optimizers_the_first_are_described(launch):
+    """A program may make new ones for each epoch: what is written down, and kept in memory, does not grow with them."""
+    body = """
+for epoch in range(40):
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(8, 4)), batch_size=4):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+"""
+    done, [capture] = launch("import torch, torch.utils.data\n" + body, prefix="", steps=0)
+    assert len(capture.of("step")) == 80
+    for kind in ("loader", "optimizer"):
+        described = {
+            key.split(".")[0] for key in capture.facts if key.startswith(f"{kind}.") or key.startswith(f"{kind}#")
+        }
+        assert described == {kind} | {f"{kind}#{number}" for number in range(2, 17)}
