@@ -10,6 +10,7 @@
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/statistics/rhythm.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/timeline/line_pieces.h"
 
@@ -19,8 +20,7 @@ namespace {
 constexpr double kTimesMedian = 3;        // a longer step is a stall
 constexpr std::size_t kMinStalls = 3;     // two have a single distance, which is always regular
 constexpr std::size_t kMinSeen = 2;       // stalls with recorded operators: one is always like itself
-constexpr double kMinAlike = 2.0 / 3;     // of the distances are the same, and of the stalls have the same cause
-constexpr double kDistanceSlack = 0.05;   // of a distance; under 20 steps it must be exact
+constexpr double kMinAlike = 2.0 / 3;     // of the stalls have the same cause
 constexpr double kMostByChance = 0.01;    // probability that stalls from elsewhere met the same work
 constexpr double kMinSharePct = 2;        // of the steps' work
 constexpr std::size_t kMostCauses = 3;    // named in the evidence
@@ -64,20 +64,9 @@ class Stalls {
       const auto own_ns = static_cast<double>(OwnNs(timeline_.steps()[index]));
       if (own_ns > kTimesMedian * median_ns_) indices_.push_back(index);
     }
-    if (!Regular()) indices_.clear();
-  }
-
-  bool Regular() {
-    if (indices_.size() < kMinStalls) return false;
-    std::vector<std::int64_t> distances;
-    for (std::size_t i = 1; i < indices_.size(); ++i) distances.push_back(indices_[i] - indices_[i - 1]);
-    std::ranges::sort(distances);
-    distance_ = distances[distances.size() / 2];
-    if (distance_ < 2) return false;  // long steps one after another are a slow stretch
-    const auto slack = static_cast<std::int64_t>(kDistanceSlack * static_cast<double>(distance_));
-    const auto alike = std::ranges::count_if(
-        distances, [&](std::int64_t one) { return one >= distance_ - slack && one <= distance_ + slack; });
-    return static_cast<double>(alike) >= kMinAlike * static_cast<double>(distances.size()) && alike >= 2;
+    const auto distance = indices_.size() < kMinStalls ? std::nullopt : RegularDistance(indices_);
+    if (!distance) indices_.clear();
+    distance_ = distance.value_or(0);
   }
 
   const Timeline& timeline_;

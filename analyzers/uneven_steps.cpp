@@ -11,6 +11,7 @@
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/statistics/rhythm.h"
 #include "profiler/core/timeline/line_pieces.h"
 
 namespace loopscope {
@@ -190,14 +191,10 @@ std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const
   });
 }
 
-// The distance between most of them; absent where the distances differ.
 std::optional<std::uint32_t> Distance(std::span<const Long> of) {
-  std::map<std::uint32_t, std::size_t> distances;
-  for (std::size_t i = 1; i < of.size(); ++i) ++distances[of[i].step - of[i - 1].step];
-  for (const auto& [distance, count] : distances) {
-    if (distance > 1 && count >= 2 && count * 3 >= 2 * (of.size() - 1)) return distance;
-  }
-  return std::nullopt;
+  std::vector<std::uint32_t> steps;
+  for (const Long& one : of) steps.push_back(one.step);
+  return RegularDistance(steps);
 }
 
 std::string HowOften(const Steps& steps, std::span<const Long> of) {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import xml.etree.ElementTree as tree
 
@@ -92,8 +93,16 @@ def in_clone(tmp_path, tiny_train):
     return checkout
 
 
+def write_log(path, ends, folder):
+    """What the runner's page shows of these steps."""
+    steps = [f"▸ {name}\n{end.stdout}{end.stderr}exit {end.returncode}\n" for name, end in ends.items()]
+    text = "\n".join(steps).replace(str(folder), "/home/runner/work").replace(str(ROOT), "/home/runner/work/checkout")
+    path.write_text(text)
+
+
 def test_the_action(host, tmp_path, tiny_train):
-    """Each step's script, with what GitHub puts into it; pip and the actions of others are theirs."""
+    """Each step's script, with what GitHub puts into it; pip and the actions of others are theirs. docs/ci/action.log is
+    the log of it: LOOPSCOPE_ACTION_LOG=FILE writes that."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     inputs = {name: one.get("default", "") for name, one in action["inputs"].items()}
     inputs |= {"command": "./train.sh 'two words'", "build": "touch built", "base": "main", "history": "perf"}
@@ -109,6 +118,8 @@ def test_the_action(host, tmp_path, tiny_train):
         assert step["shell"] == "bash" and "${{" not in step["run"], "what GitHub puts in is no part of a script"
         given = {name: inputs.get(text.split("inputs.")[-1].split(" ")[0], "17") for name, text in step["env"].items()}
         ends[step["name"]] = shell(step["run"], checkout, env | given)
+    if log := os.environ.get("LOOPSCOPE_ACTION_LOG"):
+        write_log(pathlib.Path(log), ends, tmp_path)
     assert {name: end.returncode for name, end in ends.items()} == {
         "Check out the base": 0,
         "Build both sides": 0,

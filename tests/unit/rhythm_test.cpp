@@ -1,0 +1,56 @@
+#include "profiler/core/statistics/rhythm.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace loopscope {
+namespace {
+
+std::vector<std::uint32_t> Every(std::uint32_t distance, std::size_t count) {
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(7 + static_cast<std::uint32_t>(i) * distance);
+  return numbers;
+}
+
+TEST(Rhythm, EqualDistances) {
+  EXPECT_EQ(RegularDistance(Every(8, 3)), 8u);
+  EXPECT_EQ(RegularDistance(Every(2, 5)), 2u);
+  EXPECT_EQ(RegularDistance(Every(3, 4)), 3u);
+  EXPECT_EQ(RegularDistance(Every(100, 4)), 100u);
+}
+
+TEST(Rhythm, OneMoreOrOneMissing) {
+  EXPECT_EQ(RegularDistance(std::vector<std::uint32_t>{10, 20, 23, 30, 40, 50, 60, 70}), 10u);
+  EXPECT_EQ(RegularDistance(std::vector<std::uint32_t>{10, 20, 40, 50, 60, 70}), 10u);
+  EXPECT_EQ(RegularDistance(std::vector<std::uint32_t>{100, 201, 299, 402}), 101u);
+}
+
+TEST(Rhythm, TooFewOrTooCloseOrAllDifferent) {
+  EXPECT_EQ(RegularDistance({}), std::nullopt);
+  EXPECT_EQ(RegularDistance(Every(8, 2)), std::nullopt);
+  EXPECT_EQ(RegularDistance(Every(1, 20)), std::nullopt);
+  EXPECT_EQ(RegularDistance(Every(3, 3)), std::nullopt);  // one in three of few steps: as likely as not
+  EXPECT_EQ(RegularDistance(std::vector<std::uint32_t>{3, 10, 30, 35, 60}), std::nullopt);
+}
+
+// Steps that are long by chance keep no distance: at most 5 % of such runs are said to.
+TEST(Rhythm, NoneByChance) {
+  for (const double share : {0.02, 0.1, 0.2, 0.33, 0.5}) {
+    std::mt19937 random(11);
+    std::bernoulli_distribution is_long(share);
+    int said = 0;
+    for (int run = 0; run < 2000; ++run) {
+      std::vector<std::uint32_t> numbers;
+      for (std::uint32_t step = 0; step < 60; ++step) {
+        if (is_long(random)) numbers.push_back(step);
+      }
+      said += RegularDistance(numbers).has_value();
+    }
+    EXPECT_LE(said, 100) << share;
+  }
+}
+
+}  // namespace
+}  // namespace loopscope
