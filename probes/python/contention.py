@@ -38,16 +38,20 @@ class Contention:
         others = [one for one in threading.enumerate() if one.ident != threading.get_ident() and one.native_id]
         if not others or len(others) > _MOST_THREADS:
             return
-        before = {one.native_id: _worked_ns(one.native_id) for one in others}
+        own_before, before = _times_ns(threading.get_native_id()), {one: _times_ns(one.native_id) for one in others}
         begin_ns = now_ns()
         sleep(_NAP_S)
         end_ns = now_ns()
         self._looks += 1
-        worked = {one: _worked_ns(one.native_id) - before[one.native_id] for one in others}
+        after = {one: _times_ns(one.native_id) for one in others}
         for one in others:
-            self._of(one).saw(end_ns, before[one.native_id] + worked[one])
+            self._of(one).saw(end_ns, after[one][0])
+        worked = {one: after[one][0] - before[one][0] for one in others}
         holder = max(worked, key=worked.get)
-        if end_ns - begin_ns >= _HELD_NS and worked[holder] >= (end_ns - begin_ns) / 2:
+        # Without a processor neither of them gets on: the holder keeps the lock meanwhile, this thread waits for no lock.
+        kept_ns = worked[holder] + after[holder][1] - before[holder][1]
+        waited_ns = end_ns - begin_ns - (_times_ns(threading.get_native_id())[1] - own_before[1])
+        if worked[holder] > 0 and waited_ns >= _HELD_NS and kept_ns >= waited_ns / 2:
             running = sys._current_frames().get(holder.ident)  # an audit hook of the program hears of it
             self._of(holder).places[frames.place_of(running)] += 1
 
@@ -89,15 +93,16 @@ class _Thread:
         self.first = self.first or self.last
 
 
-def _worked_ns(native_id):
-    """Processor time of a thread so far; 0 where /proc does not tell."""
+def _times_ns(native_id):
+    """A thread's time on a processor so far, and ready to run without one; zeros where /proc does not tell."""
     try:
         descriptor = os.open(f"/proc/self/task/{native_id}/schedstat", os.O_RDONLY)
     except OSError:
-        return 0
+        return 0, 0
     try:
-        return int(os.read(descriptor, 64).split()[0])
-    except (OSError, ValueError, IndexError):
-        return 0
+        worked, waited, _ = os.read(descriptor, 64).split()
+        return int(worked), int(waited)
+    except (OSError, ValueError):
+        return 0, 0
     finally:
         os.close(descriptor)
