@@ -50,8 +50,10 @@ struct OptimizerCall {
 // What the keys of the facts about each optimizer of that class begin with: "optimizer.", "optimizer#2.".
 std::vector<std::string> PrefixesOf(const Trace& trace, std::string_view name) {
   std::vector<std::string> prefixes;
-  for (const auto& [key, value] : trace.facts) {
-    if (!key.starts_with("optimizer") || !key.ends_with(".class") || value != name) continue;
+  for (auto fact = trace.facts.lower_bound("optimizer"); fact != trace.facts.end(); ++fact) {
+    const auto& [key, value] = *fact;
+    if (!key.starts_with("optimizer")) break;
+    if (!key.ends_with(".class") || value != name) continue;
     prefixes.push_back(key.substr(0, key.size() - std::string_view("class").size()));
   }
   return prefixes;
@@ -100,7 +102,10 @@ class Calls {
     for (const OptimizerCall& call : calls) ops += call.multi_tensor ? 0 : call.ops;
     for (OptimizerCall& call : calls) {
       call.tensors = tensors;
-      if (const auto own = TensorsOf(timeline_.trace(), timeline_.name(call.range))) {
+      const StringId name = timeline_.event(call.range).name;
+      const auto [known, added] = tensors_.try_emplace(name);
+      if (added) known->second = TensorsOf(timeline_.trace(), timeline_.trace().text(name));
+      if (const auto own = known->second) {
         call.tensors = std::min(tensors, *own);
       } else if (!call.multi_tensor && ops > 0) {
         call.tensors = tensors * call.ops / ops;
@@ -159,6 +164,7 @@ class Calls {
   const Timeline& timeline_;
   NameSet nodes_, accumulations_, adds_, multi_tensor_;
   std::vector<OptimizerCall> calls_;
+  std::map<StringId, std::optional<std::uint64_t>> tensors_;  // of each class
   std::vector<Accumulation> accumulated_;
   std::vector<Interval> passes_;  // backward, by start
 };

@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kHowToRecord[] = "pass a run folder or a .cap file that `loopscope run` wrote";
 constexpr std::uint32_t kMaxHeaderBytes = 1u << 20;
+constexpr std::size_t kWorthGivingBack = 4096;  // bytes; the pages of less would be mapped again for its neighbours
 
 Error CannotRead(const std::filesystem::path& path, int error) {
   return {std::string("cannot be read: ") + std::strerror(error), path.string(), kHowToRecord};
@@ -107,10 +108,11 @@ class ChunkReader {
 
   // Returns how many of the bytes are whole records.
   std::size_t AddRecords(const wire::ChunkHeader& header, std::span<const char> bytes) {
-    Ordered one{header.order, {header.pid, header.tid, {}, give_back_}};
+    Ordered one{header.order, {header.pid, header.tid, {}}};
     std::size_t begin = 0;
     const auto add_until = [&](std::size_t end) {
       one.view.records = bytes.subspan(begin, end - begin);
+      one.view.give_back = give_back_ && end - begin >= kWorthGivingBack;
       if (end > begin) views_.push_back(one);
       begin = end;
     };
