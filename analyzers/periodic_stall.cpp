@@ -10,7 +10,6 @@
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/statistics/rhythm.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/timeline/line_pieces.h"
 
@@ -64,7 +63,7 @@ class Stalls {
       const auto own_ns = static_cast<double>(OwnNs(timeline_.steps()[index]));
       if (own_ns > kTimesMedian * median_ns_) indices_.push_back(index);
     }
-    const auto distance = indices_.size() < kMinStalls ? std::nullopt : RegularDistance(indices_);
+    const auto distance = indices_.size() < kMinStalls ? std::nullopt : StepDistance(timeline_, indices_);
     if (!distance) indices_.clear();
     distance_ = distance.value_or(0);
   }

@@ -11,7 +11,6 @@
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/statistics/rhythm.h"
 #include "profiler/core/timeline/line_pieces.h"
 
 namespace loopscope {
@@ -191,14 +190,14 @@ std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const
   });
 }
 
-std::optional<std::uint32_t> Distance(std::span<const Long> of) {
+std::optional<std::uint32_t> Distance(const Timeline& timeline, std::span<const Long> of) {
   std::vector<std::uint32_t> steps;
   for (const Long& one : of) steps.push_back(one.step);
-  return RegularDistance(steps);
+  return StepDistance(timeline, steps);
 }
 
-std::string HowOften(const Steps& steps, std::span<const Long> of) {
-  if (const auto distance = Distance(of)) return fmt::format("every {} steps", *distance);
+std::string HowOften(std::optional<std::uint32_t> distance, const Steps& steps, std::span<const Long> of) {
+  if (distance) return fmt::format("every {} steps", *distance);
   return fmt::format("in {} of {} steps", of.size(), steps.count());
 }
 
@@ -254,12 +253,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (shown_ms < kMinShown * (MeanMs(steps.Shown(true)) - MeanMs(steps.Shown(false)))) return {};
   const std::vector<Long> dearest = Dearest(steps);
   if (dearest.size() < 2) return {};
-  if (!Distance(dearest) && WaitsMayExplain(timeline, share_pct)) {
+  const std::optional<std::uint32_t> distance = Distance(timeline, dearest);
+  if (!distance && WaitsMayExplain(timeline, share_pct)) {
     return {
         Finding::CannotTell("some steps take longer, at no regular distance, while the training thread waited for a "
                             "processor")};
   }
-  if (!Distance(dearest) && StepsThatShow(timeline, steps, places.front()) < 2) {
+  if (!distance && StepsThatShow(timeline, steps, places.front()) < 2) {
     return {Finding::CannotTell(
         "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};
   }
@@ -269,7 +269,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
       timeline, excess_ms / static_cast<double>(steps.count()),
       fmt::format("some steps hold other work: {} one takes {} more than the {} of an ordinary step, {:.0f} % of all "
                   "steps' time",
-                  HowOften(steps, dearest), MsText(dearest_ms / static_cast<double>(dearest.size())),
+                  HowOften(distance, steps, dearest), MsText(dearest_ms / static_cast<double>(dearest.size())),
                   MsText(steps.median_ms()), 100 * dearest_ms / steps.all_ms()));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "analyzers/shared/anomaly_cost.h"
+#include "profiler/core/statistics/rhythm.h"
 
 namespace loopscope {
 
@@ -190,6 +191,17 @@ std::optional<Where> PlaceOf(std::string_view text) {
   if (error != std::errc() || end != line.data() + line.size()) return std::nullopt;
   where.path = text.substr(0, colon);
   return where;
+}
+
+std::optional<std::uint32_t> StepDistance(const Timeline& timeline, std::span<const std::uint32_t> steps) {
+  std::vector<std::uint32_t> distances, within_epochs;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    distances.push_back(steps[i] - steps[i - 1]);
+    const auto between = timeline.steps().subspan(steps[i - 1] + 1, distances.back());
+    if (std::ranges::none_of(between, &Step::boundary)) within_epochs.push_back(distances.back());
+  }
+  const auto distance = RegularDistance(std::move(distances));
+  return distance ? distance : RegularDistance(std::move(within_epochs));
 }
 
 }  // namespace loopscope

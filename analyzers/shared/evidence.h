@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ class CallSites {
 
 // Where the training thread asks for its batches; nullopt when no stack of a steady step shows it.
 std::optional<Where> LoaderAskedAt(const Timeline& timeline);
+
+// The regular distance of these steps (rising), over the run or within its epochs; absent where they keep none.
+std::optional<std::uint32_t> StepDistance(const Timeline& timeline, std::span<const std::uint32_t> steps);
 
 // A kFound finding whose cost is `ms_per_step`: cost_pct is its share of the mean step, the severity that of its share
 // of WorkMs().
