@@ -17,7 +17,6 @@ namespace loopscope {
 namespace {
 
 constexpr double kTimesMedian = 3;        // a longer step is a stall
-constexpr std::size_t kMinStalls = 3;     // two have a single distance, which is always regular
 constexpr std::size_t kMinSeen = 2;       // stalls with recorded operators: one is always like itself
 constexpr double kMinAlike = 2.0 / 3;     // of the stalls have the same cause
 constexpr double kMostByChance = 0.01;    // probability that stalls from elsewhere met the same work
@@ -63,7 +62,7 @@ class Stalls {
       const auto own_ns = static_cast<double>(OwnNs(timeline_.steps()[index]));
       if (own_ns > kTimesMedian * median_ns_) indices_.push_back(index);
     }
-    const auto distance = indices_.size() < kMinStalls ? std::nullopt : StepDistance(timeline_, indices_);
+    const auto distance = StepDistance(timeline_, indices_);
     if (!distance) indices_.clear();
     distance_ = distance.value_or(0);
   }

@@ -37,6 +37,7 @@ void Name(const std::string& function, std::optional<Where>& place) {
 struct Hint {
   std::string_view call, text;
 };
+constexpr std::string_view kHoldLocksBriefly = "hold a lock only while what it protects is read or written";
 // By the beginning of a call's name.
 constexpr std::array kHints = {
     Hint{"gc.", "collect now and then, or call gc.freeze() after start-up"},
@@ -51,9 +52,9 @@ constexpr std::array kHints = {
     Hint{"pickle.", "send tensors instead of objects, and less often"},
     Hint{"torch.distributed.distributed_c10d", "send tensors instead of objects, and less often"},
     Hint{"json.", "collect the values and write them every some steps"},
-    Hint{kThreadWait, "hold a lock only while what it protects is read or written"},
-    Hint{"lock.acquire", "hold a lock only while what it protects is read or written"},
-    Hint{"RLock.acquire", "hold a lock only while what it protects is read or written"},
+    Hint{kThreadWait, kHoldLocksBriefly},
+    Hint{"lock.acquire", kHoldLocksBriefly},
+    Hint{"RLock.acquire", kHoldLocksBriefly},
     Hint{"print", "print every some steps"},
     Hint{"logging.", "log every some steps"},
     Hint{"time.sleep", "do not sleep in the loop"},

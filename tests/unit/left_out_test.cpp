@@ -100,29 +100,36 @@ TEST(LeftOut, ImpossibleTimesHarmNothing) {
   EXPECT_EQ(StepsLeftOut(Of(capture.Bytes(), {kAll, kAll}), 10).size(), 7u);
 }
 
+using Switches = std::vector<std::pair<std::int64_t, MarkKind>>;
+std::pair<std::int64_t, MarkKind> Off(std::int64_t at) {
+  return {at, MarkKind::kOpsEnd};
+}
+std::pair<std::int64_t, MarkKind> On(std::int64_t at) {
+  return {at, MarkKind::kOpsBegin};
+}
+
+// What becomes of the switches that the recorder wrote.
+Switches Marked(const LeftOut& left_out, const Switches& before) {
+  Trace trace;
+  trace.threads.push_back({100, 100, "", {}});
+  trace.marks.push_back({1000, MarkKind::kStepEnd, 0, 0, 0});
+  for (const auto& [at, kind] : before) trace.marks.push_back({at, kind, 0, 0, 0});
+  left_out.Mark(trace);
+  Switches after;
+  for (const Mark& one : trace.marks) {
+    if (one.kind != MarkKind::kStepEnd) after.emplace_back(one.time_ns, one.kind);
+  }
+  return after;
+}
+
 // The switches that the recorder wrote itself, and those of the time left out, are one series.
 TEST(LeftOut, StepsInItAreKnownAsStepsWithoutOperators) {
   CaptureBuilder capture = Capture(20);
   capture.header.left_out_from_ns = 10 * kStepNs;
   capture.header.left_out_until_ns = 15 * kStepNs;
   const LeftOut left_out = Of(capture.Bytes(), {kAll, kAll});
-  Trace trace;
-  trace.threads.push_back({100, 100, "", {}});
-  const auto mark = [&](std::int64_t at, MarkKind kind) { trace.marks.push_back({at, kind, 0, 0, 0}); };
-  mark(1000, MarkKind::kStepEnd);
-  mark(8000, MarkKind::kOpsEnd);
-  mark(9000, MarkKind::kOpsBegin);
-  mark(12'000, MarkKind::kOpsEnd);
-  mark(17'000, MarkKind::kOpsBegin);
-  mark(18'000, MarkKind::kOpsEnd);
-  left_out.Mark(trace);
-  std::vector<std::pair<std::int64_t, MarkKind>> switches;
-  for (const Mark& one : trace.marks) {
-    if (one.kind != MarkKind::kStepEnd) switches.emplace_back(one.time_ns, one.kind);
-  }
-  EXPECT_THAT(switches, ElementsAre(std::pair(8000, MarkKind::kOpsEnd), std::pair(9000, MarkKind::kOpsBegin),
-                                    std::pair(10'000, MarkKind::kOpsEnd), std::pair(17'000, MarkKind::kOpsBegin),
-                                    std::pair(18'000, MarkKind::kOpsEnd)));
+  EXPECT_THAT(Marked(left_out, {Off(8000), On(9000), Off(12'000), On(17'000), Off(18'000)}),
+              ElementsAre(Off(8000), On(9000), Off(10'000), On(17'000), Off(18'000)));
 }
 
 std::vector<int> StepsSkipped(const LeftOut& left_out, int steps) {
@@ -174,24 +181,10 @@ TEST(LeftOut, TheFirstSwitchAfterWhatWasSkippedSaysWhatHeldBefore) {
   capture.header.skipped_from_ns = 10 * kStepNs;
   capture.header.skipped_until_ns = 15 * kStepNs;
   const LeftOut left_out = Of(capture.Bytes(), {kAll, kAll});
-  const auto switches = [&](std::vector<std::pair<std::int64_t, MarkKind>> before) {
-    Trace trace;
-    trace.threads.push_back({100, 100, "", {}});
-    trace.marks.push_back({1000, MarkKind::kStepEnd, 0, 0, 0});
-    for (const auto& [at, kind] : before) trace.marks.push_back({at, kind, 0, 0, 0});
-    left_out.Mark(trace);
-    std::vector<std::pair<std::int64_t, MarkKind>> after;
-    for (const Mark& one : trace.marks) {
-      if (one.kind != MarkKind::kStepEnd) after.emplace_back(one.time_ns, one.kind);
-    }
-    return after;
-  };
-  const auto off = [](std::int64_t at) { return std::pair(at, MarkKind::kOpsEnd); };
-  const auto on = [](std::int64_t at) { return std::pair(at, MarkKind::kOpsBegin); };
-  EXPECT_THAT(switches({off(9000), off(17'000), on(18'000)}),
-              ElementsAre(off(9000), on(10'000), off(17'000), on(18'000)));
-  EXPECT_THAT(switches({on(17'000)}), ElementsAre(off(15'000), on(17'000)));
-  EXPECT_THAT(switches({off(9000), on(17'000)}), ElementsAre(off(9000), on(10'000), off(15'000), on(17'000)));
+  EXPECT_THAT(Marked(left_out, {Off(9000), Off(17'000), On(18'000)}),
+              ElementsAre(Off(9000), On(10'000), Off(17'000), On(18'000)));
+  EXPECT_THAT(Marked(left_out, {On(17'000)}), ElementsAre(Off(15'000), On(17'000)));
+  EXPECT_THAT(Marked(left_out, {Off(9000), On(17'000)}), ElementsAre(Off(9000), On(10'000), Off(15'000), On(17'000)));
 }
 
 }  // namespace

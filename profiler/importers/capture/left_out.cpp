@@ -111,24 +111,23 @@ void LeftOut::Skip(const CaptureChunks& capture, const Overview& overview, std::
   }
   if (time.length() <= 0) return;
   Interval whole{INT64_MIN, INT64_MAX};
-  const auto for_each_step = [&](const auto& visit) {
-    for (const ChunkView& view : capture.chunks) {
-      ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
-        if (head.kind != RecordKind::kMark || static_cast<MarkKind>(head.sub) != MarkKind::kStepEnd) return;
-        visit(AsTime(RecordAt<wire::MarkRecord>(at).time_ns));
-      });
-    }
-  };
-  for_each_step([&](std::int64_t end_ns) {
-    if (end_ns <= time.start_ns) whole.start_ns = std::max(whole.start_ns, end_ns);
-    if (end_ns >= time.end_ns) whole.end_ns = std::min(whole.end_ns, end_ns);
-  });
+  skipped_.steps = header.skipped_steps;
+  for (const ChunkView& view : capture.chunks) {
+    ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
+      if (head.kind != RecordKind::kMark || static_cast<MarkKind>(head.sub) != MarkKind::kStepEnd) return;
+      const std::int64_t end_ns = AsTime(RecordAt<wire::MarkRecord>(at).time_ns);
+      if (end_ns <= time.start_ns) {
+        whole.start_ns = std::max(whole.start_ns, end_ns);
+      } else if (end_ns >= time.end_ns) {
+        whole.end_ns = std::min(whole.end_ns, end_ns);
+      } else {
+        ++skipped_.steps;
+      }
+    });
+  }
+  if (whole.end_ns != INT64_MAX) ++skipped_.steps;  // that ends there
   skipped_.time = {whole.start_ns == INT64_MIN ? time.start_ns : whole.start_ns,
                    whole.end_ns == INT64_MAX ? time.end_ns : whole.end_ns};
-  skipped_.steps = header.skipped_steps;
-  for_each_step([&](std::int64_t end_ns) {
-    skipped_.steps += end_ns > skipped_.time.start_ns && end_ns <= skipped_.time.end_ns;
-  });
 }
 
 void LeftOut::LeaveOutOperators(const CaptureChunks& capture, Overview overview, std::uint64_t most) {
