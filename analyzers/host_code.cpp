@@ -75,12 +75,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const std::string names = Names(places);
   const std::string does =
-      names == kThreadWait
+      names == wire::kThreadWait
           ? fmt::format("the loop waits {} per step ({}) for another thread", MsText(ms), ShareText(timeline, ms))
           : fmt::format("the loop's own code takes {} per step ({})", MsText(ms), ShareText(timeline, ms));
   Finding finding = Costing(timeline, ms,
                             fmt::format("{}, outside loading, the model and the optimizer{}", does,
-                                        names == kThreadWait ? "" : ": " + names));
+                                        names == wire::kThreadWait ? "" : ": " + names));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces) break;
     finding.evidence.push_back({fmt::format("{} per step ({}): {}{}", MsText(place.ms), ShareText(timeline, place.ms),

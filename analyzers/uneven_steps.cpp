@@ -175,8 +175,8 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
     place.ms = long_ms > kMuchLonger * usual_ms && !larger_inputs ? long_ms - usual_ms : 0;
   }
   // A step that waits for a lock longer than others holds no other work.
-  std::erase_if(places,
-                [](const PlaceTime& place) { return place.ms <= 0 || !place.where || place.what == kThreadWait; });
+  std::erase_if(
+      places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where || place.what == wire::kThreadWait; });
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
   return places;
 }

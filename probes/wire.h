@@ -181,6 +181,8 @@ enum class RangeCategory : std::uint8_t {  // RecordHead::sub of RangeRecord
 inline constexpr std::uint64_t kMaxLineCalls = (1u << 22) - 1;
 inline constexpr unsigned kLineOwnShift = 22;
 inline constexpr std::uint64_t kLineOwnWhole = 1023;
+// kLine's name where the line called nothing and its thread slept: for a lock, or for the interpreter's.
+inline constexpr char kThreadWait[] = "a wait for another thread";
 
 struct RangeRecord {  // written when it ends
   RecordHead head;
@@ -200,16 +202,15 @@ enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
   kEpochEnd = 4,       // the training loader ran out
   kResidentBytes = 5,  // process RSS; value = bytes. Since version 1.1 without file-backed and shared pages: the
                        // capture's own are among them, and grow with every step
-  kPeakBytes =
-      6,        // at the end; value = peak RSS bytes of the process inside the window (host), name "host" or "cuda:0"
-  kLoss = 7,    // value = bits of a double; time orders the sequence
-  kMetric = 8,  // name, value = bits of a double (loopscope.h)
-  kSampleHash = 9,    // value = running hash of the sampler's indices, one per batch (check launches)
-  kProbeOff = 10,     // name = why a probe switched itself off, or what it cannot see; since version 1.6 value = the
-                      // probe that records nothing (ProbeId), kNone where all go on
-  kProbeOn = 11,      // name = probe and version ("torch 2.11.0")
-  kCleanEnd = 12,     // value = exit status that the probe used
-  kDetailBegin = 13,  // the detail window opens / closes
+  kPeakBytes = 6,      // at the end; value = most bytes of RSS inside the window; name "host" or "cuda:0"
+  kLoss = 7,           // value = bits of a double; time orders the sequence
+  kMetric = 8,         // name, value = bits of a double (loopscope.h)
+  kSampleHash = 9,     // value = running hash of the sampler's indices, one per batch (check launches)
+  kProbeOff = 10,      // name = why a probe switched itself off, or what it cannot see; since version 1.6 value = the
+                       // probe that records nothing (ProbeId), kNone where all go on
+  kProbeOn = 11,       // name = probe and version ("torch 2.11.0")
+  kCleanEnd = 12,      // value = exit status that the probe used
+  kDetailBegin = 13,   // the detail window opens / closes
   kDetailEnd = 14,
   kThreadName = 15,  // name of this thread
   kEpochStart = 16,  // the training loader was started; with kEpochEnd it bounds the epoch boundary
@@ -251,8 +252,7 @@ static_assert(sizeof(MarkRecord) == 24);
 // A call stack, innermost frame first: `count` frames of 8 bytes follow. A frame with kFrameIsText set holds in its low
 // 32 bits a string "path:line:function" (Python); any other is a return address in this process (see ModuleRecord).
 inline constexpr std::uint64_t kFrameIsText = 1ull << 63;
-inline constexpr std::uint64_t kFrameIsLibrary = 1ull
-                                                 << 62;  // since version 1.7: of an installed package, not the user's
+inline constexpr std::uint64_t kFrameIsLibrary = 1ull << 62;  // since version 1.7: not the user's, a package's
 struct StackRecord {
   RecordHead head;
   std::uint32_t id;

@@ -52,7 +52,7 @@ constexpr std::array kHints = {
     Hint{"pickle.", "send tensors instead of objects, and less often"},
     Hint{"torch.distributed.distributed_c10d", "send tensors instead of objects, and less often"},
     Hint{"json.", "collect the values and write them every some steps"},
-    Hint{kThreadWait, kHoldLocksBriefly},
+    Hint{wire::kThreadWait, kHoldLocksBriefly},
     Hint{"lock.acquire", kHoldLocksBriefly},
     Hint{"RLock.acquire", kHoldLocksBriefly},
     Hint{"print", "print every some steps"},

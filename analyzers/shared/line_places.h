@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "profiler/core/report/finding.h"
@@ -24,9 +23,6 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
 
 // Those of `stretches` in steps whose operators were recorded; all where there are none.
 std::vector<Interval> WithOperators(const Timeline& timeline, std::span<const Interval> stretches);
-
-// What a line did that waited, in code of its own: for a lock, or for the interpreter's.
-inline constexpr std::string_view kThreadWait = "a wait for another thread";
 
 // "torch.tensor", or "code of its own" for a line that calls nothing.
 std::string WhatText(const PlaceTime& place);

@@ -132,7 +132,7 @@ def test_a_program_is_ended_by_a_signal(kit, tmp_path):
     assert told["steps"]["measured"] > 20 and told["exit"] != 0
 
 
-def test_every_command_is_one_that_loopscope_and_train_image_take(kit, tmp_path):
+def test_every_command_is_one_that_loopscope_and_train_image_take(kit, tmp_path, request):
     """As far as it can be told without a GPU: the grammar, the knobs and the presets, with the device left out."""
     program = BUILD / "workloads/train_image"
     listed = subprocess.run([program, "--list-knobs"], capture_output=True, text=True, check=True).stdout
@@ -146,11 +146,11 @@ def test_every_command_is_one_that_loopscope_and_train_image_take(kit, tmp_path)
             raise kit_module.StepFailed("recorded")
 
     recorder = Recorder(kit.root, tmp_path)
+    request.addfinalizer(recorder.close)
     for step in EVERY_STEP:
         if step.name.startswith(("prove", "sweep", "train_image")):
             with pytest.raises(kit_module.StepFailed):
                 step.action(recorder)
-    recorder.close()
     assert len(seen) > 30
     for words, program in seen:
         arguments = list(program[1:])

@@ -10,6 +10,7 @@ Exit:  0 done, 1 a step failed (the others are kept), 2 wrong usage, 3 no GPU he
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import platform
@@ -105,21 +106,18 @@ def main():
     parser.add_argument("--only", default="", metavar="WORD", help="only steps whose name holds it")
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    kit = Kit(pathlib.Path(__file__).resolve().parent, chosen.out.resolve())
-    part = Part(chosen.part, kit, chosen.limit)
     steps = [step for step in PARTS[chosen.part] if chosen.only in step.name]
-    try:
-        part.told["machine"] = machine()
-    except LookupError as why:
-        for step in steps:
-            part.told["steps"][step.name] = {"skipped": f"no GPU: {why}"}
-        part.save()
-        print(f"run.py: needs an NVIDIA GPU that this Python's torch sees: {why}", file=sys.stderr)
-        return 3
-    try:
+    with contextlib.closing(Kit(pathlib.Path(__file__).resolve().parent, chosen.out.resolve())) as kit:
+        part = Part(chosen.part, kit, chosen.limit)
+        try:
+            part.told["machine"] = machine()
+        except LookupError as why:
+            for step in steps:
+                part.told["steps"][step.name] = {"skipped": f"no GPU: {why}"}
+            part.save()
+            print(f"run.py: needs an NVIDIA GPU that this Python's torch sees: {why}", file=sys.stderr)
+            return 3
         part.run(steps)
-    finally:
-        kit.close()
     return 1 if any("error" in one for one in part.told["steps"].values()) else 0
 
 

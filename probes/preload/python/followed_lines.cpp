@@ -12,6 +12,7 @@
 #include "probes/preload/python/open_line.h"
 #include "probes/preload/python/short_lines.h"
 #include "probes/preload/python/wait_clock.h"
+#include "probes/wire.h"
 
 namespace loopscope::follow {
 namespace {
@@ -71,7 +72,7 @@ void Advance(std::uint64_t now_ns) {
   const Frame* place = Innermost();
   if (place != nullptr && place->calling) return;
   follower.open.own_ns += spent - waited;
-  if (waited > 0) follower.open.AddCall(capture::StringId("a wait for another thread"), waited);
+  if (waited > 0) follower.open.AddCall(capture::StringId(wire::kThreadWait), waited);
 }
 
 void CallEnds(std::uint64_t now_ns) {
