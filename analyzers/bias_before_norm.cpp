@@ -123,7 +123,8 @@ Upkeep MeasureUpkeep(const Timeline& timeline) {
     const auto norm = [&](const Event& up) { return norms.Has(up); };
     if (norms.Has(event) && !HasAncestor(timeline, ref, norm)) norm_ms += cost.Ms(ref);
   });
-  return {PerStep(timeline, norm_ms), parameters > 0 ? ms / parameters : 0};
+  return {MsPerStep(timeline, norm_ms, Part::kBackward),
+          parameters > 0 ? MsPerStep(timeline, ms) / PerStep(timeline, parameters) : 0};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

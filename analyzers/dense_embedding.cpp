@@ -29,7 +29,7 @@ struct Table {
   double used_share(const Shape& shape) const { return static_cast<double>(most_used) / static_cast<double>(shape[0]); }
   // Per step, without the rows that are used.
   double unused_ms(const Timeline& timeline, const Shape& shape) const {
-    return (1 - used_share(shape)) * ms / timeline.detail_steps();
+    return (1 - used_share(shape)) * MsPerDetailStep(timeline, ms);
   }
 };
 using Tables = std::map<Shape, Table>;

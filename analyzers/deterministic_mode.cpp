@@ -51,7 +51,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const bool algorithms = all == "on";
   if (!algorithms && (cudnn != "on" || !DevicesKnown(timeline))) return {};
   const Slower found = Collect(timeline, algorithms);
-  const double slower_ms = PerStep(timeline, found.sites.ms()), fill_ms = PerStep(timeline, found.fills.ms());
+  const double slower_ms = MsPerStep(timeline, found.sites.ms()), fill_ms = MsPerStep(timeline, found.fills.ms());
   const bool slow = SharePct(timeline, slower_ms) >= kMinSharePct;
   const bool filled = SharePct(timeline, fill_ms) >= kMinFillSharePct;
   if (!slow && !filled) return {};
@@ -66,7 +66,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     const auto described = sites.Describe(
         [&](const CallSites::Site& site) {
           return fmt::format("{}: {:.3g} per step, {}", what, PerStep(timeline, static_cast<double>(site.count)),
-                             MsText(PerStep(timeline, site.ms)));
+                             MsText(MsPerStep(timeline, site.ms)));
         },
         kMostPlaces);
     finding.evidence.insert(finding.evidence.end(), described.begin(), described.end());

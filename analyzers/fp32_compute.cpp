@@ -157,7 +157,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (measured.of(Type::kDevice) > 0) {
     return {Finding::NotApplicable("the layers run on a device, and this rule looks at the CPU's units")};
   }
-  const double ms = PerStep(timeline, measured.of(Type::kFloat32));
+  const double ms = MsPerStep(timeline, measured.of(Type::kFloat32));
   if (SharePct(timeline, ms) < kMinSharePct) {
     if (measured.of(Type::kUnknown) < kMaxUnknownShare * measured.total()) return {};
     return {Finding::CannotTell("the input types of most convolutions and matrix products were not recorded")};
@@ -179,9 +179,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
     finding.severity = SeverityOfShare(SharePct(timeline, *finding.expected_gain_ms));
     finding.title += fmt::format("; in bfloat16 the largest of them take {:.2f} of the time", *ratio);
   }
-  const double steps = std::max(timeline.detail_steps(), 1);
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("float32 layers: {} per step in the forward pass", MsText(site.ms / steps));
+    return fmt::format("float32 layers: {} per step in the forward pass", MsText(MsPerDetailStep(timeline, site.ms)));
   });
   if (finding.evidence.empty()) {
     finding.evidence.push_back({fmt::format("float32 layers: {} per step, forward and backward", MsText(ms)), 1, {}});

@@ -38,17 +38,17 @@ Zeroing Collect(const Timeline& timeline) {
 std::vector<Finding> Run(const Timeline& timeline) {
   const Zeroing zeroing = Collect(timeline);
   if (!zeroing.zero_grad_seen) return {Finding::NotApplicable("zero_grad() was not called in the timed steps")};
-  const double ms = PerStep(timeline, zeroing.fills.ms());
+  const double ms = MsPerStep(timeline, zeroing.fills.ms(), Part::kOptimizer);
   Finding finding =
       Costing(timeline, ms, fmt::format("zero_grad() fills gradients with zeros for {} per step", MsText(ms)));
   if (zeroing.fills.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
   finding.evidence = zeroing.fills.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} zero fills per step, {}", PerStep(timeline, static_cast<double>(site.count)),
-                       MsText(PerStep(timeline, site.ms)));
+                       MsText(MsPerStep(timeline, site.ms, Part::kOptimizer)));
   });
   if (zeroing.accumulate_ms > 0) {
     finding.evidence.push_back({fmt::format("the backward pass then adds into them for {} per step (not counted)",
-                                            MsText(PerStep(timeline, zeroing.accumulate_ms))),
+                                            MsText(MsPerStep(timeline, zeroing.accumulate_ms, Part::kBackward))),
                                 1,
                                 {}});
   }

@@ -138,9 +138,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.severity = Severity::kInfo;
   finding.title =
       fmt::format("values are read back to the host {}: {} on this CPU, but a GPU would be waited for each time",
-                  per_step(reads.sites.count()), MsText(PerStep(timeline, reads.sites.ms())));
+                  per_step(reads.sites.count()), MsText(MsPerStep(timeline, reads.sites.ms())));
   finding.evidence = reads.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("reads a value back {}, {}", per_step(site.count), MsText(PerStep(timeline, site.ms)));
+    return fmt::format("reads a value back {}, {}", per_step(site.count), MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }

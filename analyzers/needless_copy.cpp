@@ -199,12 +199,11 @@ void AddStep(const Timeline& timeline, const StepCopies& copies, const NameSet& 
 
 // kCannotTell when copies that matter may be needed.
 std::vector<Finding> WhyUnsure(const Timeline& timeline, const Found& found) {
-  const double steps = timeline.detail_steps();
-  if (SharePct(timeline, found.written.ms() / steps) >= kMinSharePct) {
+  if (SharePct(timeline, MsPerDetailStep(timeline, found.written.ms())) >= kMinSharePct) {
     return {
         Finding::CannotTell("the batch is copied and then written in place: whether it may be written is not known")};
   }
-  if (SharePct(timeline, found.kept.ms() / steps) >= kMinSharePct) {
+  if (SharePct(timeline, MsPerDetailStep(timeline, found.kept.ms())) >= kMinSharePct) {
     return {
         Finding::CannotTell("the batch is copied into memory that the program keeps: whether it must be is not known")};
   }
@@ -225,8 +224,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell("no layer that reads the batch was seen, so the batch's size is not known")};
   }
   const double steps = timeline.detail_steps();
-  const double exposed_loading = std::min(found.loading.ms() / steps, timeline.part_ms(Part::kLoaderWait));
-  const double ms = found.training.ms() / steps + exposed_loading;
+  const double exposed_loading =
+      std::min(MsPerDetailStep(timeline, found.loading.ms()), timeline.part_ms(Part::kLoaderWait));
+  const double ms = MsPerDetailStep(timeline, found.training.ms()) + exposed_loading;
   Finding finding =
       Costing(timeline, ms, fmt::format("the whole batch is copied on the CPU before use: {} per step", MsText(ms)));
   if (SharePct(timeline, ms) < kMinSharePct) return WhyUnsure(timeline, found);
@@ -234,7 +234,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const auto text = [&](std::string_view thread) {
     return [=](const CallSites::Site& site) {
       return fmt::format("copies a batch on {}, {}, {}", thread, TimesPerStep(static_cast<double>(site.count) / steps),
-                         MsText(site.ms / steps));
+                         MsText(MsPerDetailStep(timeline, site.ms)));
     };
   };
   finding.evidence = found.training.Describe(text("the training thread"));

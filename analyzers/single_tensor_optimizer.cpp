@@ -221,7 +221,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   std::vector<Evidence> evidence;
   for (const auto& [key, one] : optimizers) {
     if (one.multi_tensor || HasNoOtherForm(key.first)) continue;
-    const double ms = PerStep(timeline, one.sites.ms());
+    const double ms = MsPerStep(timeline, one.sites.ms(), Part::kOptimizer);
     if (one.tensors == 0) unknown_ms += ms;
     if (one.ops_per_tensor() < kMinOpsPerTensor) continue;
     cost_ms += ms;

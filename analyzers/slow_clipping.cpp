@@ -119,7 +119,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {
         Finding::NotApplicable("norms of gradients are taken one tensor at a time, but nothing scales the gradients")};
   }
-  const double ms = PerStep(timeline, clipping.ms);
+  const double ms = MsPerStep(timeline, clipping.ms, Part::kOther);
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       Costing(timeline, ms, fmt::format("gradients are clipped one tensor at a time: {} per step", MsText(ms)));

@@ -36,8 +36,8 @@ OpTimes MeasureOps(const Timeline& timeline) {
     times.short_ms += own_ms;
     ++times.short_ops;
   });
-  times.all_ms = PerStep(timeline, times.all_ms);
-  times.short_ms = PerStep(timeline, times.short_ms);
+  times.all_ms = MsPerStep(timeline, times.all_ms);
+  times.short_ms = MsPerStep(timeline, times.short_ms);
   return times;
 }
 

@@ -144,7 +144,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const Unread unread = Measure(timeline, passes, readers);
   if (unread.all == 0) return {Finding::CannotTell("no optimizer's step with a known number of parameters was seen")};
-  const double ms = unread.sites.ms() / timeline.detail_steps();
+  const double ms = MsPerDetailStep(timeline, unread.sites.ms(), Part::kBackward);
   if (unread.sites.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       CostingAtMost(timeline, ms,
@@ -154,7 +154,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.evidence = unread.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format(
         "a backward pass makes gradients that the optimizers which step after it do not have: {} at most",
-        MsText(site.ms / timeline.detail_steps()));
+        MsText(MsPerDetailStep(timeline, site.ms, Part::kBackward)));
   });
   return {std::move(finding)};
 }

@@ -59,9 +59,9 @@ class Meter {
   AnomalyCost Take() {
     const double least = all_.empty() ? 0 : *std::ranges::min_element(all_);
     cost_.ms_per_node = recorded_by_views_.empty() ? least : Median(recorded_by_views_);
-    for (double* total : {&cost_.checks_ms, &cost_.recording_ms, &cost_.checks, &cost_.nodes}) {
-      *total = PerStep(timeline_, *total);
-    }
+    cost_.checks_ms = MsPerStep(timeline_, cost_.checks_ms, Part::kBackward);
+    cost_.recording_ms = MsPerStep(timeline_, cost_.recording_ms);
+    for (double* total : {&cost_.checks, &cost_.nodes}) *total = PerStep(timeline_, *total);
     return cost_;
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,5 +39,12 @@ inline double Ms(std::int64_t ns) {
 inline double PerStep(const Timeline& timeline, double total) {
   return total / static_cast<double>(timeline.steady().size());
 }
+
+// Milliseconds over all steady steps, by step; MsPerDetailStep: over those of the detail window. Recording details
+// slows a host down, where it calls many operators most: such time counts for as much as undisturbed steps spend on
+// that part of the step (on all of it, where no part is given), so that it is never more than its whole. With a device,
+// as it is.
+double MsPerStep(const Timeline& timeline, double total_ms, std::optional<Part> part = std::nullopt);
+double MsPerDetailStep(const Timeline& timeline, double total_ms, std::optional<Part> part = std::nullopt);
 
 }  // namespace loopscope

@@ -45,7 +45,7 @@ class Finder {
       ++found.ops;
       names_.insert(event.name);
     });
-    found.ms = PerStep(timeline_, found.ms);
+    found.ms = MsPerStep(timeline_, found.ms, Part::kBackward);
     found.graph_of_backward = static_cast<double>(recording.size()) > kMostNodes * static_cast<double>(nodes);
     if (found.ops > 0) Locate(found);
     return found;
