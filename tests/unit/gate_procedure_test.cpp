@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "profiler/experiments/gate/procedure.h"
 #include "tests/support/scripted_launcher.h"
@@ -128,23 +129,40 @@ TEST(GateProcedure, EveryLaunchOfThePairsIsKept) {
   EXPECT_EQ(std::ranges::count(gated.pairs->launches, "A", &LaunchRow::arm), pairs);
 }
 
-TEST(GateProcedure, ALaunchThatNeverSettlesIsNoPass) {
+// A gate of an unchanged program whose launches on each side drift by so much within their windows, give or take 4 %.
+GateDecision DriftingBy(std::array<double, 2> drift) {
+  ScriptedProgram program(8);
+  program.noise = 0.01;
+  const auto drifting = [&](const LaunchSpec& spec) {
+    LaunchResult result = program(spec);
+    result.step_drift = drift[spec.side] + 0.01 * static_cast<double>(program.log.size() % 5);
+    return result;
+  };
+  Report report;
+  const auto pairs = RunGate(Input(), {}, drifting, {}, report);
+  EXPECT_TRUE(pairs);
+  return pairs ? pairs->decision : GateDecision();
+}
+
+TEST(GateProcedure, ASideThatNeverSettlesIsNoPass) {
   for (const int side : {0, 1}) {
-    ScriptedProgram program(8);
-    program.noise = 0.01;
-    const auto drifting = [&](const LaunchSpec& spec) {
-      LaunchResult result = program(spec);
-      if (spec.side == side) result.step_drift = 0.2 + 0.01 * static_cast<double>(program.log.size() % 5);
-      return result;
-    };
-    Report report;
-    const auto pairs = RunGate(Input(), {}, drifting, {}, report);
-    ASSERT_TRUE(pairs);
-    EXPECT_EQ(pairs->decision.verdict, GateVerdict::kInconclusive);
-    EXPECT_THAT(pairs->decision.reason,
-                HasSubstr(side ? "B never reaches steady state" : "A never reaches steady state"));
-    EXPECT_THAT(pairs->decision.reason, HasSubstr("longer from the first third"));
+    const GateDecision decision = DriftingBy({side == 0 ? 0.2 : 0.0, side == 1 ? 0.2 : 0.0});
+    EXPECT_EQ(decision.verdict, GateVerdict::kInconclusive);
+    EXPECT_THAT(decision.reason, HasSubstr(side ? "B never reaches steady state" : "A never reaches steady state"));
+    EXPECT_THAT(decision.reason, HasSubstr("longer from the first third"));
   }
+}
+
+TEST(GateProcedure, SidesThatSettleAlikePass) {
+  EXPECT_EQ(DriftingBy({-0.15, -0.15}).verdict, GateVerdict::kPass);
+  EXPECT_EQ(DriftingBy({0.1, 0.1}).verdict, GateVerdict::kPass);
+}
+
+TEST(GateProcedure, SidesThatAreFarFromSettledAreNoPass) {
+  const GateDecision decision = DriftingBy({-0.7, -0.7});
+  EXPECT_EQ(decision.verdict, GateVerdict::kInconclusive);
+  EXPECT_THAT(decision.reason, HasSubstr("the program never reaches steady state"));
+  EXPECT_THAT(decision.reason, HasSubstr("shorter from the first third"));
 }
 
 TEST(GateProcedure, OtherWorkPerStepIsNotCompared) {

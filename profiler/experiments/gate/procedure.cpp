@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "profiler/core/statistics/gate_power.h"
@@ -17,6 +20,7 @@ namespace {
 
 constexpr int kUsualPairs = 13;   // of an unchanged program at 5 % noise, in simulations
 constexpr double kSurely = 0.07;  // p of the drift within launches: all of five, or nearly all of more
+constexpr double kMuch = 0.25;    // a drift of both sides
 
 class Gate {
  public:
@@ -47,6 +51,7 @@ class Gate {
 
  private:
   void Note(const Observations& observed) {
+    std::map<int, std::array<std::optional<double>, 2>> drifts;  // by pair
     for (const Observation& row : observed.rows) {
       const LaunchResult& result = row.result;
       launches_.push_back({.block = row.block,
@@ -54,24 +59,46 @@ class Gate {
                            .arm = pairs_.plan.arms[row.arm].name,
                            .ms_per_step = result.ok() ? std::optional(result.ms_per_step) : std::nullopt,
                            .status = result.status.Text()});
-      if (result.ok()) drifts_[row.arm].push_back(result.step_drift);
+      drifts[row.block][row.arm] = result.ok() ? std::optional(result.step_drift) : std::nullopt;
+    }
+    for (const auto& [block, pair] : drifts) {
+      if (pair[0] && pair[1]) drifts_.push_back({*pair[0], *pair[1]});
     }
   }
 
-  // A launch that is still warming up, or that leaks, has no step time to compare.
+  // Sides whose steps get longer or shorter alike may be compared: half of the drift is what a slowdown is diluted by.
+  // Where only one side leaks or is still warming up, or both change a lot, there is no step time to compare.
   std::string WhyUnsteady() const {
-    for (std::size_t arm = 0; arm < drifts_.size(); ++arm) {
-      const double drift = HodgesLehmann(drifts_[arm]);
-      if (std::abs(std::expm1(drift)) < limits_.max_slowdown || SignedRankP(drifts_[arm], Tail::kTwoSided) > kSurely) {
-        continue;
-      }
-      return fmt::format(
-          "{} never reaches steady state: within each launch its steps get {:.0f} % {} from the first third to the "
-          "last "
-          "(try --warmup auto, or a longer --warmup)",
-          pairs_.plan.arms[arm].name, std::abs(100 * std::expm1(drift)), drift > 0 ? "longer" : "shorter");
+    std::vector<double> apart, alike;
+    for (const auto& [a, b] : drifts_) {
+      apart.push_back(b - a);
+      alike.push_back((a + b) / 2);
     }
+    if (DriftsSurely(apart, limits_.max_slowdown)) {
+      const std::array<double, 2> drift{DriftOf(0), DriftOf(1)};
+      const std::size_t arm = std::abs(drift[1]) > std::abs(drift[0]) ? 1 : 0;
+      return Unsteady(pairs_.plan.arms[arm].name, drift[arm]);
+    }
+    if (DriftsSurely(alike, kMuch)) return Unsteady("the program", HodgesLehmann(alike));
     return "";
+  }
+
+  double DriftOf(std::size_t arm) const {
+    std::vector<double> own;
+    for (const std::array<double, 2>& pair : drifts_) own.push_back(pair[arm]);
+    return HodgesLehmann(own);
+  }
+
+  static bool DriftsSurely(const std::vector<double>& drifts, double least) {
+    return !drifts.empty() && std::abs(std::expm1(HodgesLehmann(drifts))) >= least &&
+           SignedRankP(drifts, Tail::kTwoSided) <= kSurely;
+  }
+
+  static std::string Unsteady(std::string_view name, double drift) {
+    return fmt::format(
+        "{} never reaches steady state: within each launch its steps get {:.0f} % {} from the first third to the "
+        "last (try --warmup auto, or a longer --warmup)",
+        name, std::abs(100 * std::expm1(drift)), drift > 0 ? "longer" : "shorter");
   }
 
   const PairsInput& input_;
@@ -79,7 +106,7 @@ class Gate {
   PairPlan pairs_;
   LaunchSeries& series_;
   std::vector<LaunchRow> launches_;
-  std::array<std::vector<double>, 2> drifts_;  // of the launches of each side: LaunchResult::step_drift
+  std::vector<std::array<double, 2>> drifts_;  // of both sides of each pair: LaunchResult::step_drift
 };
 
 std::string Identity(const PairsInput& input, const GateLimits& limits) {
