@@ -150,6 +150,7 @@ TEST(GateProcedure, ASideThatNeverSettlesIsNoPass) {
     EXPECT_EQ(decision.verdict, GateVerdict::kInconclusive);
     EXPECT_THAT(decision.reason, HasSubstr(side ? "B never reaches steady state" : "A never reaches steady state"));
     EXPECT_THAT(decision.reason, HasSubstr("longer from the first third"));
+    EXPECT_LE(decision.pairs, 12) << "once it is sure, no more are launched";
   }
 }
 

@@ -18,9 +18,10 @@
 namespace loopscope {
 namespace {
 
-constexpr int kUsualPairs = 13;   // of an unchanged program at 5 % noise, in simulations
-constexpr double kSurely = 0.07;  // p of the drift within launches: all of five, or nearly all of more
-constexpr double kMuch = 0.25;    // a drift of both sides
+constexpr int kUsualPairs = 13;  // of an unchanged program at 5 % noise, in simulations
+// p of a drift within launches: all of five pairs, or nearly all of more; and what leaves no doubt, all of nine.
+constexpr double kPossibly = 0.07, kSurely = 0.005;
+constexpr double kMuch = 0.25;  // a drift of both sides
 
 class Gate {
  public:
@@ -32,7 +33,9 @@ class Gate {
     const auto decided = [&](const Observations& observed) {
       const std::vector<double> d = observed.Differences(pairs_.plan.comparisons.front(), Metric::kStepTime);
       while (judge.pairs().size() < d.size()) judge.Add(d[judge.pairs().size()]);
-      return judge.verdict() != GateVerdict::kInconclusive;
+      if (judge.verdict() != GateVerdict::kPass) return judge.verdict() == GateVerdict::kFail;
+      const std::vector<Drifts> drifts = DriftsOf(observed);
+      return WhyUnsteady(drifts, kPossibly).empty() || !WhyUnsteady(drifts, kSurely).empty();
     };
     const Observations observed =
         pairs_.Run(series_, limits_.most_pairs, input_.options.seed, input_.options.budget_s, decided);
@@ -42,7 +45,8 @@ class Gate {
       decision.reason +=
           ": " + (observed.ended_early.empty() ? "a longer --budget allows more pairs" : observed.ended_early);
     }
-    if (const std::string why = WhyUnsteady(); !why.empty() && decision.verdict == GateVerdict::kPass) {
+    const std::string why = WhyUnsteady(DriftsOf(observed), kPossibly);
+    if (!why.empty() && decision.verdict == GateVerdict::kPass) {
       decision.verdict = GateVerdict::kInconclusive;
       decision.reason = why;
     }
@@ -50,8 +54,9 @@ class Gate {
   }
 
  private:
+  using Drifts = std::array<double, 2>;  // of both sides of a pair: LaunchResult::step_drift
+
   void Note(const Observations& observed) {
-    std::map<int, std::array<std::optional<double>, 2>> drifts;  // by pair
     for (const Observation& row : observed.rows) {
       const LaunchResult& result = row.result;
       launches_.push_back({.block = row.block,
@@ -59,39 +64,45 @@ class Gate {
                            .arm = pairs_.plan.arms[row.arm].name,
                            .ms_per_step = result.ok() ? std::optional(result.ms_per_step) : std::nullopt,
                            .status = result.status.Text()});
-      drifts[row.block][row.arm] = result.ok() ? std::optional(result.step_drift) : std::nullopt;
     }
-    for (const auto& [block, pair] : drifts) {
-      if (pair[0] && pair[1]) drifts_.push_back({*pair[0], *pair[1]});
+  }
+
+  static std::vector<Drifts> DriftsOf(const Observations& observed) {
+    std::map<int, std::array<std::optional<double>, 2>> by_pair;
+    for (const Observation& row : observed.rows) {
+      if (row.result.ok()) by_pair[row.block][row.arm] = row.result.step_drift;
     }
+    std::vector<Drifts> drifts;
+    for (const auto& [block, pair] : by_pair) {
+      if (pair[0] && pair[1]) drifts.push_back({*pair[0], *pair[1]});
+    }
+    return drifts;
   }
 
   // Sides whose steps get longer or shorter alike may be compared: half of the drift is what a slowdown is diluted by.
-  // Where only one side leaks or is still warming up, or both change a lot, there is no step time to compare.
-  std::string WhyUnsteady() const {
+  // Where only one side leaks or is still warming up, or both change a lot, there is no step time to compare. `p`: how
+  // unlikely such a drift must be by chance.
+  std::string WhyUnsteady(const std::vector<Drifts>& drifts, double p) const {
     std::vector<double> apart, alike;
-    for (const auto& [a, b] : drifts_) {
+    std::array<std::vector<double>, 2> own;
+    for (const auto& [a, b] : drifts) {
       apart.push_back(b - a);
       alike.push_back((a + b) / 2);
+      own[0].push_back(a);
+      own[1].push_back(b);
     }
-    if (DriftsSurely(apart, limits_.max_slowdown)) {
-      const std::array<double, 2> drift{DriftOf(0), DriftOf(1)};
+    if (IsDrift(apart, limits_.max_slowdown, p)) {
+      const std::array<double, 2> drift{HodgesLehmann(own[0]), HodgesLehmann(own[1])};
       const std::size_t arm = std::abs(drift[1]) > std::abs(drift[0]) ? 1 : 0;
       return Unsteady(pairs_.plan.arms[arm].name, drift[arm]);
     }
-    if (DriftsSurely(alike, kMuch)) return Unsteady("the program", HodgesLehmann(alike));
+    if (IsDrift(alike, kMuch, p)) return Unsteady("the program", HodgesLehmann(alike));
     return "";
   }
 
-  double DriftOf(std::size_t arm) const {
-    std::vector<double> own;
-    for (const std::array<double, 2>& pair : drifts_) own.push_back(pair[arm]);
-    return HodgesLehmann(own);
-  }
-
-  static bool DriftsSurely(const std::vector<double>& drifts, double least) {
+  static bool IsDrift(const std::vector<double>& drifts, double least, double p) {
     return !drifts.empty() && std::abs(std::expm1(HodgesLehmann(drifts))) >= least &&
-           SignedRankP(drifts, Tail::kTwoSided) <= kSurely;
+           SignedRankP(drifts, Tail::kTwoSided) <= p;
   }
 
   static std::string Unsteady(std::string_view name, double drift) {
@@ -106,7 +117,6 @@ class Gate {
   PairPlan pairs_;
   LaunchSeries& series_;
   std::vector<LaunchRow> launches_;
-  std::vector<std::array<double, 2>> drifts_;  // of both sides of each pair: LaunchResult::step_drift
 };
 
 std::string Identity(const PairsInput& input, const GateLimits& limits) {
