@@ -86,6 +86,9 @@ void SayIfWorkersAreReady(const Timeline& timeline, double batch_ms, Finding& fi
   const double each_ms = batch_ms / static_cast<double>(*workers);
   if (each_ms > kReadyShare * timeline.mean_step_ms()) return;
   finding.cost_is = CostKind::kBound;
+  // It is handed over where the loop asks for it; what the workers' lines take costs nothing.
+  const auto asked = std::ranges::find(finding.evidence, LoaderAskedAt(timeline), &Evidence::where);
+  if (asked != finding.evidence.end()) std::rotate(finding.evidence.begin(), asked, asked + 1);
   finding.evidence.push_back({fmt::format("the workers have a batch ready every {}, the loop asks for one every {}",
                                           MsText(each_ms), MsText(timeline.mean_step_ms())),
                               1,

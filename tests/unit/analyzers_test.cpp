@@ -394,5 +394,30 @@ TEST(Evidence, OfATraceWithoutShapesSaysHowToRecordThem) {
   }
 }
 
+// A loop that waits 3 of 15 ms in every other step, with 2 workers that take so long for each batch.
+std::optional<Where> FirstPlaceOfStarvation(std::int64_t batch_ns) {
+  const auto cases = test::ReadCases(kRepository / "tests/cases/input_starvation.case");
+  if (!cases) throw std::runtime_error(cases.error().Message());
+  Trace trace = std::ranges::find(*cases, "waits_for_its_workers", &Case::name)->trace;
+  const auto thread = static_cast<std::uint32_t>(trace.threads.size());
+  trace.stacks.push_back({.frames = {{"data.py", 7, "__getitem__"}}});
+  trace.strings.emplace_back("worker");
+  const Mark last = trace.marks.back();
+  trace.marks.push_back({.time_ns = last.time_ns,
+                         .kind = MarkKind::kFollowBegin,
+                         .name = static_cast<StringId>(trace.strings.size() - 1),
+                         .thread = thread});
+  const auto stack = static_cast<std::uint32_t>(trace.stacks.size() - 1);
+  trace.threads.push_back(
+      {.pid = 99, .tid = 99, .lines = {{.start_ns = 0, .end_ns = batch_ns, .stack = stack, .own_share = 1}}});
+  const auto findings = Judge(*FindById(AllAnalyzers(), "input-starvation"), Timeline::Build(std::move(trace)));
+  return findings.front().evidence.front().where;
+}
+
+TEST(Analyzers, TheLoopsLineIsThePlaceWhereWorkersAreReady) {
+  EXPECT_EQ(FirstPlaceOfStarvation(60'000'000)->path, "data.py") << "every 30 ms a batch";
+  EXPECT_EQ(FirstPlaceOfStarvation(4'000'000)->path, "train.cpp") << "every 2 ms: handing them over takes the time";
+}
+
 }  // namespace
 }  // namespace loopscope
