@@ -125,6 +125,18 @@ TEST(Symbolizer, WithoutLinesTheFunctionAndItsOffset) {
   EXPECT_EQ(frames[0].path, library.path());
 }
 
+TEST(Symbolizer, FilesWithoutLinesAreSaid) {
+  for (const auto& [flags, said] : {std::pair{"", 1u}, {"-g1", 0u}}) {
+    const Library library(std::string("said") + flags, flags);
+    ASSERT_TRUE(library.built());
+    void* handle = dlopen(library.path().c_str(), RTLD_NOW);
+    ASSERT_NE(handle, nullptr);
+    const auto train = reinterpret_cast<std::uint64_t>(dlsym(handle, "Train"));
+    EXPECT_THAT(Symbolize(MappedModules(), std::vector{train + 1}).without_lines, SizeIs(said)) << flags;
+    dlclose(handle);
+  }
+}
+
 TEST(Symbolizer, FilesThatAreGoneAreSaidOnce) {
   const std::vector<ModuleMapping> modules{{"/no/such/train", 0x1000, 0x2000, 0}};
   const std::vector<std::uint64_t> addresses{0x1100, 0x1200, 0x9000, 0};

@@ -29,6 +29,22 @@ void WarnOfNewerModules(const CaptureDefinitions& all, std::uint64_t run_real_ns
   }
 }
 
+namespace {
+
+// Of the program; its libraries may be others', and Python's own code is no user's.
+void SayWithoutLines(const CaptureDefinitions& all, const std::vector<std::string>& files, Trace& trace) {
+  const auto is_python = [](const auto& stack) {
+    return std::ranges::any_of(stack, [](std::uint64_t frame) { return (frame & wire::kFrameIsText) != 0; });
+  };
+  if (std::ranges::any_of(all.stacks, is_python)) return;
+  for (const std::string& path : files) {
+    if (path.find(".so") != path.npos) continue;
+    trace.quality.warnings.push_back(path + " has no debug information: lines of it are not known (build it with -g1)");
+  }
+}
+
+}  // namespace
+
 void AddStacks(const CaptureDefinitions& all, Trace& trace) {
   std::vector<std::uint64_t> unique;
   for (const auto& stack : all.stacks) {
@@ -57,6 +73,7 @@ void AddStacks(const CaptureDefinitions& all, Trace& trace) {
       named.frames.insert(named.frames.end(), frames.begin(), frames.end());
     }
   }
+  SayWithoutLines(all, symbols.without_lines, trace);
   for (std::string& warning : symbols.warnings) trace.quality.warnings.push_back(std::move(warning));
 }
 

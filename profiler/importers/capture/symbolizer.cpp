@@ -119,6 +119,12 @@ class Module {
     return 0;
   }
 
+  bool HasLine(std::uint64_t address) const {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    return unit != nullptr && dwarf_getsrc_die(unit, address - bias) != nullptr;
+  }
+
   std::vector<Where> UserFrames(std::uint64_t address, const std::string& path) const {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
@@ -191,6 +197,7 @@ Symbolized Symbolize(std::span<const ModuleMapping> modules, std::span<const std
   std::map<std::uint64_t, const ModuleMapping*> by_begin;
   for (const ModuleMapping& module : modules) by_begin.try_emplace(module.begin, &module);
   std::map<std::string, std::unique_ptr<Module>> open;
+  std::map<std::string, bool> has_lines;
   for (std::size_t i = 0; i < return_addresses.size(); ++i) {
     const std::uint64_t address = return_addresses[i] - 1;
     auto after = by_begin.upper_bound(address);
@@ -206,7 +213,12 @@ Symbolized Symbolize(std::span<const ModuleMapping> modules, std::span<const std
     }
     if (!module->ok()) continue;
     const std::uint64_t own = module->AddressOf(address - mapping.begin + mapping.file_offset);
-    if (own != 0) result.frames[i] = module->UserFrames(own, mapping.path);
+    if (own == 0) continue;
+    result.frames[i] = module->UserFrames(own, mapping.path);
+    has_lines[mapping.path] |= module->HasLine(own);
+  }
+  for (const auto& [path, any] : has_lines) {
+    if (!any) result.without_lines.push_back(path);
   }
   return result;
 }

@@ -22,7 +22,8 @@ struct ModuleMapping {
 struct Symbolized {
   // One entry per address: the user's frames there, inlined ones first; none when it is a library's own.
   std::vector<std::vector<Where>> frames;
-  std::vector<std::string> warnings;  // files that are gone
+  std::vector<std::string> warnings;       // files that are gone
+  std::vector<std::string> without_lines;  // the user's files that have no line for any of the addresses in them
 };
 
 // `return_addresses` are looked up at address - 1, inside the call. Where a file has no line information, a frame is
