@@ -96,7 +96,7 @@ class Gate {
       const std::size_t arm = std::abs(drift[1]) > std::abs(drift[0]) ? 1 : 0;
       return Unsteady(pairs_.plan.arms[arm].name, drift[arm]);
     }
-    if (IsDrift(alike, kMuch, p)) return Unsteady("the program", HodgesLehmann(alike));
+    if (IsDrift(alike, std::max(kMuch, limits_.max_slowdown), p)) return Unsteady("the program", HodgesLehmann(alike));
     return "";
   }
 
