@@ -130,7 +130,7 @@ TEST(GateProcedure, EveryLaunchOfThePairsIsKept) {
 }
 
 // A gate of an unchanged program whose launches on each side drift by so much within their windows, give or take 4 %.
-GateDecision DriftingBy(std::array<double, 2> drift) {
+GateDecision DriftingBy(std::array<double, 2> drift, const GateLimits& limits = {}) {
   ScriptedProgram program(8);
   program.noise = 0.01;
   const auto drifting = [&](const LaunchSpec& spec) {
@@ -139,7 +139,7 @@ GateDecision DriftingBy(std::array<double, 2> drift) {
     return result;
   };
   Report report;
-  const auto pairs = RunGate(Input(), {}, drifting, {}, report);
+  const auto pairs = RunGate(Input(), limits, drifting, {}, report);
   EXPECT_TRUE(pairs);
   return pairs ? pairs->decision : GateDecision();
 }
@@ -157,6 +157,9 @@ TEST(GateProcedure, ASideThatNeverSettlesIsNoPass) {
 TEST(GateProcedure, SidesThatSettleAlikePass) {
   EXPECT_EQ(DriftingBy({-0.15, -0.15}).verdict, GateVerdict::kPass);
   EXPECT_EQ(DriftingBy({0.1, 0.1}).verdict, GateVerdict::kPass);
+  GateLimits wide;
+  wide.max_slowdown = 0.9;
+  EXPECT_EQ(DriftingBy({0.4, 0.4}, wide).verdict, GateVerdict::kPass) << "a quarter is less than this gate's limit";
 }
 
 TEST(GateProcedure, SidesThatAreFarFromSettledAreNoPass) {

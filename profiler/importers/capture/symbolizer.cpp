@@ -119,17 +119,17 @@ class Module {
     return 0;
   }
 
-  bool HasLine(std::uint64_t address) const {
-    Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
-    return unit != nullptr && dwarf_getsrc_die(unit, address - bias) != nullptr;
-  }
+  struct Place {
+    std::vector<Where> frames;  // the user's
+    bool has_line = false;      // whoever's it is
+  };
 
-  std::vector<Where> UserFrames(std::uint64_t address, const std::string& path) const {
+  Place PlaceAt(std::uint64_t address, const std::string& path) const {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
     Dwarf_Line* line = unit != nullptr ? dwarf_getsrc_die(unit, address - bias) : nullptr;
-    return line != nullptr ? FromLines(unit, line, address - bias) : FromSymbols(address, path);
+    if (line == nullptr) return {FromSymbols(address, path), false};
+    return {FromLines(unit, line, address - bias), true};
   }
 
  private:
@@ -214,8 +214,9 @@ Symbolized Symbolize(std::span<const ModuleMapping> modules, std::span<const std
     if (!module->ok()) continue;
     const std::uint64_t own = module->AddressOf(address - mapping.begin + mapping.file_offset);
     if (own == 0) continue;
-    result.frames[i] = module->UserFrames(own, mapping.path);
-    has_lines[mapping.path] |= module->HasLine(own);
+    Module::Place place = module->PlaceAt(own, mapping.path);
+    result.frames[i] = std::move(place.frames);
+    has_lines[mapping.path] |= place.has_line;
   }
   for (const auto& [path, any] : has_lines) {
     if (!any) result.without_lines.push_back(path);
