@@ -1,16 +1,22 @@
 // Records as other versions of CUPTI write them, what a walk hands out, and the dump of buffers.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/cupti/activity_layout.h"
 #include "probes/cupti/decoder.h"
 #include "probes/cupti/dump.h"
+#include "probes/find_function.h"
 #include "tests/cupti/buffer.h"
 #include "tests/cupti/fake_probe_api.h"
 
@@ -77,12 +83,17 @@ Cupti Walking() {
   return cupti;
 }
 
+Buffer AllRecords(const RecordBytes& bytes) {
+  Buffer buffer;
+  buffer.AddAs(bytes.device, Device()).AddAs(bytes.kernel, Kernel(10)).AddAs(bytes.copy, Copy());
+  buffer.AddAs(bytes.wait, Wait()).Add(Call(1)).AddAs(bytes.kernel, Kernel(20));
+  return buffer;
+}
+
 template <const RecordBytes& kBytes>
 void ReadsAllRecords() {
   Recorded::Instance().Clear();
-  Buffer buffer;
-  buffer.AddAs(kBytes.device, Device()).AddAs(kBytes.kernel, Kernel(10)).AddAs(kBytes.copy, Copy());
-  buffer.AddAs(kBytes.wait, Wait()).Add(Call(1)).AddAs(kBytes.kernel, Kernel(20));
+  Buffer buffer = AllRecords(kBytes);
   const Cupti cupti = Walking<kBytes>();
   Decoder decoder(cupti, *test::FakeProbeApi(), Calls::kAll);
   decoder.Decode(buffer.bytes().data(), buffer.bytes().size());
@@ -105,6 +116,40 @@ TEST(CuptiLayouts, Cuda12) {
 TEST(CuptiLayouts, Cuda13) {
   ReadsAllRecords<test::kCupti130>();
   ReadsAllRecords<test::kCupti135>();
+}
+
+// LOOPSCOPE_LIBCUPTI names another one than that of the torch which this was built with. Prints the layout that it has.
+TEST(CuptiLayouts, AsTheLibraryOfATorchWalksThem) {
+  const char* const named = std::getenv("LOOPSCOPE_LIBCUPTI");
+  void* const library = dlopen(named != nullptr ? named : "libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr && named == nullptr) GTEST_SKIP() << "this torch has none";
+  ASSERT_NE(library, nullptr) << dlerror();
+  Cupti cupti;
+  ASSERT_TRUE(Find(library, "cuptiActivityGetNextRecord", cupti.next_record));
+  cupti.callback_name = NameOf;
+  std::vector<std::string> fit;
+  const std::initializer_list<std::pair<const char*, RecordBytes>> layouts{
+      {"12.4", test::kCupti124}, {"12.8", test::kCupti128}, {"13.0", test::kCupti130}, {"13.5", test::kCupti135}};
+  for (const auto& [name, bytes] : layouts) {
+    Buffer buffer = AllRecords(bytes);
+    CUpti_Activity* record = nullptr;
+    std::vector<std::size_t> at;
+    while (cupti.next_record(buffer.bytes().data(), buffer.bytes().size(), &record) == CUPTI_SUCCESS) {
+      at.push_back(static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(record) - buffer.bytes().data()));
+    }
+    const std::size_t copy = bytes.device + bytes.kernel, wait = copy + bytes.copy, call = wait + bytes.wait;
+    if (at != std::vector<std::size_t>{0, bytes.device, copy, wait, call, call + sizeof(CUpti_ActivityAPI)}) continue;
+    fit.push_back(name);
+    Recorded::Instance().Clear();
+    Decoder decoder(cupti, *test::FakeProbeApi(), Calls::kAll);
+    decoder.Decode(buffer.bytes().data(), buffer.bytes().size());
+    ASSERT_THAT(Recorded::Instance().work, SizeIs(4));
+    EXPECT_EQ(Recorded::Instance().work[3].start_ns, 20u);
+    EXPECT_EQ(Recorded::Instance().facts["device.0.name"], kDeviceName);
+  }
+  ASSERT_THAT(fit, SizeIs(1));
+  RecordProperty("layout", fit.front());
+  std::printf("records as those of CUDA %s\n", fit.front().c_str());
 }
 
 constexpr RecordBytes kTooOld{sizeof(activity::Kernel) - 8, 88, 88, 40, 24, 184};

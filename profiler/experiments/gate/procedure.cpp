@@ -19,8 +19,10 @@ namespace loopscope {
 namespace {
 
 constexpr int kUsualPairs = 13;  // of an unchanged program at 5 % noise, in simulations
-// p of a drift within launches: all of five pairs, or nearly all of more; and what leaves no doubt, all of nine.
+// p of a drift within launches, two-sided: all of five pairs, or nearly all of six to eight, and a gate goes on; from
+// as many pairs on as can leave no doubt (2 / 2^9), only what leaves none takes a pass back.
 constexpr double kPossibly = 0.07, kSurely = 0.005;
+constexpr std::size_t kPairsForSure = 9;
 constexpr double kMuch = 0.25;  // a drift of both sides
 
 class Gate {
@@ -35,7 +37,7 @@ class Gate {
       while (judge.pairs().size() < d.size()) judge.Add(d[judge.pairs().size()]);
       if (judge.verdict() != GateVerdict::kPass) return judge.verdict() == GateVerdict::kFail;
       const std::vector<Drifts> drifts = DriftsOf(observed);
-      return WhyUnsteady(drifts, kPossibly).empty() || !WhyUnsteady(drifts, kSurely).empty();
+      return drifts.size() >= kPairsForSure || WhyUnsteady(drifts).empty();
     };
     const Observations observed =
         pairs_.Run(series_, limits_.most_pairs, input_.options.seed, input_.options.budget_s, decided);
@@ -45,7 +47,7 @@ class Gate {
       decision.reason +=
           ": " + (observed.ended_early.empty() ? "a longer --budget allows more pairs" : observed.ended_early);
     }
-    const std::string why = WhyUnsteady(DriftsOf(observed), kPossibly);
+    const std::string why = WhyUnsteady(DriftsOf(observed));
     if (!why.empty() && decision.verdict == GateVerdict::kPass) {
       decision.verdict = GateVerdict::kInconclusive;
       decision.reason = why;
@@ -80,9 +82,9 @@ class Gate {
   }
 
   // Sides whose steps get longer or shorter alike may be compared: half of the drift is what a slowdown is diluted by.
-  // Where only one side leaks or is still warming up, or both change a lot, there is no step time to compare. `p`: how
-  // unlikely such a drift must be by chance.
-  std::string WhyUnsteady(const std::vector<Drifts>& drifts, double p) const {
+  // Where only one side leaks or is still warming up, or both change a lot, there is no step time to compare.
+  std::string WhyUnsteady(const std::vector<Drifts>& drifts) const {
+    const double p = drifts.size() < kPairsForSure ? kPossibly : kSurely;
     std::vector<double> apart, alike;
     std::array<std::vector<double>, 2> own;
     for (const auto& [a, b] : drifts) {
