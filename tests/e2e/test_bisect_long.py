@@ -36,7 +36,7 @@ def test_a_tenth_of_the_step_and_a_read_among_sixteen_commits(loopscope, history
     """Prints what docs/commands/bisect.md reports."""
     quick, slow = "--sleep 3000", "--sleep 3400"
     folder, ids, git = history(*[quick] * 6, *[slow] * 6, *[slow + " --item"] * 5)
-    window = ("--min-window", "200ms", "--warmup", "10", "--time", "2s")
+    window = ("--warmup", "10", "--time", "2s")
     words = ("bisect", *window, "-o", tmp_path / "out", "--json", tmp_path / "told.json", ids[0], "HEAD")
     began = time.monotonic()
     done = loopscope(*words, "--", "./train.sh", cwd=folder, timeout=1800)
