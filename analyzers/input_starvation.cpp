@@ -79,12 +79,14 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
   finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
 }
 
-// Workers that have a batch ready before the loop asks for one: it waits for the batch to be handed over.
-void SayIfWorkersAreReady(const Timeline& timeline, double batch_ms, Finding& finding) {
+// Workers that have a batch ready before the loop asks for one: it waits for the batch to be handed over. They have not
+// where what a batch takes them beyond the loop's own work explains most of its wait.
+void SayIfWorkersAreReady(const Timeline& timeline, double wait_ms, double batch_ms, Finding& finding) {
   const auto workers = NumberFact(timeline.trace(), "loader.workers");
   if (batch_ms <= 0 || !workers || *workers <= 0) return;
   const double each_ms = batch_ms / static_cast<double>(*workers);
-  if (each_ms > kReadyShare * timeline.mean_step_ms()) return;
+  const double own_ms = timeline.mean_step_ms() - wait_ms;
+  if (each_ms > kReadyShare * timeline.mean_step_ms() || each_ms - own_ms > wait_ms / 2) return;
   finding.cost_is = CostKind::kBound;
   // It is handed over where the loop asks for it; what the workers' lines take costs nothing.
   const auto asked = std::ranges::find(finding.evidence, LoaderAskedAt(timeline), &Evidence::where);
@@ -138,7 +140,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   double batch_ms = 0;
   for (const LineShare& share : in_workers) batch_ms += share.ms;
   AddLines(timeline, ms, in_workers, batch_ms, finding);
-  SayIfWorkersAreReady(timeline, batch_ms, finding);
+  SayIfWorkersAreReady(timeline, ms, batch_ms, finding);
   SayIfSamplesAreRows(timeline, finding);
   return {finding};
 }

@@ -3,6 +3,7 @@
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
+#include "analyzers/shared/loops.h"
 #include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
 
@@ -14,12 +15,14 @@ namespace {
 constexpr double kShortOpUs = 20;
 constexpr double kMinShortPct = 50;  // of the time in operators of the forward and backward pass
 constexpr double kMinIdlePct = 10;   // of the step, idle waiting for launches
-constexpr double kTiny = 4;          // samples per step: that these are too few for any processor needs no trial
-constexpr double kGain = 0.5;        // of the calls' time per sample, with twice the samples in a step
+constexpr std::size_t kMostPlaces = 3;
+constexpr double kTiny = 4;    // samples per step: that these are too few for any processor needs no trial
+constexpr double kGain = 0.5;  // of the calls' time per sample, with twice the samples in a step
 
 struct OpTimes {
   double all_ms = 0, short_ms = 0;  // per step
   std::uint64_t short_ops = 0;
+  CallSites sites;  // of the short ones in the detailed steps
 };
 
 // Operators of the forward and backward pass without another inside, on the training thread and the autograd engine's;
@@ -27,9 +30,17 @@ struct OpTimes {
 OpTimes MeasureOps(const Timeline& timeline) {
   OpTimes times;
   const IntervalSet passes = timeline.part(Part::kForward).Union(timeline.part(Part::kBackward));
-  timeline.ForEachSteady([&](EventRef ref) {
+  const auto counts = [&](EventRef ref) {
     const Event& event = timeline.event(ref);
-    if (event.kind != EventKind::kOp || passes.total_ns({event.start_ns, event.end_ns}) == 0) return;
+    return event.kind == EventKind::kOp && passes.total_ns({event.start_ns, event.end_ns}) > 0;
+  };
+  const ForwardLines lines(timeline);
+  timeline.ForEachDetailed([&](EventRef ref) {
+    const double own_ms = Ms(timeline.self_ns(ref));
+    if (counts(ref) && own_ms * 1e3 < kShortOpUs) times.sites.Add(lines.Of(ref), own_ms);
+  });
+  timeline.ForEachSteady([&](EventRef ref) {
+    if (!counts(ref)) return;
     const double own_ms = Ms(timeline.self_ns(ref));
     times.all_ms += own_ms;
     if (own_ms * 1e3 >= kShortOpUs) return;
@@ -53,6 +64,13 @@ Finding OfOps(const Timeline& timeline, const OpTimes& times) {
                    PerStep(timeline, static_cast<double>(times.short_ops)), 100 * times.short_ms / times.all_ms),
        times.short_ops,
        {}});
+  for (const CallSites::Site& site : times.sites.Ordered()) {
+    if (!site.where || finding.evidence.size() > kMostPlaces) break;
+    finding.evidence.push_back(
+        {fmt::format("{:.0f} of them per step, those that the backward pass runs for it included",
+                     static_cast<double>(site.count) / timeline.detail_steps()),
+         site.count, site.where});
+  }
   return finding;
 }
 

@@ -56,15 +56,21 @@ Refs ForwardOps(const Timeline& timeline, const std::set<CodeLine>& lines, CallS
   return refs;
 }
 
-// The outermost operators of the backward pass that run a node which one of `forward` made.
-Refs BackwardOps(const Timeline& timeline, const Refs& forward) {
-  Refs refs;
+// Calls `visit` for operators of the backward pass that run a node, with the outermost operators around it and around
+// what made it.
+void ForEachNode(const Timeline& timeline, const std::function<void(EventRef top, EventRef by)>& visit) {
   timeline.ForEachDetailed([&](EventRef ref) {
     const Event& event = timeline.event(ref);
     if (event.kind != EventKind::kOp || event.sequence == kNone || !IsBackward(timeline, ref)) return;
     const EventRef made = timeline.producer(event.sequence);
-    if (made.index == kNone) return;
-    const EventRef by = OutermostOp(timeline, made), top = OutermostOp(timeline, ref);
+    if (made.index != kNone) visit(OutermostOp(timeline, ref), OutermostOp(timeline, made));
+  });
+}
+
+// The outermost operators of the backward pass that run a node which one of `forward` made.
+Refs BackwardOps(const Timeline& timeline, const Refs& forward) {
+  Refs refs;
+  ForEachNode(timeline, [&](EventRef top, EventRef by) {
     if (forward.contains({by.thread, by.index})) refs.insert({top.thread, top.index});
   });
   return refs;
@@ -114,6 +120,20 @@ std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref) {
   const std::vector<Stack>& stacks = timeline.trace().stacks;
   if (detail == nullptr || detail->stack >= stacks.size()) return {};
   return stacks[detail->stack].frames;
+}
+
+ForwardLines::ForwardLines(const Timeline& timeline) : timeline_(timeline) {
+  ForEachNode(timeline, [&](EventRef top, EventRef by) {
+    const std::span<const Where> frames = FramesOf(timeline, by);
+    if (!frames.empty()) backward_.try_emplace({top.thread, top.index}, &frames.front());
+  });
+}
+
+const Where* ForwardLines::Of(EventRef ref) const {
+  if (!IsBackward(timeline_, ref)) return timeline_.where(ref);
+  const EventRef top = OutermostOp(timeline_, ref);
+  const auto found = backward_.find({top.thread, top.index});
+  return found == backward_.end() ? nullptr : found->second;
 }
 
 // Calls `visit` for each outermost operator of the forward pass in the detailed steps.

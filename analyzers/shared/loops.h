@@ -1,6 +1,7 @@
 // Loops of the program that call operators once for each of many things, found by the lines that run them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/report/finding.h"
@@ -20,6 +22,18 @@ CodeLine CodeLineOf(const Where& where);
 
 // The user's frames of an operator, innermost first.
 std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref);
+
+// The line that each operator of the detailed steps is there for: its own, or in the backward pass that of the operator
+// whose node it runs.
+class ForwardLines {
+ public:
+  explicit ForwardLines(const Timeline& timeline);  // which is kept by reference
+  const Where* Of(EventRef ref) const;              // nullptr where none is known
+
+ private:
+  const Timeline& timeline_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const Where*> backward_;  // by outermost operator
+};
 
 // Calls `visit` for each outermost operator of the forward pass in the detailed steps.
 void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)>& visit);

@@ -112,8 +112,7 @@ std::string HealthySentence(const Headline& headline, const Report& report) {
 std::string CallsSentence(const Headline& headline, const Report& report) {
   std::string text = fmt::format("{} is the price of calling short operators ({})", ShareText(headline, report),
                                  Printable(headline.finding->rule, 40));
-  if (headline.where)
-    text += fmt::format(", most of the computing at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
+  if (headline.where) text += fmt::format(", the largest part of it for {}", Place(headline, report));
   return text;
 }
 

@@ -94,6 +94,36 @@ TEST(FollowPlan, LongStepsAreWaitedFor) {
   EXPECT_LE(loop.Count(4), FollowPlan::kMostHunted + 10) << "the search ends";
 }
 
+// Whatever steps are drawn: at this distance those of some offsets would be missed six times in turn.
+TEST(FollowPlan, LongStepsAreExpectedAtTheirDistance) {
+  for (int offset = 0; offset < 16; ++offset) {
+    Loop loop;
+    loop.calls = 800;
+    int seen = 0, caught = 0;
+    for (int i = 1; caught == 0 && seen < 10; ++i) {
+      const bool is_long = i > 10 && i % 16 == offset;
+      seen += is_long ? 1 : 0;
+      caught += is_long && loop.followed.back() ? 1 : 0;
+      const std::uint64_t cost_ns = loop.followed.back() ? loop.calls * FollowPlan::kCallNs : 0;
+      loop.Step((is_long ? 42 * kMs : 1 * kMs) + cost_ns);
+    }
+    EXPECT_LE(seen, 3) << offset;
+  }
+}
+
+// Steps that a busy machine made a third longer are not what the search ends with.
+TEST(FollowPlan, StepsThatAreLongByChanceDoNotEndTheSearch) {
+  Loop loop;
+  loop.calls = 800;
+  loop.details = 5;
+  for (int i = 1; i <= 150; ++i) {
+    const bool is_long = i % 50 == 0;
+    const std::uint64_t length_ns = is_long ? 42 * kMs : i % 9 == 0 ? kMs * 4 / 3 : kMs;
+    if (i == 150) EXPECT_TRUE(loop.followed.back());
+    loop.Step(length_ns + (loop.followed.back() ? loop.calls * FollowPlan::kCallNs : 0));
+  }
+}
+
 TEST(FollowPlan, StartsOfEpochsAlways) {
   Loop loop;
   loop.calls = 100'000'000;

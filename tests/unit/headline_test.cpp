@@ -181,8 +181,10 @@ TEST(Headline, OfALoopOfShortOperatorsSaysWhatTheyCost) {
                   Line(At(60), "aten::mm", "backward", 70)};
   report.findings = {test::SampleFinding("small-batch", "operators are too short", Severity::kInfo, 95, 60)};
   EXPECT_EQ(HeadlineText(report),
-            "60 % of the step (95.0 ms of 158 ms) is the price of calling short operators "
-            "(small-batch), most of the computing at model.py:31 in forward (aten::linear).");
+            "60 % of the step (95.0 ms of 158 ms) is the price of calling short operators (small-batch).");
+  report.findings[0].evidence = {{"5000 such operators", 5000, {}},
+                                 {"3000 of them", 3000, At(31, "/home/ann/train/model.py", "forward")}};
+  EXPECT_THAT(HeadlineText(report), HasSubstr("(small-batch), the largest part of it for model.py:31 in forward."));
   report.findings[0].cost_pct = 30;
   EXPECT_THAT(HeadlineText(report), HasSubstr("Nothing that costs this loop time was found"));
 }

@@ -1,12 +1,12 @@
-// Which steps have their calls followed: two of the detail window, what belongs to an epoch's start, then as many as
-// cost little. Where steps of very different length turn up, one of the long ones is waited for. Knows no clock of its
-// own and writes nothing.
+// Which steps have their calls followed: half of the detail window, what belongs to an epoch's start, then as many as
+// cost little. Where steps of very different length turn up, one of the long ones is waited for, and where they come at
+// a regular distance, it is expected there. Knows no clock of its own and writes nothing.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
+
+#include "probes/preload/follow/long_steps.h"
 
 namespace loopscope {
 
@@ -19,10 +19,8 @@ class FollowPlan {
   // at once for all of that time.
   static constexpr std::uint64_t kCostShare = 50;  // 1 / 50
   static constexpr std::uint64_t kMostOfMedian = 4;
-  // A step this much longer than the median of those before holds other work.
-  static constexpr double kLong = 1.2;
-  static constexpr std::uint64_t kMostHunted = 96;  // steps followed in search of such steps
-  static constexpr std::uint64_t kMostCaught = 4;   // such steps, after which there is no more search
+  static constexpr std::uint64_t kMostHunted = 96;  // steps followed in search of long ones
+  static constexpr std::uint64_t kMostCaught = 4;   // long ones, after which there is no more search
 
   // Follows nothing beyond the detail window and epochs' starts: then all ranks follow the same steps.
   void OnlyDetails() { only_details_ = true; }
@@ -50,26 +48,25 @@ class FollowPlan {
   void TakeIn() { followed_ = disturbed_ = true; }
 
  private:
-  static constexpr std::size_t kKept = 15;
-
+  // The step that has just ended was the last that Next() counted.
   void Account(std::uint64_t time_ns) {
     if (began_ns_ == 0 || !opened_) return;
     const std::uint64_t length = time_ns - began_ns_;
-    const bool knows_median = count_ >= 5;
-    const std::uint64_t median = knows_median ? Median() : 0;
-    stepped_ns_ += knows_median ? std::min(length, kMostOfMedian * median) : length;
+    const std::uint64_t most = long_steps_.knows_median() ? kMostOfMedian * long_steps_.median_ns() : length;
+    stepped_ns_ += std::min(length, most);
     const std::uint64_t own = length - (followed_ ? std::min(length / 2, calls_per_step_ * kCallNs) : 0);
-    const bool is_long = knows_median && static_cast<double>(own) > kLong * static_cast<double>(median);
-    if (is_long && followed_) caught_ += 1;
-    if (is_long && !disturbed_ && caught_ < kMostCaught && hunted_ < kMostHunted) hunting_ = true;
-    if (hunting_ && followed_ && (is_long || ++hunted_ >= kMostHunted)) hunting_ = false;
-    if (!disturbed_ || is_long) return;
-    Keep(length);
+    const LongSteps::Kind kind = long_steps_.Add(number_, own);
+    const bool sought = kind == LongSteps::Kind::kLong || kind == LongSteps::Kind::kFirstOfMany;
+    if (kind == LongSteps::Kind::kFirstOfMany) caught_ = 0;
+    if (sought && followed_) caught_ += 1;
+    if (sought && !disturbed_ && caught_ < kMostCaught && hunted_ < kMostHunted) hunting_ = true;
+    if (hunting_ && followed_ && (sought || ++hunted_ >= kMostHunted)) hunting_ = false;
   }
 
   bool Wanted(std::int64_t detail_index) const {
     if (detail_index >= 0) return all_details_ || detail_index % 2 == 1;
     if (only_details_) return false;
+    if (hunting_ && long_steps_.Expects(number_ + 1)) return true;
     if (!hunting_ && cost_ns_ + calls_per_step_ * kCallNs > stepped_ns_ / kCostShare) return false;
     // Of each pair one, at a position drawn from a hash, so that periodic work is met as often as anything else.
     std::uint64_t hash = (number_ / 2 + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
@@ -77,22 +74,12 @@ class FollowPlan {
     return number_ % 2 == (hash >> 33) % 2;
   }
 
-  void Keep(std::uint64_t length) { lengths_[count_++ % kKept] = length; }
-
-  std::uint64_t Median() const {
-    std::array<std::uint64_t, kKept> sorted = lengths_;
-    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kKept));
-    std::nth_element(sorted.begin(), sorted.begin() + (end - sorted.begin()) / 2, end);
-    return sorted[static_cast<std::size_t>(end - sorted.begin()) / 2];
-  }
-
+  LongSteps long_steps_;
   std::uint64_t began_ns_ = 0, number_ = 0;
   std::uint64_t stepped_ns_ = 0;  // since the window opened
   std::uint64_t calls_per_step_ = 0, cost_ns_ = 0, hunted_ = 0, caught_ = 0;
   bool opened_ = false, followed_ = false, disturbed_ = false, hunting_ = false;
   bool only_details_ = false, all_details_ = false;
-  std::array<std::uint64_t, kKept> lengths_{};
-  std::size_t count_ = 0;
 };
 
 }  // namespace loopscope

@@ -186,18 +186,16 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
     return {.kind = HeadlineKind::kUnknown};
   }
   if (!computes) return {};
-  const LineRow line = LargestComputeLine(report);
   const Finding* const calls = Calls(report);
   if (calls != nullptr && finding.headline.finding == nullptr) {
+    const auto at = std::ranges::find_if(calls->evidence, [](const Evidence& one) { return one.where.has_value(); });
     return {.kind = HeadlineKind::kCalls,
             .finding = calls,
-            .part = line.phase,
-            .where = line.where,
-            .library = line.library,
-            .what = line.what,
+            .where = at == calls->evidence.end() ? std::nullopt : at->where,
             .ms = calls->cost_ms_per_step,
             .share_pct = calls->cost_pct};
   }
+  const LineRow line = LargestComputeLine(report);
   return {.kind = HeadlineKind::kHealthy,
           .finding = finding.headline.finding,
           .part = line.phase,

@@ -26,7 +26,7 @@ struct Headline {
   // "forward"; for kHealthy also "gpu", that has work for share_pct of the step; for kWholePart "epoch_start",
   // "evaluation" or "other_between_steps"
   std::string part = {};
-  std::optional<Where> where = {}, library = {};  // as in LineRow
+  std::optional<Where> where = {}, library = {};  // as in LineRow; for kCalls the finding's first place
   std::string what = {};                          // likewise
   bool of_run = false;  // the share is that of the run as far as it was seen, without its start-up; else of the step
   double ms = 0, share_pct = 0;         // kPlace, kSpread, kFinding: per step; kWholePart: of the run

@@ -1,6 +1,6 @@
 // Which line of the program an average step's time belongs to. Lines are known in steps whose calls were followed, or
-// whose operators have call stacks; both slow a step down. So these give the proportions, and undisturbed steps the
-// times: of each operator, and of each gap by the operators at its ends.
+// else whose operators have call stacks; both slow a step down. So these give the proportions, and undisturbed steps
+// the times: of each operator, and of each gap by the operators at its ends.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -29,6 +29,8 @@ struct CellHash {
   }
 };
 
+constexpr double kMostGuessed = 0.05;  // of the step: what no step with lines holds is spread no further than that
+
 // A line in a cell: whose time it is.
 struct Owner {
   std::uint32_t stack;
@@ -41,17 +43,18 @@ class LineTable {
  public:
   LineTable(const Timeline& timeline, const LinePieces& pieces) : timeline_(timeline), pieces_(pieces) {}
 
-  // A step that shows what belongs to which line.
-  void AddProportions(const Step& step) {
+  // A step that shows what belongs to which line: `best` where it shows more than others.
+  void AddProportions(const Step& step, bool best) {
+    Proportions& into = best ? best_ : others_;
     pieces_.ForEach(step.time, [&](const LinePiece& piece) {
       const double ns = static_cast<double>(piece.time.length());
       const std::uint32_t stack = Canonical(piece.stack);
       const Cell cell = CellOf(piece);
       if (piece.op != 0) {
-        AddTo(cell, {stack, piece.op}, ns);
+        into.Add(cell, {stack, piece.op}, ns);
       } else {
-        AddTo(cell, {stack, piece.called}, ns * (1 - piece.own_share));
-        AddTo(cell, {stack, 0}, ns * piece.own_share);
+        into.Add(cell, {stack, piece.called}, ns * (1 - piece.own_share));
+        into.Add(cell, {stack, 0}, ns * piece.own_share);
       }
     });
   }
@@ -77,6 +80,18 @@ class LineTable {
   }
 
  private:
+  struct Proportions {
+    std::unordered_map<Cell, Shares, CellHash> exact, kinds;
+
+    void Add(const Cell& cell, const Owner& owner, double ns) {
+      if (ns <= 0) return;
+      exact[cell][owner] += ns;
+      // What undisturbed steps hold and this one does not is spread as the rest of its kind is.
+      kinds[{cell.part, cell.in_operator, 0, 0}][owner] += ns;
+      kinds[{cell.part, false, 1, 1}][owner] += ns;
+    }
+  };
+
   static Cell CellOf(const LinePiece& piece) {
     return {piece.part, piece.op != 0, piece.op != 0 ? piece.op : piece.before, piece.op != 0 ? 0 : piece.after};
   }
@@ -89,18 +104,13 @@ class LineTable {
     return places_.try_emplace({first(stacks[stack].frames), first(stacks[stack].library)}, stack).first->second;
   }
 
-  void AddTo(const Cell& cell, const Owner& owner, double ns) {
-    if (ns <= 0) return;
-    proportions_[cell][owner] += ns;
-    // What undisturbed steps hold and this one does not is spread as the rest of its kind is.
-    kinds_[{cell.part, cell.in_operator, 0, 0}][owner] += ns;
-    kinds_[{cell.part, false, 1, 1}][owner] += ns;
-  }
-
-  const Shares* SharesOf(const Cell& cell) const {
-    if (const auto exact = proportions_.find(cell); exact != proportions_.end()) return &exact->second;
+  const Shares* SharesOf(const Cell& cell, double ns) const {
+    for (const Proportions* from : {&best_, &others_}) {
+      if (const auto exact = from->exact.find(cell); exact != from->exact.end()) return &exact->second;
+    }
+    if (ns > kMostGuessed * total_ns_) return nullptr;
     for (const Cell& kind : {Cell{cell.part, cell.in_operator, 0, 0}, Cell{cell.part, false, 1, 1}}) {
-      if (const auto found = kinds_.find(kind); found != kinds_.end()) return &found->second;
+      if (const auto found = best_.kinds.find(kind); found != best_.kinds.end()) return &found->second;
     }
     return nullptr;
   }
@@ -108,7 +118,7 @@ class LineTable {
   template <class Rows>
   void Spread(const Cell& cell, double ns, Rows& rows) const {
     const StringId op = cell.in_operator ? cell.first : 0;
-    const Shares* shares = SharesOf(cell);
+    const Shares* shares = SharesOf(cell, ns);
     if (shares == nullptr) {
       rows[{kNone, op, cell.part, cell.in_operator}] += ns;
       return;
@@ -123,7 +133,7 @@ class LineTable {
   const Timeline& timeline_;
   const LinePieces& pieces_;
   std::map<std::pair<Where, Where>, std::uint32_t> places_;
-  std::unordered_map<Cell, Shares, CellHash> proportions_, kinds_;
+  Proportions best_, others_;
   std::unordered_map<Cell, double, CellHash> times_;
   double total_ns_ = 0;
 };
@@ -138,9 +148,10 @@ void TimelineBuilder::FindLines() {
   LineTable table(timeline_, pieces);
   bool shows_lines = false;
   for (const Step& step : steps) {
-    if (!step.plain() || !step.operators || !(any_followed ? step.followed : step.detail)) continue;
-    table.AddProportions(step);
-    shows_lines = true;
+    if (!step.plain() || !step.operators || !(step.followed || step.detail)) continue;
+    const bool best = step.followed || !any_followed;
+    table.AddProportions(step, best);
+    shows_lines |= best;
   }
   if (!shows_lines) return;
   for (const std::uint32_t i : timeline_.parted()) {
