@@ -22,7 +22,8 @@ constexpr std::size_t kMostPlaces = 4;
 constexpr double kReadyShare = 0.8;  // of the step: workers that need less for a batch have it ready
 
 struct Waits {
-  std::int64_t wait_ns = 0, longest_ns = 0, steps_ns = 0;
+  double wait_ns = 0, longest_ns = 0, steps_ns = 0;  // each step as often as it stands for others
+  std::int64_t longest_seen_ns = 0;
   std::uint64_t steps = 0, waited = 0;  // all whose wait is known, and those that waited
 };
 
@@ -34,12 +35,14 @@ std::int64_t WaitNs(const Timeline& timeline, const Step& step) {
 
 Waits Measure(const Timeline& timeline) {
   Waits waits;
-  for (const std::uint32_t index : timeline.parted()) {
-    const Step& step = timeline.steps()[index];
-    const std::int64_t wait_ns = WaitNs(timeline, step);
+  for (const PartedStep& one : timeline.parted()) {
+    const Step& step = timeline.steps()[one.index];
+    const std::int64_t seen_ns = WaitNs(timeline, step);
+    const double wait_ns = one.weight * static_cast<double>(seen_ns);
+    waits.longest_seen_ns = std::max(waits.longest_seen_ns, seen_ns);
     waits.wait_ns += wait_ns;
     waits.steps += 1;
-    waits.steps_ns += step.time.length();
+    waits.steps_ns += one.weight * static_cast<double>(step.time.length());
     waits.waited += wait_ns > 0;
     waits.longest_ns = std::max(waits.longest_ns, wait_ns);
   }
@@ -48,9 +51,8 @@ Waits Measure(const Timeline& timeline) {
 
 // The share of the steps whose waits are known, of the mean step: that is taken over more steps, and one hiccup among
 // few of them would make the wait longer than the step.
-double PerStep(const Timeline& timeline, const Waits& waits, std::int64_t wait_ns) {
-  if (waits.steps_ns == 0) return 0;
-  return timeline.mean_step_ms() * static_cast<double>(wait_ns) / static_cast<double>(waits.steps_ns);
+double PerStep(const Timeline& timeline, const Waits& waits, double wait_ns) {
+  return waits.steps_ns == 0 ? 0 : timeline.mean_step_ms() * wait_ns / waits.steps_ns;
 }
 
 // Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
@@ -134,7 +136,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back({fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.waited, waits.steps,
-                                          MsText(Ms(waits.longest_ns)), WorkersText(timeline)),
+                                          MsText(Ms(waits.longest_seen_ns)), WorkersText(timeline)),
                               waits.waited, LoaderAskedAt(timeline)});
   const std::vector<LineShare> in_workers = WorkerLines(timeline);
   double batch_ms = 0;

@@ -1,9 +1,12 @@
 #include "analyzers/shared/events.h"
 
+#include <algorithm>
+
 namespace loopscope {
 namespace {
 
-// What a millisecond of the training thread's in these steps is in an undisturbed one.
+// What a millisecond of the training thread's in these steps is in an undisturbed one: no more, since steps that hold
+// other work make the mean longer, not what is recorded in these.
 double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool detailed) {
   if (!timeline.devices().empty()) return 1;
   std::int64_t sum_ns = 0, steps = 0;
@@ -15,7 +18,7 @@ double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool deta
   }
   if (sum_ns <= 0) return 1;
   const double undisturbed_ms = part ? timeline.part_ms(*part) : timeline.mean_step_ms();
-  return undisturbed_ms * static_cast<double>(steps) / Ms(sum_ns);
+  return std::min(1.0, undisturbed_ms * static_cast<double>(steps) / Ms(sum_ns));
 }
 
 }  // namespace

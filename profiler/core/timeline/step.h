@@ -30,6 +30,12 @@ struct Step {
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
 };
 
+// A step whose parts are known. It stands for others of about its length: `weight` times its own time belongs to such.
+struct PartedStep {
+  std::uint32_t index = 0;
+  double weight = 1;
+};
+
 // What an average step spends on one line of the program, in one part of the step.
 struct LineShare {
   std::uint32_t stack = kNone;  // index into Trace::stacks; kNone: no line is known for this time

@@ -12,10 +12,11 @@ std::string_view PartName(Part part) {
 
 double Timeline::part_ms(Part part) const {
   double part_ns = 0, total_ns = 0;
-  for (const std::uint32_t index : parted_) {
-    if (!steps_[index].operators) continue;
-    part_ns += static_cast<double>(steps_[index].parts_ns[static_cast<std::size_t>(part)]);
-    total_ns += static_cast<double>(steps_[index].time.length());
+  for (const PartedStep& one : parted_) {
+    const Step& step = steps_[one.index];
+    if (!step.operators) continue;
+    part_ns += one.weight * static_cast<double>(step.parts_ns[static_cast<std::size_t>(part)]);
+    total_ns += one.weight * static_cast<double>(step.time.length());
   }
   return total_ns > 0 ? part_ns / total_ns * mean_step_ms_ : 0;
 }

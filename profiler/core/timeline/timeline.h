@@ -1,5 +1,4 @@
-// A Trace in order: steps, what each instant of the training thread was spent on, ops with their parents. All interval
-// arithmetic is here, so that an analyzer reads like its question.
+// A Trace in order: its steps, what each instant was spent on, ops with their parents, and all interval arithmetic.
 #pragma once
 
 #include <array>
@@ -39,8 +38,8 @@ class Timeline {
   double part_ms(Part part) const;  // a partition of mean_step_ms(), by parted()
   // Plain steps of the window that neither details nor followed calls slowed down; of timed(), all where they are few.
   std::span<const std::uint32_t> undisturbed() const { return undisturbed_; }
-  // Of these, or else of steady(), those whose operators were recorded: a native loader's wait is told from them.
-  std::span<const std::uint32_t> parted() const { return parted_; }
+  // Of these, or else of steady(), those whose operators were recorded, which a native loader's wait is told from.
+  std::span<const PartedStep> parted() const { return parted_; }
   int step_at(std::int64_t time_ns) const;         // index into steps(), -1 when in none
   bool epoch_seen() const { return epoch_seen_; }  // a boundary lies in the trace after warm-up
   bool evaluation_seen() const { return evaluation_seen_; }
@@ -95,7 +94,8 @@ class Timeline {
 
   Trace trace_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> steady_, timed_, undisturbed_, parted_;
+  std::vector<std::uint32_t> steady_, timed_, undisturbed_;
+  std::vector<PartedStep> parted_;
   std::string why_no_steps_, clock_;
   double mean_step_ms_ = 0, per_epoch_ms_ = -1;
   bool epoch_seen_ = false, evaluation_seen_ = false, loader_known_ = false;

@@ -74,6 +74,7 @@ class TimelineBuilder {
   // timeline_build_steady.cpp
   void MarkTransient(std::int64_t closed_ns);
   void ChooseSteady();
+  void ChooseParted();
   void Summarize();
   void EstimateProbeCost();
   // timeline_build_lines.cpp: which line of the program each instant belongs to.

@@ -60,10 +60,11 @@ class LineTable {
   }
 
   // A step that shows how long things take.
-  void AddTimes(const Step& step) {
+  void AddTimes(const Step& step, double weight) {
     pieces_.ForEach(step.time, [&](const LinePiece& piece) {
-      times_[CellOf(piece)] += static_cast<double>(piece.time.length());
-      total_ns_ += static_cast<double>(piece.time.length());
+      const double ns = weight * static_cast<double>(piece.time.length());
+      times_[CellOf(piece)] += ns;
+      total_ns_ += ns;
     });
   }
 
@@ -154,8 +155,8 @@ void TimelineBuilder::FindLines() {
     shows_lines |= best;
   }
   if (!shows_lines) return;
-  for (const std::uint32_t i : timeline_.parted()) {
-    if (steps[i].operators) table.AddTimes(steps[i]);
+  for (const PartedStep& one : timeline_.parted()) {
+    if (steps[one.index].operators) table.AddTimes(steps[one.index], one.weight);
   }
   timeline_.lines_ = table.Lines(timeline_.mean_step_ms_);
 }

@@ -1,7 +1,11 @@
 // Which steps the figures of an average step come from, and those figures.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "profiler/core/timeline/timeline_build.h"
 
@@ -22,6 +26,22 @@ double MedianLength(std::span<const Step> steps, std::span<const std::uint32_t> 
   const auto middle = lengths.begin() + std::ssize(lengths) / 2;
   std::nth_element(lengths.begin(), middle, lengths.end());
   return *middle;
+}
+
+// Plain steps that details or followed calls slowed down, and that took `times` the median of their like.
+std::vector<std::uint32_t> LongDisturbed(std::span<const Step> steps, double times) {
+  std::map<std::pair<bool, bool>, std::vector<std::uint32_t>> kinds;
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (step.plain() && step.disturbed() && step.operators) kinds[{step.detail, step.followed}].push_back(i);
+  }
+  std::vector<std::uint32_t> found;
+  for (const auto& [kind, of] : kinds) {
+    const double bar = times * MedianLength(steps, of);
+    std::ranges::copy_if(of, std::back_inserter(found),
+                         [&](std::uint32_t i) { return static_cast<double>(steps[i].time.length()) > bar; });
+  }
+  return found;
 }
 
 }  // namespace
@@ -69,10 +89,41 @@ void TimelineBuilder::ChooseSteady() {
   if (timeline_.undisturbed_.size() < std::min(kMinUndisturbed, timeline_.timed_.size())) {
     timeline_.undisturbed_ = timeline_.timed_;
   }
-  std::ranges::copy_if(timeline_.undisturbed_, std::back_inserter(timeline_.parted_),
-                       [&](std::uint32_t i) { return steps[i].operators; });
-  if (timeline_.parted_.empty())
-    timeline_.parted_ = timeline_.steady_.empty() ? timeline_.undisturbed_ : timeline_.steady_;
+  ChooseParted();
+}
+
+// Where the operators of some steps only were recorded, these stand for the others: long ones for long ones, so that
+// what every tenth step holds is neither missed nor counted too often.
+void TimelineBuilder::ChooseParted() {
+  constexpr double kLong = 2;  // times the median
+  const std::vector<Step>& steps = timeline_.steps_;
+  std::vector<PartedStep>& parted = timeline_.parted_;
+  for (const std::uint32_t i : timeline_.undisturbed_) {
+    if (steps[i].operators) parted.push_back({i});
+  }
+  if (parted.empty()) {
+    for (const std::uint32_t i : timeline_.steady_.empty() ? timeline_.undisturbed_ : timeline_.steady_)
+      parted.push_back({i});
+    return;
+  }
+  if (parted.size() == timeline_.undisturbed_.size()) return;
+  const double bar = kLong * MedianLength(steps, timeline_.undisturbed_);
+  const auto length = [&](std::uint32_t i) { return static_cast<double>(steps[i].time.length()); };
+  std::array<double, 2> all{}, known{};  // ns of usual steps and of long ones
+  for (const std::uint32_t i : timeline_.undisturbed_) all[length(i) > bar] += length(i);
+  for (const PartedStep& one : parted) known[length(one.index) > bar] += length(one.index);
+  if (all[1] > 0 && known[1] == 0) {
+    for (const std::uint32_t i : LongDisturbed(steps, kLong)) {
+      if (length(i) <= bar) continue;
+      parted.push_back({i});
+      known[1] += length(i);
+    }
+  }
+  if (known[0] == 0 || (all[1] > 0 && known[1] == 0)) return;
+  for (PartedStep& one : parted) {
+    const bool is_long = length(one.index) > bar;
+    one.weight = all[is_long] / known[is_long];
+  }
 }
 
 void TimelineBuilder::EstimateProbeCost() {
