@@ -5,10 +5,10 @@
 namespace loopscope {
 namespace {
 
-// What a millisecond of the training thread's in these steps is in an undisturbed one: no more, since steps that hold
-// other work make the mean longer, not what is recorded in these.
-double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool detailed) {
-  if (!timeline.devices().empty()) return 1;
+constexpr double kMinPartShare = 0.1;  // of the step: the time of smaller parts is mostly chance
+
+// An undisturbed step in these steps' time; 0 where they have none of the part.
+double Ratio(const Timeline& timeline, std::optional<Part> part, bool detailed) {
   std::int64_t sum_ns = 0, steps = 0;
   for (const std::uint32_t index : timeline.steady()) {
     const Step& step = timeline.steps()[index];
@@ -16,9 +16,23 @@ double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool deta
     sum_ns += part ? step.parts_ns[static_cast<std::size_t>(*part)] : step.time.length();
     ++steps;
   }
-  if (sum_ns <= 0) return 1;
+  if (sum_ns <= 0) return 0;
   const double undisturbed_ms = part ? timeline.part_ms(*part) : timeline.mean_step_ms();
-  return std::min(1.0, undisturbed_ms * static_cast<double>(steps) / Ms(sum_ns));
+  return undisturbed_ms * static_cast<double>(steps) / Ms(sum_ns);
+}
+
+// What a millisecond of the training thread's in these steps is in an undisturbed one. Where it is more, because the
+// machine was busier, all that trains is longer: steps that hold other work make the mean longer, and nothing else.
+double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool detailed) {
+  if (!timeline.devices().empty()) return 1;
+  const double ratio = Ratio(timeline, part, detailed);
+  if (ratio <= 0) return 1;
+  double busier = ratio;
+  for (const Part one : {Part::kForward, Part::kBackward, Part::kOptimizer}) {
+    if (timeline.part_ms(one) < kMinPartShare * timeline.mean_step_ms()) continue;
+    if (const double of_part = Ratio(timeline, one, detailed); of_part > 0) busier = std::min(busier, of_part);
+  }
+  return std::min(ratio, std::max(1.0, busier));
 }
 
 }  // namespace

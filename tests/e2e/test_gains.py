@@ -27,7 +27,7 @@ class Counts(TorchDispatchMode):
 torch.manual_seed(1)
 model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-inputs, labels = torch.randn(64, 256), torch.randint(0, 10, (64,))
+inputs, labels = torch.randn(512, 256), torch.randint(0, 10, (512,))
 with AROUND:
     for step in range(1000):
         optimizer.zero_grad()
