@@ -22,25 +22,29 @@ constexpr double kGain = 0.5;  // of the calls' time per sample, with twice the 
 struct OpTimes {
   double all_ms = 0, short_ms = 0;  // per step
   std::uint64_t short_ops = 0;
-  CallSites sites;  // of the short ones in the detailed steps
 };
 
 // Operators of the forward and backward pass without another inside, on the training thread and the autograd engine's;
 // ranges do not count. What runs elsewhere (loading, averaging weights, logging) a larger batch does not spread.
+class OpsOfPasses {
+ public:
+  explicit OpsOfPasses(const Timeline& timeline)
+      : timeline_(timeline), passes_(timeline.part(Part::kForward).Union(timeline.part(Part::kBackward))) {}
+  bool Has(EventRef ref) const {
+    const Event& event = timeline_.event(ref);
+    return event.kind == EventKind::kOp && passes_.total_ns({event.start_ns, event.end_ns}) > 0;
+  }
+
+ private:
+  const Timeline& timeline_;
+  IntervalSet passes_;
+};
+
 OpTimes MeasureOps(const Timeline& timeline) {
   OpTimes times;
-  const IntervalSet passes = timeline.part(Part::kForward).Union(timeline.part(Part::kBackward));
-  const auto counts = [&](EventRef ref) {
-    const Event& event = timeline.event(ref);
-    return event.kind == EventKind::kOp && passes.total_ns({event.start_ns, event.end_ns}) > 0;
-  };
-  const ForwardLines lines(timeline);
-  timeline.ForEachDetailed([&](EventRef ref) {
-    const double own_ms = Ms(timeline.self_ns(ref));
-    if (counts(ref) && own_ms * 1e3 < kShortOpUs) times.sites.Add(lines.Of(ref), own_ms);
-  });
+  const OpsOfPasses ops(timeline);
   timeline.ForEachSteady([&](EventRef ref) {
-    if (!counts(ref)) return;
+    if (!ops.Has(ref)) return;
     const double own_ms = Ms(timeline.self_ns(ref));
     times.all_ms += own_ms;
     if (own_ms * 1e3 >= kShortOpUs) return;
@@ -50,6 +54,18 @@ OpTimes MeasureOps(const Timeline& timeline) {
   times.all_ms = MsPerStep(timeline, times.all_ms);
   times.short_ms = MsPerStep(timeline, times.short_ms);
   return times;
+}
+
+// The short ones of the detailed steps, by the lines that they are there for.
+CallSites SitesOf(const Timeline& timeline) {
+  CallSites sites;
+  const OpsOfPasses ops(timeline);
+  const ForwardLines lines(timeline);
+  timeline.ForEachDetailed([&](EventRef ref) {
+    const double own_ms = Ms(timeline.self_ns(ref));
+    if (own_ms * 1e3 < kShortOpUs && ops.Has(ref)) sites.Add(lines.Of(ref), own_ms);
+  });
+  return sites;
 }
 
 // What a larger batch would spread over more samples.
@@ -64,7 +80,7 @@ Finding OfOps(const Timeline& timeline, const OpTimes& times) {
                    PerStep(timeline, static_cast<double>(times.short_ops)), 100 * times.short_ms / times.all_ms),
        times.short_ops,
        {}});
-  for (const CallSites::Site& site : times.sites.Ordered()) {
+  for (const CallSites::Site& site : SitesOf(timeline).Ordered()) {
     if (!site.where || finding.evidence.size() > kMostPlaces) break;
     finding.evidence.push_back(
         {fmt::format("{:.0f} of them per step, those that the backward pass runs for it included",

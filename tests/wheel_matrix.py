@@ -48,6 +48,14 @@ def run(command, **options):
     return done
 
 
+def torches_of_the_wheel():
+    return re.findall(r"^\d\S*", TORCHES.read_text(), re.MULTILINE)
+
+
+def has_probe(messages):
+    return "probe off" not in messages and "no probe" not in messages
+
+
 def report_of(loopscope, folder, environment):
     """What loopscope says of the example; and its messages."""
     bounds = ["--warmup", "5", "--steps", "25", "--time", "60s", "--json", folder / "report.json"]
@@ -70,7 +78,8 @@ def layout_of(venv, build):
     [library] = venv.glob("lib/python*/site-packages/nvidia/*/lib/libcupti.so.1[23]")
     test = [build / "tests/cupti_layouts_test", "--gtest_filter=*AsTheLibraryOfATorch*"]
     variables = {"LOOPSCOPE_LIBCUPTI": str(library), "LD_LIBRARY_PATH": str(library.parent)}
-    return re.search(r"records as those of CUDA (\S+)", run(test, env=variables).stdout)[1]
+    [layout] = re.findall(r"records as those of CUDA (\S+)", run(test, env=variables).stdout)
+    return layout
 
 
 def try_one(wheel, python, torch, build, folder):
@@ -85,12 +94,14 @@ def try_one(wheel, python, torch, build, folder):
     hidden = {"PATH": f"{venv / 'bin'}:{without_compilers(folder / 'tools')}", "HOME": str(folder)}
     report, messages = report_of([venv / "bin/loopscope", "run"], folder, hidden)
     probe = "of the wheel"
-    if "probe off" in messages or "no probe" in messages:
+    if not has_probe(messages):
+        if torch.rpartition(".")[0] in {known.rpartition(".")[0] for known in torches_of_the_wheel()}:
+            raise RuntimeError("no probe for it")
         probe = "built from its sources"
         begin = time.monotonic()
         seen = {"PATH": f"{venv / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder)}
         report, messages = report_of([venv / "bin/loopscope", "run", "--yes"], folder, seen)
-        if "probe off" in messages:
+        if not has_probe(messages):
             raise RuntimeError(messages.strip()[-300:])
     seconds = time.monotonic() - begin
     check_findings(report)
@@ -109,7 +120,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, help="a build with its tests, for the walk of CUPTI's buffers")
     parser.add_argument("--keep", type=pathlib.Path, help="where environments go; they stay there")
     options = parser.parse_args()
-    torches = options.torch or re.findall(r"^\d\S*", TORCHES.read_text(), re.MULTILINE)
+    torches = options.torch or torches_of_the_wheel()
     failed = 0
     print("| Python | torch | CUDA | its CUPTI's records | LibTorch probe | doctor | found |", flush=True)
     print("|---|---|---|---|---|---|---|", flush=True)

@@ -27,12 +27,13 @@ double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool deta
   if (!timeline.devices().empty()) return 1;
   const double ratio = Ratio(timeline, part, detailed);
   if (ratio <= 0) return 1;
+  if (ratio <= 1) return ratio;
   double busier = ratio;
   for (const Part one : {Part::kForward, Part::kBackward, Part::kOptimizer}) {
     if (timeline.part_ms(one) < kMinPartShare * timeline.mean_step_ms()) continue;
     if (const double of_part = Ratio(timeline, one, detailed); of_part > 0) busier = std::min(busier, of_part);
   }
-  return std::min(ratio, std::max(1.0, busier));
+  return std::max(1.0, busier);
 }
 
 }  // namespace

@@ -394,11 +394,11 @@ TEST(Evidence, OfATraceWithoutShapesSaysHowToRecordThem) {
   }
 }
 
-// A loop that waits 3 of 15 ms in every other step, with 2 workers that take so long for each batch.
-std::optional<Where> FirstPlaceOfStarvation(std::int64_t batch_ns) {
+// A loop of input_starvation.case that waits for workers, which take so long for each batch.
+std::optional<Where> FirstPlaceOfStarvation(std::string_view name, std::int64_t batch_ns) {
   const auto cases = test::ReadCases(kRepository / "tests/cases/input_starvation.case");
   if (!cases) throw std::runtime_error(cases.error().Message());
-  Trace trace = std::ranges::find(*cases, "waits_for_its_workers", &Case::name)->trace;
+  Trace trace = std::ranges::find(*cases, name, &Case::name)->trace;
   const auto thread = static_cast<std::uint32_t>(trace.threads.size());
   trace.stacks.push_back({.frames = {{"data.py", 7, "__getitem__"}}});
   trace.strings.emplace_back("worker");
@@ -415,8 +415,12 @@ std::optional<Where> FirstPlaceOfStarvation(std::int64_t batch_ns) {
 }
 
 TEST(Analyzers, TheLoopsLineIsThePlaceWhereWorkersAreReady) {
-  EXPECT_EQ(FirstPlaceOfStarvation(60'000'000)->path, "data.py") << "every 30 ms a batch";
-  EXPECT_EQ(FirstPlaceOfStarvation(4'000'000)->path, "train.cpp") << "every 2 ms: handing them over takes the time";
+  constexpr std::string_view kTwo = "waits_for_its_workers", kOne = "waits_longer_than_it_trains";
+  EXPECT_EQ(FirstPlaceOfStarvation(kTwo, 60'000'000)->path, "data.py") << "every 30 ms a batch";
+  EXPECT_EQ(FirstPlaceOfStarvation(kTwo, 4'000'000)->path, "train.cpp")
+      << "every 2 ms: handing them over takes the time";
+  EXPECT_EQ(FirstPlaceOfStarvation(kOne, 15'000'000)->path, "data.py") << "the loop itself needs 8 ms for one";
+  EXPECT_EQ(FirstPlaceOfStarvation(kOne, 9'000'000)->path, "train.cpp");
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ class LongSteps {
 
   // Step `number`, from 1, took so long without what following it cost.
   Kind Add(std::uint64_t number, std::uint64_t own_ns) {
-    if (!knows_median() || static_cast<double>(own_ns) <= kLong * static_cast<double>(median_ns())) {
-      lengths_[count_++ % kKept] = own_ns;
+    if (!knows_median() || static_cast<double>(own_ns) <= kLong * static_cast<double>(median_ns_)) {
+      Keep(own_ns);
       return Kind::kUsual;
     }
     // The longest of all may itself have been a hiccup: the second counts.
@@ -50,13 +50,7 @@ class LongSteps {
   }
 
   bool knows_median() const { return count_ >= 5; }
-  // Of the last usual steps.
-  std::uint64_t median_ns() const {
-    std::array<std::uint64_t, kKept> sorted = lengths_;
-    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kKept));
-    std::nth_element(sorted.begin(), sorted.begin() + (end - sorted.begin()) / 2, end);
-    return sorted[static_cast<std::size_t>(end - sorted.begin()) / 2];
-  }
+  std::uint64_t median_ns() const { return median_ns_; }  // of the last usual steps
 
  private:
   static constexpr std::size_t kKept = 15;
@@ -64,8 +58,18 @@ class LongSteps {
     std::uint64_t ns = 0, number = 0;
   };
 
+  void Keep(std::uint64_t own_ns) {
+    lengths_[count_++ % kKept] = own_ns;
+    std::array<std::uint64_t, kKept> sorted = lengths_;
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kKept));
+    const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
+    std::nth_element(sorted.begin(), middle, end);
+    median_ns_ = *middle;
+  }
+
   std::array<std::uint64_t, kKept> lengths_{};
   std::size_t count_ = 0;
+  std::uint64_t median_ns_ = 0;
   std::array<Long, 2> longest_{};          // longest first
   std::uint64_t last_ = 0, distance_ = 0;  // of long ones, in steps; 0: none yet
 };

@@ -45,16 +45,23 @@ class LineTable {
 
   // A step that shows what belongs to which line: `best` where it shows more than others.
   void AddProportions(const Step& step, bool best) {
-    Proportions& into = best ? best_ : others_;
+    const auto add = [&](const Cell& cell, const Owner& owner, double ns) {
+      if (ns <= 0) return;
+      (best ? best_ : others_)[cell][owner] += ns;
+      if (!best) return;
+      // What undisturbed steps hold and no step with lines does is spread as the rest of its kind is.
+      kinds_[{cell.part, cell.in_operator, 0, 0}][owner] += ns;
+      kinds_[{cell.part, false, 1, 1}][owner] += ns;
+    };
     pieces_.ForEach(step.time, [&](const LinePiece& piece) {
       const double ns = static_cast<double>(piece.time.length());
       const std::uint32_t stack = Canonical(piece.stack);
       const Cell cell = CellOf(piece);
       if (piece.op != 0) {
-        into.Add(cell, {stack, piece.op}, ns);
+        add(cell, {stack, piece.op}, ns);
       } else {
-        into.Add(cell, {stack, piece.called}, ns * (1 - piece.own_share));
-        into.Add(cell, {stack, 0}, ns * piece.own_share);
+        add(cell, {stack, piece.called}, ns * (1 - piece.own_share));
+        add(cell, {stack, 0}, ns * piece.own_share);
       }
     });
   }
@@ -81,18 +88,6 @@ class LineTable {
   }
 
  private:
-  struct Proportions {
-    std::unordered_map<Cell, Shares, CellHash> exact, kinds;
-
-    void Add(const Cell& cell, const Owner& owner, double ns) {
-      if (ns <= 0) return;
-      exact[cell][owner] += ns;
-      // What undisturbed steps hold and this one does not is spread as the rest of its kind is.
-      kinds[{cell.part, cell.in_operator, 0, 0}][owner] += ns;
-      kinds[{cell.part, false, 1, 1}][owner] += ns;
-    }
-  };
-
   static Cell CellOf(const LinePiece& piece) {
     return {piece.part, piece.op != 0, piece.op != 0 ? piece.op : piece.before, piece.op != 0 ? 0 : piece.after};
   }
@@ -106,12 +101,12 @@ class LineTable {
   }
 
   const Shares* SharesOf(const Cell& cell, double ns) const {
-    for (const Proportions* from : {&best_, &others_}) {
-      if (const auto exact = from->exact.find(cell); exact != from->exact.end()) return &exact->second;
+    for (const auto* from : {&best_, &others_}) {
+      if (const auto exact = from->find(cell); exact != from->end()) return &exact->second;
     }
     if (ns > kMostGuessed * total_ns_) return nullptr;
     for (const Cell& kind : {Cell{cell.part, cell.in_operator, 0, 0}, Cell{cell.part, false, 1, 1}}) {
-      if (const auto found = best_.kinds.find(kind); found != best_.kinds.end()) return &found->second;
+      if (const auto found = kinds_.find(kind); found != kinds_.end()) return &found->second;
     }
     return nullptr;
   }
@@ -134,7 +129,7 @@ class LineTable {
   const Timeline& timeline_;
   const LinePieces& pieces_;
   std::map<std::pair<Where, Where>, std::uint32_t> places_;
-  Proportions best_, others_;
+  std::unordered_map<Cell, Shares, CellHash> best_, others_, kinds_;
   std::unordered_map<Cell, double, CellHash> times_;
   double total_ns_ = 0;
 };
