@@ -275,7 +275,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;
     finding.evidence.push_back(
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
-         steps.long_ones().size(), place.where});
+         steps.long_ones().size(), place.where, excess_ms / static_cast<double>(steps.count()) * place.ms / shown_ms});
   }
   return {std::move(finding)};
 }

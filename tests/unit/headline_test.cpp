@@ -93,6 +93,16 @@ TEST(Headline, IsTheFindingThatExplainsThePlace) {
             "the loop's own code: torch.tensor (host-code), at replay.py:37 in sample: 140 ms of each 158 ms step.");
 }
 
+TEST(Headline, SaysWhatOfAFindingItsFirstPlaceHas) {
+  Report report = Unexplained();
+  Finding code = test::SampleFinding("host-code", "the loop's own code", Severity::kHigh, 148, 93.7);
+  code.evidence = {{"torch.tensor", 1, At(37, "/home/ann/train/replay.py", "sample"), 110}, {"", 1, At(40), 38}};
+  report.findings = {code};
+  EXPECT_EQ(HeadlineText(report),
+            "the loop's own code (host-code), the largest part of it at replay.py:37 in sample (110 ms): 148 ms of "
+            "each 158 ms step.");
+}
+
 TEST(Headline, OfAFindingThatExplainsAPartOfItsPlaceIsTheRest) {
   Report report = Unexplained();
   Finding copy = test::SampleFinding("needless-copy", "a batch is copied", Severity::kMedium, 12, 7.6);

@@ -17,6 +17,7 @@ constexpr double kMinComputePct = 50;
 constexpr std::string_view kCallsRule = "small-batch";
 constexpr double kMinCallsPct = 50;  // of the step
 constexpr double kMinBusyPct = 90;   // a GPU that has work for so much of the step is what limits it
+constexpr double kAllOfIt = 0.9;     // of a finding's cost: its place has all of it
 
 bool Usable(const std::optional<double>& mean_ms) {
   return mean_ms && std::isfinite(*mean_ms) && *mean_ms > 0;
@@ -73,8 +74,14 @@ Candidate OfFinding(const Finding& finding, const Report& report, const Scale& s
   headline.of_run = finding.per_epoch;
   if (!finding.per_epoch) headline.ms = std::min(headline.ms, *report.steps.mean_ms);
   headline.share_pct = headline.of_run ? candidate.pct : 100 * headline.ms / *report.steps.mean_ms;
-  const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
-  if (placed != finding.evidence.end()) headline.where = placed->where;
+  const auto placed = [](const Evidence& one) { return one.where.has_value(); };
+  if (const auto first = std::ranges::find_if(finding.evidence, placed); first != finding.evidence.end()) {
+    headline.where = first->where;
+    const bool of_several = std::ranges::count_if(finding.evidence, placed) > 1;
+    const bool largest =
+        std::ranges::all_of(finding.evidence, [&](const Evidence& one) { return one.ms <= first->ms; });
+    if (of_several && largest && first->ms < kAllOfIt * finding.cost_ms_per_step) headline.at_ms = first->ms;
+  }
   const LineRow line = LineAt(report, headline.where);
   headline.what = line.what;
   headline.library = line.library;

@@ -29,9 +29,11 @@ struct Headline {
   std::optional<Where> where = {}, library = {};  // as in LineRow; for kCalls the finding's first place
   std::string what = {};                          // likewise
   bool of_run = false;  // the share is that of the run as far as it was seen, without its start-up; else of the step
-  double ms = 0, share_pct = 0;         // kPlace, kSpread, kFinding: per step; kWholePart: of the run
-  double at_ms = 0, occurrence_ms = 0;  // kWholePart: what of one start of an epoch (or evaluation) is at `where`
-  int places = 0;                       // kSpread: how many lines
+  double ms = 0, share_pct = 0;  // kPlace, kSpread, kFinding: per step; kWholePart: of the run
+  // What of it is at `where`: for kSpread; for kWholePart, of one start of an epoch (or evaluation), that takes
+  // occurrence_ms; for kFinding where `where` is known to have a part of its cost only, else 0.
+  double at_ms = 0, occurrence_ms = 0;
+  int places = 0;  // kSpread: how many lines
 };
 
 // Findings above info count by their worth, never more than the step; one that is only bounded does not outrank one
