@@ -115,7 +115,7 @@ Result<void> CounterGate::Judge(std::size_t workload, GateRow& row) {
   }
   if (before->steps < kFewestSteps || after->steps < kFewestSteps) {
     row.why_no_counters =
-        fmt::format("{} steady steps were seen, which are too few", std::min(before->steps, after->steps));
+        fmt::format("{} steps were counted, which are too few", std::min(before->steps, after->steps));
     return {};
   }
   if (const std::string why = OtherWork(*before, *after); !why.empty()) return OtherWorkError(why, row.command);

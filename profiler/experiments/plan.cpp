@@ -63,33 +63,63 @@ void KeepBaseline(ExperimentPlan& plan) {
   plan.arms[kBaselineArm].repeats = needed ? 1 : 0;
 }
 
-// With two fixes an arm is all without the one, and the other alone.
-void EndForBudget(ExperimentPlan& plan, int arm) {
+bool IsOpen(const PlannedComparison& one) {
+  return one.verdict == TrialVerdict::kOpen;
+}
+
+// Ends those of the comparisons that still run.
+template <class Of>
+void EndForBudget(ExperimentPlan& plan, Of of) {
   const int before = plan.subjects_without_comparison();
+  const auto stays = [&](const PlannedComparison& one) { return IsOpen(one) && !of(one); };
   for (PlannedComparison& one : plan.comparisons) {
-    if (one.arm != arm || one.verdict != TrialVerdict::kOpen) continue;
-    one.verdict = TrialVerdict::kInconclusive;
-    const bool other = std::ranges::any_of(plan.comparisons, [&](const PlannedComparison& also) {
-      return also.subject == one.subject && also.verdict == TrialVerdict::kOpen && also.arm != arm;
-    });
+    if (!IsOpen(one) || !of(one)) continue;
+    const bool other = std::ranges::any_of(
+        plan.comparisons, [&](const PlannedComparison& also) { return also.subject == one.subject && stays(also); });
     const char* what = other ? "this comparison" : one.with_others ? "it: it was only applied with the others" : "it";
+    one.verdict = TrialVerdict::kInconclusive;
     one.reason = fmt::format("the budget left no blocks for {} (--budget, --only)", what);
   }
-  plan.arms[arm].repeats = 0;
+  for (int arm = kAllArm + 1; arm < static_cast<int>(plan.arms.size()); ++arm) {
+    const bool needed = std::ranges::any_of(
+        plan.comparisons, [&](const PlannedComparison& one) { return one.arm == arm && IsOpen(one); });
+    if (!needed) plan.arms[arm].repeats = 0;
+  }
   plan.left_out += plan.subjects_without_comparison() - before;
+  KeepBaseline(plan);
+}
+
+// With two fixes an arm is all without the one, and the other alone.
+bool ServesACostlierFix(const ExperimentPlan& plan, const PlannedComparison& one) {
+  return std::ranges::any_of(plan.comparisons, [&](const PlannedComparison& also) {
+    return also.arm == one.arm && also.subject < one.subject && also.with_others && IsOpen(also);
+  });
+}
+
+// Of the only arm that is left, what it is compared with beside ALL.
+bool LeaveOutBaseline(ExperimentPlan& plan) {
+  const auto against = [](const PlannedComparison& one) {
+    return one.arm > kAllArm && one.reference == kBaselineArm && IsOpen(one);
+  };
+  const auto open = std::ranges::count_if(plan.comparisons, IsOpen);
+  const auto ended = std::ranges::count_if(plan.comparisons, against);
+  if (!plan.set_known || ended == 0 || ended == open) return false;
+  EndForBudget(plan, against);
+  return true;
 }
 
 // The least costly fix that still has an arm of its own.
 bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
-  const auto measured = [](const PlannedComparison& one) { return one.verdict == TrialVerdict::kOpen; };
-  if (std::ranges::count_if(plan.comparisons, measured) <= fewest) return false;
+  const auto open = std::ranges::count_if(plan.comparisons, IsOpen);
+  if (open <= fewest) return false;
   for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
-    if (!measured(*one) || one->arm <= kAllArm) continue;
-    EndForBudget(plan, one->arm);
-    KeepBaseline(plan);
+    if (!IsOpen(*one) || one->arm <= kAllArm || ServesACostlierFix(plan, *one)) continue;
+    const auto of_arm = [arm = one->arm](const PlannedComparison& also) { return also.arm == arm && IsOpen(also); };
+    if (std::ranges::count_if(plan.comparisons, of_arm) == open) break;
+    EndForBudget(plan, of_arm);
     return true;
   }
-  return false;
+  return LeaveOutBaseline(plan);
 }
 
 // Down to `fewest`; false, and nothing is changed, where the fewest blocks do not fit even so.

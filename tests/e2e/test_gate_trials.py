@@ -109,8 +109,9 @@ def train_slower(sleep_ms):
     return ["--set", "ranks.slow=0", "--set", f"ranks.slow_ms={sleep_ms:.3f}"]
 
 
-def tiny_slower(sleep_ms):
-    return ["--sleep", str(round(1e3 * sleep_ms))]
+def tiny_slower(busy_ms):
+    """By work: what so short a sleep takes differs from one minute to the next on a virtual machine."""
+    return ["--spin", str(round(1e3 * busy_ms))]
 
 
 def slowdown_of(loopscope, command, slower, sleep_ms):

@@ -52,6 +52,20 @@ Finding Found(Severity severity, double cost_pct, std::string path = "/src/train
   return finding;
 }
 
+TEST(Counters, AreThoseOfTheSameStepsWhereALoopSettlesLater) {
+  const auto program = [](const std::string& at_first) {
+    const std::string rest = "    range backward 5ms at=/src/train.cpp:42:Train\n    range optimizer 1ms value=10\n";
+    return "case program\n  step x2 samples=32\n    op aten::conv2d " + at_first + " at=/src/train.cpp:40:Train\n" +
+           "    op aten::item 2us at=/src/train.cpp:41:Train\n      op aten::_local_scalar_dense 1us\n" + rest +
+           "  step x18 samples=32\n    op aten::conv2d 5ms at=/src/train.cpp:40:Train\n" + rest + "  expect clear\n";
+  };
+  for (const std::string at_first : {"5ms", "50ms"}) {
+    const Counters counters = CountersOfText(program(at_first), {}, 10);
+    EXPECT_EQ(counters.steps, 10);
+    EXPECT_DOUBLE_EQ(counters.counts.at("host reads").per_step, 0.2) << at_first;
+  }
+}
+
 TEST(Counters, CountPerStepAndByPlace) {
   const Counters counters = CountersOfText(Program());
   EXPECT_EQ(counters.steps, 10);
@@ -202,7 +216,7 @@ TEST(CompareCounters, OtherWorkIsSaid) {
   EXPECT_EQ(OtherWork(CountersOfText(Program()), CountersOfText(Program())), "");
   EXPECT_THAT(OtherWork(CountersOfText(Program()), CountersOfText(Program("", 10, 64))),
               HasSubstr("64.0 samples per step instead of 32.0"));
-  EXPECT_THAT(OtherWork(CountersOfText(Program()), CountersOfText(Program("", 7))), HasSubstr("7 steady steps"));
+  EXPECT_THAT(OtherWork(CountersOfText(Program()), CountersOfText(Program("", 7))), HasSubstr("7 steps were counted"));
 }
 
 class CounterFiles : public testing::Test {

@@ -151,6 +151,23 @@ TEST(WholeSet, AShortBudgetKeepsTimeForItsPairs) {
   }
 }
 
+// The first launches read cold files: what the pairs took says what is left for one fix.
+TEST(WholeSet, PairsQuickerThanTheirPilotsLeaveTimeForAFix) {
+  ScriptedProgram program = TwoGains(21);
+  program.startup_s = 6;
+  const Launcher slow_pilots = [&](const LaunchSpec& spec) {
+    LaunchResult result = program(spec);
+    if (spec.label.starts_with("pilot")) result.wall_s *= 1.7;
+    return result;
+  };
+  Report report;
+  ASSERT_TRUE(RunExperiment(SetFirst(TwoFixes(), 220), slow_pilots, {}, report).ok());
+  EXPECT_EQ(LaunchesOf(program, "pair ", ", baseline"), 6);
+  EXPECT_EQ(LaunchesOf(program, "pair ", ", ALL-amp"), 0) << "no room for it beside the pairs";
+  ASSERT_EQ(report.trials.front().treatment, "amp");
+  EXPECT_EQ(report.trials.front().verdict, TrialVerdict::kFaster) << report.trials.front().reason;
+}
+
 TEST(WholeSet, WhatCompilesInEveryLaunchLeavesWhereItTakesTheBudget) {
   const auto proved = [](double budget_s) {
     ScriptedProgram program = TwoGains(13);

@@ -40,8 +40,11 @@ class Counting {
  public:
   Counting(const Timeline& timeline, int steps)
       : timeline_(timeline), copies_(timeline.trace()), directory_(timeline.trace().run.working_directory) {
-    const auto steady = timeline.steady();
-    steps_.assign(steady.begin(), steady.begin() + std::min<std::ptrdiff_t>(steps, std::ssize(steady)));
+    for (std::uint32_t i = 0; i < timeline.steps().size() && std::ssize(steps_) < steps; ++i) {
+      const Step& step = timeline.steps()[i];
+      if (timeline.steady().empty() || i > timeline.steady().back()) break;
+      if (step.operators && !step.warmup && !step.boundary && !step.evaluates) steps_.push_back(i);
+    }
     for (const Thread& thread : timeline.trace().threads) {
       flagged_ |= std::ranges::any_of(thread.events, Flagged);
     }

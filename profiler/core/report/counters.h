@@ -35,7 +35,7 @@ struct CountedFinding {
 };
 
 struct Counters {
-  int steps = 0;                // that were counted: the first steady ones
+  int steps = 0;                // that were counted
   double samples_per_step = 0;  // 0 unknown
   std::string clock;            // what ends a step
   double ms_per_step = 0;       // under tracing; not used for any verdict
@@ -44,7 +44,9 @@ struct Counters {
   std::set<std::string> unstable;  // names of counts and rules that differed between two runs of the same program
 };
 
-// Over the first `steps` steady steps, on the training thread and the autograd engine's: synchronising calls
+// Over the first `steps` steps after warm-up, those included that took longer: which these are differs between two
+// launches, and with them what is done in every tenth step only. Not over steps at an epoch's boundary or with an
+// evaluation, nor without operators. On the training thread and the autograd engine's: synchronising calls
 // ("host reads", "waits for the device"), debugging switches, operators in all and outermost ones by name ("op
 // aten::clone"), tensors allocated, kernels, bytes each way, collectives and their bytes, peak memory of devices.
 Counters CountersOf(const Timeline& timeline, std::span<const Finding> findings, int steps);

@@ -190,7 +190,7 @@ Counters Stable(Counters first, const Counters& second) {
 
 std::string OtherWork(const Counters& before, const Counters& after) {
   if (before.steps != after.steps) {
-    return fmt::format("{} steady steps were seen instead of {}", after.steps, before.steps);
+    return fmt::format("{} steps were counted instead of {}", after.steps, before.steps);
   }
   const bool known = before.samples_per_step > 0 && after.samples_per_step > 0;
   if (known && std::abs(after.samples_per_step / before.samples_per_step - 1) > 1e-3) {

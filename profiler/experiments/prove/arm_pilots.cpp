@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/same_work.h"
 
 namespace loopscope {
@@ -42,6 +43,13 @@ std::vector<int> NextPilots(const ExperimentInput& input, const LaunchSeries& se
   return next;
 }
 
+// Those without a launch yet take as long as what they are compared with.
+void GuessOthers(ExperimentPlan& plan) {
+  for (const PlannedComparison& one : plan.comparisons) {
+    if (plan.arms[one.arm].to_pilot && one.arm > kAllArm) plan.arms[one.arm].wall_s = plan.arms[one.reference].wall_s;
+  }
+}
+
 }  // namespace
 
 void GuessArms(const FixPilots& pilots, bool all_changed, ExperimentPlan& plan) {
@@ -49,11 +57,20 @@ void GuessArms(const FixPilots& pilots, bool all_changed, ExperimentPlan& plan) 
   Estimate(plan.arms[kAllArm], pilots.all);
   plan.arms[kAllArm].to_pilot = all_changed;
   for (const PlannedComparison& one : plan.comparisons) {
-    Arm& arm = plan.arms[one.arm];
-    if (one.arm <= kAllArm) continue;
-    arm.wall_s = plan.arms[one.reference].wall_s;
-    arm.to_pilot = true;
+    if (one.arm > kAllArm) plan.arms[one.arm].to_pilot = true;
   }
+  GuessOthers(plan);
+}
+
+void GuessFromPairs(const Observations& pairs, ExperimentPlan& plan) {
+  for (const int arm : {kBaselineArm, kAllArm}) {
+    std::vector<double> seconds;
+    for (const Observation& row : pairs.rows) {
+      if (row.arm == arm && row.result.ok()) seconds.push_back(row.result.wall_s);
+    }
+    if (!seconds.empty()) plan.arms[arm].wall_s = Median(std::move(seconds));
+  }
+  GuessOthers(plan);
 }
 
 Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Contender> contenders, FixPilots& pilots,

@@ -53,7 +53,10 @@ class Experiment {
     if (contenders_.empty()) return {};
     PlanFixes(*pilots);
     if (input_.options.until_decided) whole_ = MeasureWholeSet(input_, contenders_, *pilots, plan_, series_);
-    if (whole_) report_.plan = whole_->description;
+    if (whole_) {
+      report_.plan = whole_->description;
+      GuessFromPairs(whole_->observed, plan_);
+    }
     if (whole_ && whole_->only_fix) {
       JudgeOnlyFix();
     } else {

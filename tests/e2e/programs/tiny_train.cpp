@@ -2,7 +2,7 @@
 // an evaluation per epoch. Knows nothing of Loopscope.
 //   tiny_train [--epochs N] [--samples N] [--batch N] [--workers N] [--item] [--anomaly] [--accumulate N]
 //              [--two-optimizers] [--adamw] [--no-optimizer-step] [--no-loader] [--throw] [--fork] [--child] [--losses]
-//              [--nvtx] [--shallow] [--sleep MICROSECONDS] [--clone]
+//              [--nvtx] [--shallow] [--sleep MICROSECONDS] [--spin MICROSECONDS] [--clone]
 //              [--draw] [--times] [--exit-at STEP] [--score] [--save]
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
@@ -19,6 +19,7 @@
 #include <torch/optim.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,13 @@ Options Parse(int count, char** arguments) {
   return options;
 }
 
+// Keeps its processor busy.
+void Spin(std::chrono::microseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 long Get(const Options& options, const char* name, long otherwise) {
   const auto found = options.find(name);
   return found != options.end() ? found->second : otherwise;
@@ -101,6 +109,7 @@ class Training {
     loss.backward();
     if (Get(options_, "clone", 0)) copied_ = data.clone();
     if (const long sleep_us = Get(options_, "sleep", 0)) usleep(static_cast<useconds_t>(sleep_us));
+    if (const long spin_us = Get(options_, "spin", 0)) Spin(std::chrono::microseconds(spin_us));
     if (Get(options_, "losses", 0)) std::printf("loss %.17g\n", loss.item<double>());
     if (Get(options_, "stream", 0)) std::cout << "loss " << loss.item<double>() << '\n';
     if (Get(options_, "item", 0)) sum_ += loss.item<double>();
