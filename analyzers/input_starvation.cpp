@@ -19,6 +19,7 @@ constexpr double kMinSharePct = 5;      // of the steady step's work; Costing() 
 
 constexpr double kMinPlaceShare = 0.1;  // of the wait, of a line that is named
 constexpr std::size_t kMostPlaces = 4;
+constexpr double kMuchLess = 0.5;    // than the wait: a batch is made sooner than it is handed over
 constexpr double kReadyShare = 0.8;  // of the step: workers that need less for a batch have it ready
 
 struct Waits {
@@ -90,6 +91,8 @@ void SayIfWorkersAreReady(const Timeline& timeline, double wait_ms, double batch
   const double own_ms = timeline.mean_step_ms() - wait_ms;
   if (each_ms > kReadyShare * timeline.mean_step_ms() || each_ms - own_ms > wait_ms / 2) return;
   finding.cost_is = CostKind::kBound;
+  // Without workers the loop itself takes batch_ms, and nothing is handed over.
+  if (batch_ms < kMuchLess * wait_ms) finding.expected_gain_ms = wait_ms - batch_ms;
   // It is handed over where the loop asks for it; what the workers' lines take costs nothing.
   const auto asked = std::ranges::find(finding.evidence, LoaderAskedAt(timeline), &Evidence::where);
   if (asked != finding.evidence.end()) std::rotate(finding.evidence.begin(), asked, asked + 1);

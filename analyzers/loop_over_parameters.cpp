@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "analyzers/shared/loops.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -27,11 +29,26 @@ bool ReducesToANumber(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
+using Shapes = std::set<std::vector<std::int64_t>>;
+
+// Of what layers multiply their inputs by.
+Shapes ShapesOfWeights(const Timeline& timeline) {
+  const NameSet products(timeline.trace(), ops::IsProduct);
+  Shapes shapes;
+  ForEachForward(timeline, [&](EventRef ref) {
+    if (!products.Has(timeline.event(ref))) return;
+    const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
+    if (inputs.size() > 1 && inputs[1].is_tensor && inputs[1].requires_grad) shapes.insert(inputs[1].sizes);
+  });
+  return shapes;
+}
+
 // Lines outside of modules that reduce tensor after tensor, with how many for each backward pass.
 std::map<CodeLine, double> LinesThatReduce(const Timeline& timeline, double least) {
   const NameSet reduces(timeline.trace(), ReducesToANumber);
   const double share = ShareOfPass(timeline);
   std::map<CodeLine, double> lines;
+  std::map<CodeLine, Shapes> shapes;
   ForEachForward(timeline, [&](EventRef ref) {
     const std::span<const Where> frames = FramesOf(timeline, ref);
     if (frames.empty() || !reduces.Has(timeline.event(ref)) || !ModuleOf(timeline, ref).empty()) return;
@@ -41,9 +58,15 @@ std::map<CodeLine, double> LinesThatReduce(const Timeline& timeline, double leas
     for (const Where& frame : frames) {
       if (frame.path != frames.front().path || frame.line != frames.front().line) break;
       lines[CodeLineOf(frame)] += share;
+      shapes[CodeLineOf(frame)].insert(inputs[0].sizes);
     }
   });
-  std::erase_if(lines, [&](const auto& line) { return line.second < least; });
+  // What has one shape in each turn, and not that of a weight, are results of a model that is called again and again.
+  const Shapes weights = ShapesOfWeights(timeline);
+  std::erase_if(lines, [&](const auto& line) {
+    const Shapes& own = shapes[line.first];
+    return line.second < least || (own.size() == 1 && !weights.contains(*own.begin()));
+  });
   return lines;
 }
 

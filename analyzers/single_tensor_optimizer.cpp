@@ -20,7 +20,8 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinOpsPerTensor = 3;
-constexpr double kMinSharePct = 3;  // of the step's work
+constexpr double kMinSharePct = 3;         // of the step's work
+constexpr double kMostProducts = 1 / 3.0;  // of an update's time: with more it is one matrix's by nature
 
 bool IsMultiTensor(std::string_view name) {
   return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
@@ -33,17 +34,28 @@ bool HasNoOtherForm(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
+// Works on a matrix as a whole: "aten::mm", "aten::linalg_eigh".
+bool TakesAMatrix(std::string_view name) {
+  return ops::IsMatmul(name) || name.starts_with("aten::linalg_");
+}
+
 struct OptimizerCall {
   EventRef range;
   std::int64_t begin_ns = 0;  // after the last backward pass inside: a closure's work is not the optimizer's
   std::uint64_t ops = 0;
   std::uint64_t tensors = 0;  // that got a gradient since the call before; 0 when none was seen
   bool multi_tensor = false;  // an operator inside takes many tensors at once
+  std::vector<EventRef> products = {};
 
   // A closure's backward pass lies before begin_ns.
   double cost_ms(const Timeline& timeline, const OpCost& cost) const {
     const Event& event = timeline.event(range);
     return cost.on_device() ? cost.Ms(range) : Ms(event.end_ns - begin_ns);
+  }
+  double products_ms(const OpCost& cost) const {
+    double ms = 0;
+    for (const EventRef ref : products) ms += cost.Ms(ref);
+    return ms;
   }
 };
 
@@ -78,7 +90,8 @@ class Calls {
         nodes_(timeline.trace(), ops::IsBackwardNode),
         accumulations_(timeline.trace(), ops::IsAccumulateNode),
         adds_(timeline.trace(), ops::IsAccumulate),
-        multi_tensor_(timeline.trace(), IsMultiTensor) {
+        multi_tensor_(timeline.trace(), IsMultiTensor),
+        matrix_(timeline.trace(), TakesAMatrix) {
     timeline.ForEachSteady([&](EventRef ref) { Collect(ref); });
     std::ranges::sort(accumulated_, {}, &Accumulation::start_ns);
     std::int64_t from_ns = INT64_MIN;
@@ -130,9 +143,11 @@ class Calls {
     if (nodes_.Has(event) || backward) {
       call.begin_ns = std::max(call.begin_ns, event.end_ns);
       call.ops = 0;
+      call.products.clear();
     } else if (event.start_ns >= call.begin_ns && timeline_.outermost_op(ref)) {
       ++call.ops;
       call.multi_tensor |= multi_tensor_.Has(event);
+      if (matrix_.Has(event)) call.products.push_back(ref);
     }
   }
 
@@ -162,7 +177,7 @@ class Calls {
   };
 
   const Timeline& timeline_;
-  NameSet nodes_, accumulations_, adds_, multi_tensor_;
+  NameSet nodes_, accumulations_, adds_, multi_tensor_, matrix_;
   std::vector<OptimizerCall> calls_;
   std::map<StringId, std::optional<std::uint64_t>> tensors_;  // of each class
   std::vector<Accumulation> accumulated_;
@@ -172,6 +187,7 @@ class Calls {
 struct Optimizer {
   std::uint64_t calls = 0, ops = 0, tensors = 0;
   bool multi_tensor = false;
+  double products_ms = 0;
   CallSites sites;
 
   double ops_per_tensor() const { return tensors == 0 ? 0 : static_cast<double>(ops) / static_cast<double>(tensors); }
@@ -197,6 +213,7 @@ std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(cons
     one.ops += call.ops;
     one.tensors += call.tensors;
     one.multi_tensor |= call.multi_tensor || SaysMultiTensor(timeline.trace(), timeline.name(call.range));
+    one.products_ms += call.products_ms(cost);
     one.sites.Add(timeline.where(call.range), call.cost_ms(timeline, cost));
   }
   return optimizers;
@@ -221,6 +238,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   std::vector<Evidence> evidence;
   for (const auto& [key, one] : optimizers) {
     if (one.multi_tensor || HasNoOtherForm(key.first)) continue;
+    if (one.products_ms > kMostProducts * one.sites.ms()) continue;
     const double ms = MsPerStep(timeline, one.sites.ms(), Part::kOptimizer);
     if (one.tensors == 0) unknown_ms += ms;
     if (one.ops_per_tensor() < kMinOpsPerTensor) continue;

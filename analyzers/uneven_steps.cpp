@@ -16,8 +16,10 @@
 namespace loopscope {
 namespace {
 
-constexpr double kLonger = 1.2;        // than the median: a step with other work in it
-constexpr double kMinSharePct = 5;     // of all steps' time, together
+constexpr double kLonger = 1.2;     // than the median: a step with other work in it
+constexpr double kMinSharePct = 5;  // of all steps' time, together
+// Long steps of which no line was recorded say little: they must be most of the time, and be no hiccups.
+constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;
 constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
 constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
 constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
@@ -247,10 +249,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (steps.long_ones().size() < 2 || static_cast<double>(steps.long_ones().size()) > most) return {};
   if (share_pct < kMinSharePct) return {};
   std::vector<PlaceTime> places = Excess(timeline, steps);
-  if (places.empty()) return {};
+  const bool seen = !steps.Shown(true).empty();
+  if (places.empty() && (seen || share_pct < kMinUnseenPct)) return {};
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
-  if (shown_ms < kMinShown * (MeanMs(steps.Shown(true)) - MeanMs(steps.Shown(false)))) return {};
+  if (seen && shown_ms < kMinShown * (MeanMs(steps.Shown(true)) - MeanMs(steps.Shown(false)))) return {};
   const std::vector<Long> dearest = Dearest(steps);
   if (dearest.size() < 2) return {};
   const std::optional<std::uint32_t> distance = Distance(timeline, dearest);
@@ -259,12 +262,18 @@ std::vector<Finding> Run(const Timeline& timeline) {
         Finding::CannotTell("some steps take longer, at no regular distance, while the training thread waited for a "
                             "processor")};
   }
-  if (!distance && StepsThatShow(timeline, steps, places.front()) < 2) {
+  double dearest_ms = 0;
+  for (const Long& one : dearest) dearest_ms += one.excess_ms;
+  if (!distance && dearest_ms < steps.median_ms() * static_cast<double>(dearest.size())) {
+    return {
+        Finding::CannotTell("some steps take longer, at no regular distance, and not twice as long as others: a busy "
+                            "machine does that too")};
+  }
+  if (!seen && dearest_ms < kMuchLongerUnseen * steps.median_ms() * static_cast<double>(dearest.size())) return {};
+  if (!distance && seen && StepsThatShow(timeline, steps, places.front()) < 2) {
     return {Finding::CannotTell(
         "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};
   }
-  double dearest_ms = 0;
-  for (const Long& one : dearest) dearest_ms += one.excess_ms;
   Finding finding = Costing(
       timeline, excess_ms / static_cast<double>(steps.count()),
       fmt::format("some steps hold other work: {} one takes {} more than the {} of an ordinary step, {:.0f} % of all "
@@ -276,6 +285,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
     finding.evidence.push_back(
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
          steps.long_ones().size(), place.where, excess_ms / static_cast<double>(steps.count()) * place.ms / shown_ms});
+  }
+  if (!seen) {
+    finding.advice =
+        "None of these steps was looked into: they come too seldom for the window. Look at more steps (--steps), or "
+        "mark what they hold (loopscope.h, NVTX); then bring it outside of the loop, or do it less often.";
   }
   return {std::move(finding)};
 }
