@@ -16,10 +16,9 @@
 namespace loopscope {
 namespace {
 
-constexpr double kLonger = 1.2;     // than the median: a step with other work in it
-constexpr double kMinSharePct = 5;  // of all steps' time, together
-// Long steps of which no line was recorded say little: they must be most of the time, and be no hiccups.
-constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;
+constexpr double kLonger = 1.2;                               // than the median: a step with other work in it
+constexpr double kMinSharePct = 5;                            // of all steps' time, together
+constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known: no hiccups
 constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
 constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
 constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
@@ -286,11 +285,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
          steps.long_ones().size(), place.where, excess_ms / static_cast<double>(steps.count()) * place.ms / shown_ms});
   }
-  if (!seen) {
-    finding.advice =
-        "None of these steps was looked into: they come too seldom for the window. Look at more steps (--steps), or "
-        "mark what they hold (loopscope.h, NVTX); then bring it outside of the loop, or do it less often.";
-  }
+  if (!seen)
+    finding.evidence.push_back({"no line of them is known: a longer window shows more of them (--steps)", 1, {}});
   return {std::move(finding)};
 }
 

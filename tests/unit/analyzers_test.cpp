@@ -395,7 +395,7 @@ TEST(Evidence, OfATraceWithoutShapesSaysHowToRecordThem) {
 }
 
 // A loop of input_starvation.case that waits for workers, which take so long for each batch.
-std::optional<Where> FirstPlaceOfStarvation(std::string_view name, std::int64_t batch_ns) {
+Finding Starvation(std::string_view name, std::int64_t batch_ns) {
   const auto cases = test::ReadCases(kRepository / "tests/cases/input_starvation.case");
   if (!cases) throw std::runtime_error(cases.error().Message());
   Trace trace = std::ranges::find(*cases, name, &Case::name)->trace;
@@ -411,7 +411,21 @@ std::optional<Where> FirstPlaceOfStarvation(std::string_view name, std::int64_t 
   trace.threads.push_back(
       {.pid = 99, .tid = 99, .lines = {{.start_ns = 0, .end_ns = batch_ns, .stack = stack, .own_share = 1}}});
   const auto findings = Judge(*FindById(AllAnalyzers(), "input-starvation"), Timeline::Build(std::move(trace)));
-  return findings.front().evidence.front().where;
+  return findings.front();
+}
+
+std::optional<Where> FirstPlaceOfStarvation(std::string_view name, std::int64_t batch_ns) {
+  return Starvation(name, batch_ns).evidence.front().where;
+}
+
+// Without workers the loop itself makes the batch, and is handed none.
+TEST(Analyzers, HandingOverABatchThatTakesLongerThanMakingItCostsTheDifference) {
+  constexpr std::string_view kOne = "waits_longer_than_it_trains";  // 12 ms
+  const Finding quick = Starvation(kOne, 2'000'000), slow = Starvation(kOne, 8'000'000);
+  ASSERT_TRUE(quick.expected_gain_ms);
+  EXPECT_NEAR(*quick.expected_gain_ms, 10, 0.1);
+  EXPECT_FALSE(slow.expected_gain_ms);
+  EXPECT_TRUE(slow.only_bounded());
 }
 
 TEST(Analyzers, TheLoopsLineIsThePlaceWhereWorkersAreReady) {
