@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kLonger = 1.2;                               // than the median: a step with other work in it
 constexpr double kMinSharePct = 5;                            // of all steps' time, together
-constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known: no hiccups
+constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known
 constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
 constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
 constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
@@ -263,12 +263,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   double dearest_ms = 0;
   for (const Long& one : dearest) dearest_ms += one.excess_ms;
-  if (!distance && dearest_ms < steps.median_ms() * static_cast<double>(dearest.size())) {
+  const double each_ms = dearest_ms / static_cast<double>(dearest.size());
+  if (!distance && each_ms < steps.median_ms()) {
     return {
         Finding::CannotTell("some steps take longer, at no regular distance, and not twice as long as others: a busy "
                             "machine does that too")};
   }
-  if (!seen && dearest_ms < kMuchLongerUnseen * steps.median_ms() * static_cast<double>(dearest.size())) return {};
+  if (!seen && each_ms < kMuchLongerUnseen * steps.median_ms()) return {};
   if (!distance && seen && StepsThatShow(timeline, steps, places.front()) < 2) {
     return {Finding::CannotTell(
         "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};
@@ -277,16 +278,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
       timeline, excess_ms / static_cast<double>(steps.count()),
       fmt::format("some steps hold other work: {} one takes {} more than the {} of an ordinary step, {:.0f} % of all "
                   "steps' time",
-                  HowOften(distance, steps, dearest), MsText(dearest_ms / static_cast<double>(dearest.size())),
-                  MsText(steps.median_ms()), 100 * dearest_ms / steps.all_ms()));
+                  HowOften(distance, steps, dearest), MsText(each_ms), MsText(steps.median_ms()),
+                  100 * dearest_ms / steps.all_ms()));
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;
     finding.evidence.push_back(
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
          steps.long_ones().size(), place.where, excess_ms / static_cast<double>(steps.count()) * place.ms / shown_ms});
   }
-  if (!seen)
-    finding.evidence.push_back({"no line of them is known: a longer window shows more of them (--steps)", 1, {}});
+  if (!seen) finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
   return {std::move(finding)};
 }
 

@@ -158,7 +158,7 @@ class BlockPhase {
       std::vector<std::vector<double>> d;
       for (PlannedComparison& one : plan_.comparisons) {
         const bool by_time = one.metric == Metric::kStepTime || one.metric == Metric::kSampleTime;
-        if (one.verdict != TrialVerdict::kOpen || one.reference != reference || !by_time) continue;
+        if (!one.open() || one.reference != reference || !by_time) continue;
         open.push_back(&one);
         d.push_back(observed_.Differences(one, run_.same_work.step_metric));
         gains.push_back((one.with_others ? 1 : -1) * Mean(d.back()));
@@ -177,7 +177,7 @@ class BlockPhase {
     one.reason = fmt::format("clearly slower after {} blocks ({:.2f}x)", kFewestBlocks, speedup);
     const bool needed =
         one.arm == kAllArm || std::ranges::any_of(plan_.comparisons, [&](const PlannedComparison& other) {
-          return other.arm == one.arm && other.verdict == TrialVerdict::kOpen;
+          return other.arm == one.arm && other.open();
         });
     if (!needed) plan_.arms[one.arm].repeats = 0;
   }

@@ -57,32 +57,27 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
 // Only where something is still compared with it.
 void KeepBaseline(ExperimentPlan& plan) {
   if (!plan.set_known) return;
-  const bool needed = std::ranges::any_of(plan.comparisons, [](const PlannedComparison& one) {
-    return one.reference == kBaselineArm && one.verdict == TrialVerdict::kOpen;
-  });
+  const bool needed = std::ranges::any_of(
+      plan.comparisons, [](const PlannedComparison& one) { return one.reference == kBaselineArm && one.open(); });
   plan.arms[kBaselineArm].repeats = needed ? 1 : 0;
-}
-
-bool IsOpen(const PlannedComparison& one) {
-  return one.verdict == TrialVerdict::kOpen;
 }
 
 // Ends those of the comparisons that still run.
 template <class Of>
 void EndForBudget(ExperimentPlan& plan, Of of) {
   const int before = plan.subjects_without_comparison();
-  const auto stays = [&](const PlannedComparison& one) { return IsOpen(one) && !of(one); };
   for (PlannedComparison& one : plan.comparisons) {
-    if (!IsOpen(one) || !of(one)) continue;
-    const bool other = std::ranges::any_of(
-        plan.comparisons, [&](const PlannedComparison& also) { return also.subject == one.subject && stays(also); });
+    if (!one.open() || !of(one)) continue;
+    const bool other = std::ranges::any_of(plan.comparisons, [&](const PlannedComparison& also) {
+      return also.subject == one.subject && also.open() && !of(also);
+    });
     const char* what = other ? "this comparison" : one.with_others ? "it: it was only applied with the others" : "it";
     one.verdict = TrialVerdict::kInconclusive;
     one.reason = fmt::format("the budget left no blocks for {} (--budget, --only)", what);
   }
   for (int arm = kAllArm + 1; arm < static_cast<int>(plan.arms.size()); ++arm) {
-    const bool needed = std::ranges::any_of(
-        plan.comparisons, [&](const PlannedComparison& one) { return one.arm == arm && IsOpen(one); });
+    const bool needed = std::ranges::any_of(plan.comparisons,
+                                            [&](const PlannedComparison& one) { return one.arm == arm && one.open(); });
     if (!needed) plan.arms[arm].repeats = 0;
   }
   plan.left_out += plan.subjects_without_comparison() - before;
@@ -92,16 +87,16 @@ void EndForBudget(ExperimentPlan& plan, Of of) {
 // With two fixes an arm is all without the one, and the other alone.
 bool ServesACostlierFix(const ExperimentPlan& plan, const PlannedComparison& one) {
   return std::ranges::any_of(plan.comparisons, [&](const PlannedComparison& also) {
-    return also.arm == one.arm && also.subject < one.subject && also.with_others && IsOpen(also);
+    return also.arm == one.arm && also.subject < one.subject && also.with_others && also.open();
   });
 }
 
 // Of the only arm that is left, what it is compared with beside ALL.
 bool LeaveOutBaseline(ExperimentPlan& plan) {
   const auto against = [](const PlannedComparison& one) {
-    return one.arm > kAllArm && one.reference == kBaselineArm && IsOpen(one);
+    return one.open() && one.arm > kAllArm && one.reference == kBaselineArm;
   };
-  const auto open = std::ranges::count_if(plan.comparisons, IsOpen);
+  const auto open = std::ranges::count_if(plan.comparisons, &PlannedComparison::open);
   const auto ended = std::ranges::count_if(plan.comparisons, against);
   if (!plan.set_known || ended == 0 || ended == open) return false;
   EndForBudget(plan, against);
@@ -110,11 +105,11 @@ bool LeaveOutBaseline(ExperimentPlan& plan) {
 
 // The least costly fix that still has an arm of its own.
 bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
-  const auto open = std::ranges::count_if(plan.comparisons, IsOpen);
+  const auto open = std::ranges::count_if(plan.comparisons, &PlannedComparison::open);
   if (open <= fewest) return false;
   for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
-    if (!IsOpen(*one) || one->arm <= kAllArm || ServesACostlierFix(plan, *one)) continue;
-    const auto of_arm = [arm = one->arm](const PlannedComparison& also) { return also.arm == arm && IsOpen(also); };
+    if (!one->open() || one->arm <= kAllArm || ServesACostlierFix(plan, *one)) continue;
+    const auto of_arm = [arm = one->arm](const PlannedComparison& also) { return also.open() && also.arm == arm; };
     if (std::ranges::count_if(plan.comparisons, of_arm) == open) break;
     EndForBudget(plan, of_arm);
     return true;
@@ -134,9 +129,8 @@ bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double sec
 }
 
 int ReferenceRepeats(const ExperimentPlan& plan) {
-  const auto sharing = std::ranges::count_if(plan.comparisons, [](const PlannedComparison& one) {
-    return one.reference == kAllArm && one.verdict == TrialVerdict::kOpen;
-  });
+  const auto sharing = std::ranges::count_if(
+      plan.comparisons, [](const PlannedComparison& one) { return one.reference == kAllArm && one.open(); });
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(sharing)))));
 }
 
@@ -170,13 +164,13 @@ int ExperimentPlan::subjects_without_comparison() const {
   std::set<int> all, open;
   for (const PlannedComparison& one : comparisons) {
     all.insert(one.subject);
-    if (one.verdict == TrialVerdict::kOpen) open.insert(one.subject);
+    if (one.open()) open.insert(one.subject);
   }
   return static_cast<int>(all.size() - open.size());
 }
 
 bool ExperimentPlan::any_open() const {
-  return std::ranges::find(comparisons, TrialVerdict::kOpen, &PlannedComparison::verdict) != comparisons.end();
+  return std::ranges::any_of(comparisons, &PlannedComparison::open);
 }
 
 int ExperimentPlan::launches_per_block() const {
@@ -187,7 +181,7 @@ int ExperimentPlan::launches_per_block() const {
 
 void ExperimentPlan::EndComparisons(int arm, TrialVerdict verdict, const std::string& reason) {
   for (PlannedComparison& one : comparisons) {
-    if (one.arm != arm || one.verdict != TrialVerdict::kOpen) continue;
+    if (one.arm != arm || !one.open()) continue;
     one.verdict = verdict;
     one.reason = reason;
   }

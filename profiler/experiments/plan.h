@@ -20,6 +20,7 @@ struct PlannedComparison {
   Metric metric = Metric::kStepTime;           // that judges the subject
   TrialVerdict verdict = TrialVerdict::kOpen;  // set when it ended early: failed, dropped
   std::string reason = {};
+  bool open() const { return verdict == TrialVerdict::kOpen; }  // it still runs
 };
 
 inline constexpr int kBaselineArm = 0, kAllArm = 1;

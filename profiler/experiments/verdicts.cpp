@@ -38,8 +38,8 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
   std::map<Family, std::vector<std::size_t>> families;
   for (std::size_t t = 0; t < plan.comparisons.size(); ++t) {
     const PlannedComparison& one = plan.comparisons[t];
-    judgements[t].tried = one.verdict == TrialVerdict::kOpen || observed.Tried(one.arm);
-    if (one.verdict != TrialVerdict::kOpen) continue;
+    judgements[t].tried = one.open() || observed.Tried(one.arm);
+    if (!one.open()) continue;
     const Metric metric = TimedMetric(one.metric, step_metric);
     judgements[t].d = observed.Differences(one, metric);
     families[{one.reference, metric, judgements[t].d.size()}].push_back(t);
@@ -186,7 +186,7 @@ std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observa
     row.margin_pct = 100 * margin;
     FillLaunches(one, plan, observed, row);
     FillMemory(one, observed, row);
-    if (one.verdict == TrialVerdict::kOpen) {
+    if (one.open()) {
       FillEffect(one, judgements[t], row);
       FillOneTimeCost(one, plan, observed, row);
       SayByTime(judgements[t], observed, row);
@@ -206,7 +206,7 @@ NoiseFacts NoiseOf(const ExperimentPlan& plan, const Observations& observed, Met
   for (const int reference : {kAllArm, kBaselineArm}) {
     if (!arms.empty()) break;
     for (const PlannedComparison& one : plan.comparisons) {
-      if (one.reference != reference || one.verdict != TrialVerdict::kOpen) continue;
+      if (one.reference != reference || !one.open()) continue;
       arms.push_back(observed.Differences(one, step_metric));
     }
   }

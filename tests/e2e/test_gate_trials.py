@@ -115,7 +115,7 @@ def tiny_slower(busy_ms):
 
 
 def slowdown_of(loopscope, command, slower, sleep_ms):
-    """By how much a sleep of so many milliseconds slows a step, by launches of their own."""
+    """By how much so many milliseconds, slept or worked, slow a step, by launches of their own."""
     done, report = loopscope.report(
         "ab",
         "-o",

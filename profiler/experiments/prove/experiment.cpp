@@ -186,7 +186,7 @@ class Experiment {
   void PutBlocksOfAll(const Observations& observed, Metric step_metric) {
     ExperimentPlan of_all = plan_;
     std::erase_if(of_all.comparisons, [](const PlannedComparison& one) {
-      return one.arm != kAllArm || one.reference != kBaselineArm || one.verdict != TrialVerdict::kOpen;
+      return one.arm != kAllArm || one.reference != kBaselineArm || !one.open();
     });
     if (of_all.comparisons.empty()) return;
     report_.combined = RowOf(MembersOfAll(), contenders_);

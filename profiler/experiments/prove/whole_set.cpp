@@ -77,7 +77,7 @@ ExperimentPlan PairsThatFit(const ExperimentInput& input, std::span<const Conten
 bool AllDecided(const Observations& observed, Metric step_metric, double margin, ExperimentPlan& plan) {
   std::vector<bool> needed(plan.arms.size(), false);
   for (const PlannedComparison& one : plan.comparisons) {
-    if (one.verdict != TrialVerdict::kOpen) continue;
+    if (!one.open()) continue;
     if (IsDecided(observed.Differences(one, TimedMetric(one.metric, step_metric)), margin)) continue;
     needed[one.arm] = needed[one.reference] = true;
   }

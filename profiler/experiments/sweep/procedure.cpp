@@ -80,7 +80,7 @@ class Sweep {
                                              .same_work = plan_.same_work},
                                             over, series_);
     for (std::size_t arm = 0; arm < cells.size(); ++arm) {
-      if (over.comparisons[arm].verdict != TrialVerdict::kOpen) {
+      if (!over.comparisons[arm].open()) {
         sweep_.cells[cells[arm]].verdict = CellVerdict::kFailed;
         sweep_.cells[cells[arm]].reason = over.comparisons[arm].reason;
         plan_.live[cells[arm]] = false;
@@ -132,7 +132,7 @@ class Sweep {
       one.reference = best;
       const std::vector<double> differences = observed.Differences(one, plan_.same_work.step_metric);
       if (static_cast<int>(arm) == best) sweep_.cells[cells[arm]].ratio = 1;
-      if (static_cast<int>(arm) == best || one.verdict != TrialVerdict::kOpen || differences.empty()) continue;
+      if (static_cast<int>(arm) == best || !one.open() || differences.empty()) continue;
       if (!d.empty() && differences.size() != d.front().size()) continue;
       d.push_back(differences);
       compared.push_back(cells[arm]);
@@ -194,7 +194,7 @@ class Sweep {
       if (one.verdict == TrialVerdict::kOpen) one.verdict = TrialVerdict::kInconclusive;
       one.reason = over.comparisons[t].reason;
       sweep_.comparisons.push_back(one);
-      if (over.comparisons[t].verdict != TrialVerdict::kOpen) continue;
+      if (!over.comparisons[t].open()) continue;
       d.push_back(observed.Differences(over.comparisons[t], plan_.same_work.step_metric));
       judged.push_back(t);
     }
