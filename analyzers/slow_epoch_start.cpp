@@ -11,7 +11,8 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;  // of an epoch, of the loader's wait or of what comes before it
+constexpr double kMinSharePct = 5;    // of an epoch, of the loader's wait or of what comes before it
+constexpr double kMinRefillPct = 10;  // where it is no longer than a worker needs for the first batch: that is inherent
 constexpr std::size_t kMostPlaces = 4;
 // What came before one start only may have come once, as a first checkpoint and what it imports do, unless it is long.
 constexpr double kNotOnceMs = 1000;
@@ -58,6 +59,22 @@ Before BeforeEach(const Timeline& timeline, const std::vector<Interval>& starts)
   return before;
 }
 
+// What a worker needs for a batch: the first one of an epoch is waited for. 0: without workers, or not known.
+double BatchMs(const Timeline& timeline) {
+  double ms = 0;
+  for (const LineShare& line : WorkerLines(timeline)) ms += line.ms;
+  return ms;
+}
+
+void SayItRefills(double steps, double batch_ms, Finding& finding) {
+  finding.evidence.push_back(
+      {fmt::format("a worker makes a batch in {}: the first one of an epoch is waited for", MsText(batch_ms)), 1, {}});
+  finding.advice = fmt::format(
+      "An epoch has {:.0f} steps, and the workers begin each with nothing ready. Let one pass of the loader go over "
+      "several epochs (a sampler that draws the order again and again), so that they work ahead past its end.",
+      steps);
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   const std::vector<Interval> starts = Later(timeline, timeline.whole().epoch_starts);
   const double steps = static_cast<double>(timeline.steps_per_epoch());
@@ -68,7 +85,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double each_ms = start_ms + before.each_ms;
   if (each_ms <= 0) return {};
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
-  if (share_pct * std::max(start_ms, before.each_ms) / each_ms < kMinSharePct) return {};
+  const auto pct = [&](double ms) { return share_pct * ms / each_ms; };
+  const double batch_ms = BatchMs(timeline);
+  const bool refills = batch_ms > 0 && pct(std::max(start_ms - batch_ms, before.each_ms)) < kMinSharePct;
+  if (pct(std::max(start_ms, before.each_ms)) < (refills ? kMinRefillPct : kMinSharePct)) return {};
   std::vector<Interval> turns = starts;
   turns.insert(turns.end(), before.turns.begin(), before.turns.end());
   std::ranges::sort(turns, {}, &Interval::start_ns);
@@ -88,6 +108,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
         {fmt::format("{:.0f} % of an epoch's start: {}", 100 * place.ms / shown_ms, WhatText(place)), starts.size(),
          place.where});
   }
+  if (refills) SayItRefills(steps, batch_ms, finding);
   return {std::move(finding)};
 }
 

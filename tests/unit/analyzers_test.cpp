@@ -394,9 +394,9 @@ TEST(Evidence, OfATraceWithoutShapesSaysHowToRecordThem) {
   }
 }
 
-// A loop of input_starvation.case that waits for workers, which take so long for each batch.
-Finding Starvation(std::string_view name, std::int64_t batch_ns) {
-  const auto cases = test::ReadCases(kRepository / "tests/cases/input_starvation.case");
+// What a rule says of a loop of `file`, whose workers take so long for each batch.
+Finding WithWorkers(std::string_view rule, std::string_view file, std::string_view name, std::int64_t batch_ns) {
+  const auto cases = test::ReadCases(kRepository / "tests/cases" / file);
   if (!cases) throw std::runtime_error(cases.error().Message());
   Trace trace = std::ranges::find(*cases, name, &Case::name)->trace;
   const auto thread = static_cast<std::uint32_t>(trace.threads.size());
@@ -410,8 +410,12 @@ Finding Starvation(std::string_view name, std::int64_t batch_ns) {
   const auto stack = static_cast<std::uint32_t>(trace.stacks.size() - 1);
   trace.threads.push_back(
       {.pid = 99, .tid = 99, .lines = {{.start_ns = 0, .end_ns = batch_ns, .stack = stack, .own_share = 1}}});
-  const auto findings = Judge(*FindById(AllAnalyzers(), "input-starvation"), Timeline::Build(std::move(trace)));
-  return findings.front();
+  const auto findings = Judge(*FindById(AllAnalyzers(), rule), Timeline::Build(std::move(trace)));
+  return findings.empty() ? Finding::Clear("") : findings.front();
+}
+
+Finding Starvation(std::string_view name, std::int64_t batch_ns) {
+  return WithWorkers("input-starvation", "input_starvation.case", name, batch_ns);
 }
 
 std::optional<Where> FirstPlaceOfStarvation(std::string_view name, std::int64_t batch_ns) {
@@ -435,6 +439,19 @@ TEST(Analyzers, TheLoopsLineIsThePlaceWhereWorkersAreReady) {
       << "every 2 ms: handing them over takes the time";
   EXPECT_EQ(FirstPlaceOfStarvation(kOne, 15'000'000)->path, "data.py") << "the loop itself needs 8 ms for one";
   EXPECT_EQ(FirstPlaceOfStarvation(kOne, 9'000'000)->path, "train.cpp");
+}
+
+TEST(Analyzers, AnEpochsFirstBatchIsWaitedForWhileAWorkerMakesIt) {
+  const auto start = [](std::string_view name, std::int64_t batch_ns) {
+    return WithWorkers("slow-epoch-start", "slow_epoch_start.case", name, batch_ns);
+  };
+  EXPECT_EQ(start("a_short_start", 1'000'000).verdict, Verdict::kFound) << "7 ms of 8 are not the batch's";
+  EXPECT_EQ(start("a_short_start", 7'500'000).verdict, Verdict::kClear)
+      << "7 % of the epoch, nearly all of it inherent";
+  const Finding long_batches = start("a_slow_sampler", 90'000'000);
+  EXPECT_EQ(long_batches.verdict, Verdict::kFound);
+  EXPECT_THAT(long_batches.advice, HasSubstr("nothing ready"));
+  EXPECT_THAT(start("a_slow_sampler", 20'000'000).advice, Not(HasSubstr("nothing ready")));
 }
 
 }  // namespace
