@@ -21,6 +21,7 @@ constexpr double kMinRisePct = 25;  // over the window
 // Where no operator takes longer, or one does for the same work: the processor itself may have slowed down, or another
 // program come up.
 constexpr double kMinUnexplainedPct = 100;
+constexpr double kVeryLong = 10;            // times the median step
 constexpr double kMinOperatorShare = 0.15;  // of the rise
 constexpr double kMinMoreCalls = 1.1;       // times as many calls at last as at first, or
 constexpr double kMinLonger = 1.5;          // times the time of each call
@@ -37,6 +38,15 @@ std::vector<double> LengthsMs(const Timeline& timeline) {
   for (const std::uint32_t index : timeline.undisturbed()) {
     lengths.push_back(Ms(timeline.steps()[index].time.length()));
   }
+  return lengths;
+}
+
+// Without steps that hold other work: one that is so much longer than the rest would be most of any mean.
+std::vector<double> WithoutVeryLong(std::vector<double> lengths) {
+  std::vector<double> sorted = lengths;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  if (!sorted.empty()) std::erase_if(lengths, [&](double one) { return one > kVeryLong * *middle; });
   return lengths;
 }
 
@@ -138,7 +148,7 @@ std::optional<Where> PlaceOf(const Timeline& timeline, const Grown& grown, bool 
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why = WhyDevicesUnknown(timeline)) return {*why};
-  const std::vector<double> lengths = LengthsMs(timeline);
+  const std::vector<double> lengths = WithoutVeryLong(LengthsMs(timeline));
   const std::optional<Trend> trend = FindTrend(lengths);
   if (!trend || trend->change_pct < kMinRisePct) return {};
   const std::size_t third = std::max<std::size_t>(lengths.size() / 3, 1);
@@ -159,10 +169,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                         "the processor slows down",
                                         timeline.trace().text(grown.name)))};
   }
+  const std::size_t first = std::max<std::size_t>(lengths.size() / 10, 1);
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
   Finding finding =
-      Costing(timeline, std::max(0.0, mean(lengths) - lengths.front()),
+      Costing(timeline, std::max(0.0, mean(lengths) - mean(std::span(lengths).first(first))),
               fmt::format("steps get longer: from {} to {} within {} steps{}", MsText(early_ms), MsText(late_ms),
                           lengths.size(),
                           is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : ""));

@@ -6,6 +6,8 @@
 #include "analyzers/shared/loops.h"
 #include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/timeline/communication.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -16,8 +18,10 @@ constexpr double kShortOpUs = 20;
 constexpr double kMinShortPct = 50;  // of the time in operators of the forward and backward pass
 constexpr double kMinIdlePct = 10;   // of the step, idle waiting for launches
 constexpr std::size_t kMostPlaces = 3;
-constexpr double kTiny = 4;    // samples per step: that these are too few for any processor needs no trial
-constexpr double kGain = 0.5;  // of the calls' time per sample, with twice the samples in a step
+constexpr double kTiny = 4;        // samples per step: that these are too few for any processor needs no trial
+constexpr double kGain = 0.5;      // of the calls' time per sample, with twice the samples in a step
+constexpr double kManyPasses = 8;  // of a step, backward
+constexpr double kMostTiny = 0.8;  // of the products: the passes work on as few samples
 
 struct OpTimes {
   double all_ms = 0, short_ms = 0;  // per step
@@ -95,6 +99,68 @@ Finding OfLaunches(const Timeline& timeline, double idle_ms) {
                        fmt::format("the GPU waits {} per step for launches, and its memory is free", MsText(idle_ms)));
 }
 
+// What a step spends on passes for few samples each, whose gradients it then joins.
+struct TinyPasses {
+  double backward = 0;  // passes per step
+  double ms = 0;        // per step, forward and backward
+  CallSites sites;      // where they begin
+  std::uint64_t products = 0, tiny = 0;
+  // A pass inside of an optimizer's step needs what the one before it changed.
+  bool seen() const {
+    return backward >= kManyPasses && static_cast<double>(tiny) >= kMostTiny * static_cast<double>(products) &&
+           tiny > 0;
+  }
+};
+
+// Samples that a product of the forward pass works on: the batch is its input's first dimension; without one, it is
+// one.
+std::int64_t BatchOf(std::string_view name, std::string_view inputs) {
+  const std::vector<TensorText> all = ParseInputs(inputs);
+  const std::size_t input = name == "aten::addmm" || name == "aten::baddbmm" ? 1 : 0;
+  if (input >= all.size() || !all[input].is_tensor || !all[input].defined) return 0;
+  return all[input].sizes.size() < 2 ? 1 : all[input].sizes.front();
+}
+
+TinyPasses PassesOf(const Timeline& timeline) {
+  TinyPasses passes;
+  timeline.ForEachSteady([&](EventRef ref) {
+    if (!timeline.event(ref).is_range(RangeCategory::kBackward) || timeline.inside(ref, RangeCategory::kOptimizer))
+      return;
+    passes.sites.Add(timeline.where(ref));
+  });
+  passes.sites.FoldUnknown();
+  passes.backward = PerStep(timeline, static_cast<double>(passes.sites.count()));
+  if (passes.backward < kManyPasses) return passes;
+  passes.ms = PerSteadyStepMs(timeline, timeline.part(Part::kForward).Union(timeline.part(Part::kBackward)));
+  const NameSet products(timeline.trace(), ops::IsProduct);
+  timeline.ForEachDetailed([&](EventRef ref) {
+    if (!products.Has(timeline.event(ref)) || timeline.inside(ref, RangeCategory::kBackward)) return;
+    const std::int64_t batch = BatchOf(timeline.trace().text(timeline.event(ref).name), timeline.inputs(ref));
+    passes.products += batch > 0;
+    passes.tiny += batch > 0 && static_cast<double>(batch) <= kTiny;
+  });
+  return passes;
+}
+
+// One pass for all samples of a step trains as these do.
+void BlameManyPasses(const Timeline& timeline, const TinyPasses& passes, Finding& finding) {
+  finding.title = fmt::format("a step runs {:.3g} backward passes for a few samples each, {} with their forward passes",
+                              passes.backward, MsText(passes.ms));
+  Finding joined = CostingAtMost(timeline, passes.ms * (1 - 1 / passes.backward), finding.title);
+  joined.expected_gain_ms = kGain * joined.cost_ms_per_step;
+  joined.severity = SeverityOfShare(SharePct(timeline, *joined.expected_gain_ms));
+  joined.evidence = passes.sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("{:.3g} backward passes per step", PerStep(timeline, static_cast<double>(site.count)));
+  });
+  joined.evidence.insert(joined.evidence.end(), finding.evidence.begin(), finding.evidence.end());
+  joined.advice =
+      "Give all samples of a step to the model at once: the gradient of their mean loss is the same, and each operator "
+      "is "
+      "called once. Where each sample's own gradient is needed, torch.func.vmap over torch.func.grad makes them all in "
+      "one pass.";
+  finding = std::move(joined);
+}
+
 // Samples per step, on average; 0 where some step's are not known.
 double SamplesOf(const Timeline& timeline) {
   double sum = 0;
@@ -127,6 +193,8 @@ std::vector<Finding> Judge(const Timeline& timeline, Finding finding) {
   finding.severity = Severity::kInfo;  // whether a larger batch trains as well is unknown
   if (const double samples = SamplesOf(timeline); samples > 0 && samples <= kTiny) {
     BlameTinyBatch(timeline, samples, finding);
+  } else if (const TinyPasses passes = PassesOf(timeline); passes.seen()) {
+    BlameManyPasses(timeline, passes, finding);
   }
   finding.evidence.push_back({fmt::format("memory at the peak: {}", UseText(memory)), 1, {}});
   return {std::move(finding)};

@@ -18,14 +18,13 @@ namespace {
 
 constexpr double kLonger = 1.2;                               // than the median: a step with other work in it
 constexpr double kMinSharePct = 5;                            // of all steps' time, together
-constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known
+constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known, or one step is long
 constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
 constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
 constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
-constexpr std::size_t kMinSteps = 12;
+constexpr std::size_t kMinSteps = 12, kMostPlaces = 4;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
-constexpr std::size_t kMostPlaces = 4;
-constexpr double kUsualOfCaught = 0.25;     // quantile, of steps that are followed to catch a long one: some are long
+constexpr double kUsualOfCaught = 0.25;  // quantile, of steps that are followed to catch a long one: some are long
 constexpr double kLongerThanItsLike = 1.5;  // such a step, of which few are known
 constexpr double kMoreUpdates = 0.5;        // optimizers' steps in a long step beyond those of an ordinary one
 constexpr double kAsMany = 1.02;  // operators in a long step as in an ordinary one: the same work, on larger inputs
@@ -110,18 +109,15 @@ class Steps {
   double all_ms_ = 0, median_ms_ = 0;
 };
 
-bool IsTraining(Part part) {
-  return part == Part::kForward || part == Part::kBackward || part == Part::kOptimizer;
-}
-
 // Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
 // passes and updates.
 std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interval> within, bool without_training) {
   std::vector<LineShare> lines = LinesIn(timeline, within);
   const bool ranks = timeline.trace().run.ranks > 1;
   std::erase_if(lines, [&](const LineShare& line) {
+    const bool trains = line.part == Part::kForward || line.part == Part::kBackward || line.part == Part::kOptimizer;
     const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
-    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && IsTraining(line.part));
+    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && trains);
   });
   return lines;
 }
@@ -198,6 +194,7 @@ std::optional<std::uint32_t> Distance(const Timeline& timeline, std::span<const 
 }
 
 std::string HowOften(std::optional<std::uint32_t> distance, const Steps& steps, std::span<const Long> of) {
+  if (of.size() == 1) return fmt::format("once in {} steps", steps.count());
   if (distance) return fmt::format("every {} steps", *distance);
   return fmt::format("in {} of {} steps", of.size(), steps.count());
 }
@@ -245,16 +242,17 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const Long& one : steps.long_ones()) excess_ms += one.excess_ms;
   const double share_pct = steps.all_ms() > 0 ? 100 * excess_ms / steps.all_ms() : 0;
   const auto most = kMaxLongShare * static_cast<double>(steps.count());
-  if (steps.long_ones().size() < 2 || static_cast<double>(steps.long_ones().size()) > most) return {};
-  if (share_pct < kMinSharePct) return {};
-  std::vector<PlaceTime> places = Excess(timeline, steps);
-  const bool seen = !steps.Shown(true).empty();
+  if (steps.long_ones().empty() || static_cast<double>(steps.long_ones().size()) > most) return {};
+  const std::vector<Long> dearest = Dearest(steps);
+  const bool alone = dearest.size() == 1;
+  if (share_pct < (alone ? kMinUnseenPct : kMinSharePct)) return {};
+  const auto disturbed = [&](const Long& one) { return timeline.steps()[one.step].disturbed(); };
+  const bool seen = std::ranges::any_of(dearest, disturbed);
+  const std::vector<PlaceTime> places = seen ? Excess(timeline, steps) : std::vector<PlaceTime>{};
   if (places.empty() && (seen || share_pct < kMinUnseenPct)) return {};
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
   if (seen && shown_ms < kMinShown * (MeanMs(steps.Shown(true)) - MeanMs(steps.Shown(false)))) return {};
-  const std::vector<Long> dearest = Dearest(steps);
-  if (dearest.size() < 2) return {};
   const std::optional<std::uint32_t> distance = Distance(timeline, dearest);
   if (!distance && WaitsMayExplain(timeline, share_pct)) {
     return {
@@ -269,22 +267,23 @@ std::vector<Finding> Run(const Timeline& timeline) {
         Finding::CannotTell("some steps take longer, at no regular distance, and not twice as long as others: a busy "
                             "machine does that too")};
   }
-  if (!seen && each_ms < kMuchLongerUnseen * steps.median_ms()) return {};
-  if (!distance && seen && StepsThatShow(timeline, steps, places.front()) < 2) {
+  if ((!seen || alone) && each_ms < kMuchLongerUnseen * steps.median_ms()) return {};
+  if (!alone && !distance && seen && StepsThatShow(timeline, steps, places.front()) < 2) {
     return {Finding::CannotTell(
         "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};
   }
-  Finding finding = Costing(
-      timeline, excess_ms / static_cast<double>(steps.count()),
-      fmt::format("some steps hold other work: {} one takes {} more than the {} of an ordinary step, {:.0f} % of all "
-                  "steps' time",
-                  HowOften(distance, steps, dearest), MsText(each_ms), MsText(steps.median_ms()),
-                  100 * dearest_ms / steps.all_ms()));
+  const double cost_ms = share_pct / 100 * timeline.mean_step_ms();
+  const std::string title = fmt::format(
+      "some steps hold other work: {} one takes {} more than the {} of an ordinary one, {:.0f} % of all steps' time",
+      HowOften(distance, steps, dearest), MsText(each_ms), MsText(steps.median_ms()),
+      100 * dearest_ms / steps.all_ms());
+  // A single one may come again or not.
+  Finding finding = alone ? CostingAtMost(timeline, cost_ms, title) : Costing(timeline, cost_ms, title);
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;
     finding.evidence.push_back(
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
-         steps.long_ones().size(), place.where, excess_ms / static_cast<double>(steps.count()) * place.ms / shown_ms});
+         steps.long_ones().size(), place.where, cost_ms * place.ms / shown_ms});
   }
   if (!seen) finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
   return {std::move(finding)};

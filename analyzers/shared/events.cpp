@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinPartShare = 0.1;  // of the step: the time of smaller parts is mostly chance
+constexpr double kMinPartShare = 0.1;  // of these steps: the time of smaller parts is mostly chance
 
 // An undisturbed step in these steps' time; 0 where they have none of the part.
 double Ratio(const Timeline& timeline, std::optional<Part> part, bool detailed) {
@@ -30,8 +30,9 @@ double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool deta
   if (ratio <= 1) return ratio;
   double busier = ratio;
   for (const Part one : {Part::kForward, Part::kBackward, Part::kOptimizer}) {
-    if (timeline.part_ms(one) < kMinPartShare * timeline.mean_step_ms()) continue;
-    if (const double of_part = Ratio(timeline, one, detailed); of_part > 0) busier = std::min(busier, of_part);
+    const double of_part = Ratio(timeline, one, detailed);
+    if (of_part <= 0 || timeline.part_ms(one) / of_part < kMinPartShare * timeline.mean_step_ms() / ratio) continue;
+    busier = std::min(busier, of_part);
   }
   return std::max(1.0, busier);
 }

@@ -7,13 +7,16 @@ import sysconfig
 _START_FOLDER = os.getcwd()
 _SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_TYPED = ("<stdin>", "<console>", "<ipython-input", "<string>")  # has no file, and is the user's
 # By file name: looking up the folders takes milliseconds, and treatments need a place in every step.
 _is_foreign, _is_user = {}, {}
 
 
 def foreign_folders():
-    """Folders whose code is never the user's: the shim's, the standard library's, torch's."""
+    """What the paths of code begin with that is never the user's: folders of the shim, the standard library and torch."""
     folders = [_SHIM]
+    if sys.argv[:1] != ["-c"]:  # else the program itself; in another, a library made this code
+        folders.append("<string>")
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
         if folder:
@@ -35,7 +38,7 @@ def _belongs_to_user(path):
     known = _is_user.get(path)
     if known is None:
         known = not (
-            path.startswith("<frozen")
+            (path.startswith("<") and not path.startswith(_TYPED))
             or any(part in path for part in _LIBRARY_PARTS)
             or _belongs_to_foreign_folder(path)
         )

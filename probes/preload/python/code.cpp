@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "probes/capture/records.h"
@@ -36,10 +38,18 @@ bool FindAll() noexcept {
          Find(python.clear_error, "PyErr_Clear");
 }
 
+// Code that a person typed has no file either. Other code without one was made by a library: methods of named tuples
+// and of proxies, graphs of torch.fx, what is frozen into the interpreter.
+bool IsGenerated(const std::string& path) {
+  constexpr std::array<std::string_view, 4> kTyped{"<stdin>", "<console>", "<ipython-input", "<string>"};
+  return path.starts_with('<') &&
+         std::ranges::none_of(kTyped, [&](std::string_view typed) { return path.starts_with(typed); });
+}
+
 Owner OwnerOf(const std::string& path) {
-  if (path.starts_with("<frozen")) return Owner::kForeign;
-  for (const std::string& folder : Cache().foreign) {
-    if (path.starts_with(folder)) return Owner::kForeign;
+  if (IsGenerated(path)) return Owner::kForeign;
+  for (const std::string& foreign : Cache().foreign) {
+    if (path.starts_with(foreign)) return Owner::kForeign;
   }
   const bool package = path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos;
   return package ? Owner::kPackage : Owner::kUser;

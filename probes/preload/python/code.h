@@ -54,7 +54,7 @@ std::uint64_t FrameText(Code& code, int line);
 // The text of an attribute; "?" where there is none.
 std::string AttributeText(void* object, const char* attribute);
 
-// Folders, one a line, whose code is not the user's.
+// What the paths of code that is not the user's begin with, one a line.
 void SetForeignCode(std::string_view folders) noexcept;
 
 }  // namespace loopscope

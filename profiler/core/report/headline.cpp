@@ -10,6 +10,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
+constexpr double kMinPctOfPlace = 15;     // where most of the step computes: a place that no rule knows is no cause
 constexpr double kMinPctOverFact = 15;    // or than memory that fills up, however long that takes
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
@@ -176,6 +177,10 @@ bool MostRulesCannotTell(const Report& report) {
   return 2 * unsure > std::ssize(report.rules) - aside;
 }
 
+bool Computes(const Report& report) {
+  return ComputePct(report).value_or(0) >= kMinComputePct;
+}
+
 // Nothing is worth much: is that because the loop computes?
 Headline WithoutCause(const Report& report, const Scale& scale, const Candidate& finding) {
   if (const Finding* const fact = GraveFact(report)) return OfFinding(*fact, report, scale).headline;
@@ -186,8 +191,7 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
             .ms = *report.gpu->busy_pct / 100 * *report.steps.mean_ms,
             .share_pct = *report.gpu->busy_pct};
   }
-  const std::optional<double> compute_pct = ComputePct(report);
-  const bool computes = compute_pct && *compute_pct >= kMinComputePct;
+  const bool computes = Computes(report);
   if (!computes && finding.headline.finding != nullptr) return finding.headline;
   if (report.lines.empty() && finding.headline.finding == nullptr && MostRulesCannotTell(report)) {
     return {.kind = HeadlineKind::kUnknown};
@@ -209,8 +213,8 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
           .where = line.where,
           .library = line.library,
           .what = line.what,
-          .ms = *compute_pct / 100 * *report.steps.mean_ms,
-          .share_pct = *compute_pct};
+          .ms = *ComputePct(report) / 100 * *report.steps.mean_ms,
+          .share_pct = *ComputePct(report)};
 }
 
 // What slows down all that is measured, nobody knows how much, comes before any figure.
@@ -249,7 +253,8 @@ Headline HeadlineOf(const Report& report) {
     const bool rival = largest != &place && 2 * largest->pct >= spread.pct;
     if (spread.pct > 0 && !rival) return spread.headline;
   }
-  const double least = GraveFact(report) != nullptr ? kMinPctOverFact : kMinPct;
+  double least = GraveFact(report) != nullptr ? kMinPctOverFact : kMinPct;
+  if (largest == &place && Computes(report)) least = std::max(least, kMinPctOfPlace);
   if (largest->pct >= least) return largest->headline;
   return WithoutCause(report, scale, finding);
 }

@@ -11,10 +11,11 @@ std::string_view PartName(Part part) {
 }
 
 double Timeline::part_ms(Part part) const {
+  const auto recorded = [&](const PartedStep& one) { return steps_[one.index].operators; };
+  if (std::ranges::none_of(parted_, recorded)) return 0;
   double part_ns = 0, total_ns = 0;
   for (const PartedStep& one : parted_) {
     const Step& step = steps_[one.index];
-    if (!step.operators) continue;
     part_ns += one.weight * static_cast<double>(step.parts_ns[static_cast<std::size_t>(part)]);
     total_ns += one.weight * static_cast<double>(step.time.length());
   }

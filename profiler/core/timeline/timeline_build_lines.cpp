@@ -70,7 +70,8 @@ class LineTable {
   void AddTimes(const Step& step, double weight) {
     pieces_.ForEach(step.time, [&](const LinePiece& piece) {
       const double ns = weight * static_cast<double>(piece.time.length());
-      times_[CellOf(piece)] += ns;
+      // Without operators a gap's ends are not known: a small one is spread as its part is, a large one is nobody's.
+      times_[step.operators ? CellOf(piece) : Cell{piece.part, false, 1, 1}] += ns;
       total_ns_ += ns;
     });
   }
@@ -151,7 +152,7 @@ void TimelineBuilder::FindLines() {
   }
   if (!shows_lines) return;
   for (const PartedStep& one : timeline_.parted()) {
-    if (steps[one.index].operators) table.AddTimes(steps[one.index], one.weight);
+    table.AddTimes(steps[one.index], one.weight);
   }
   timeline_.lines_ = table.Lines(timeline_.mean_step_ms_);
 }

@@ -95,7 +95,8 @@ void TimelineBuilder::ChooseSteady() {
 // Where the operators of some steps only were recorded, these stand for the others: long ones for long ones, so that
 // what every tenth step holds is neither missed nor counted too often.
 void TimelineBuilder::ChooseParted() {
-  constexpr double kLong = 2;  // times the median
+  constexpr double kLong = 2, kVeryLong = 10;  // times the median
+  constexpr double kMuch = 0.3;                // of all steps' time, in very long ones
   const std::vector<Step>& steps = timeline_.steps_;
   std::vector<PartedStep>& parted = timeline_.parted_;
   for (const std::uint32_t i : timeline_.undisturbed_) {
@@ -107,22 +108,35 @@ void TimelineBuilder::ChooseParted() {
     return;
   }
   if (parted.size() == timeline_.undisturbed_.size()) return;
-  const double bar = kLong * MedianLength(steps, timeline_.undisturbed_);
+  const double median = MedianLength(steps, timeline_.undisturbed_);
   const auto length = [&](std::uint32_t i) { return static_cast<double>(steps[i].time.length()); };
-  std::array<double, 2> all{}, known{};  // ns of usual steps and of long ones
-  for (const std::uint32_t i : timeline_.undisturbed_) all[length(i) > bar] += length(i);
-  for (const PartedStep& one : parted) known[length(one.index) > bar] += length(one.index);
-  if (all[1] > 0 && known[1] == 0) {
-    for (const std::uint32_t i : LongDisturbed(steps, kLong)) {
-      if (length(i) <= bar) continue;
-      parted.push_back({i});
-      known[1] += length(i);
+  const auto kind = [&](std::uint32_t i) { return (length(i) > kLong * median) + (length(i) > kVeryLong * median); };
+  std::array<double, 3> all{}, known{};  // ns of usual steps, of long and of very long ones
+  for (const std::uint32_t i : timeline_.undisturbed_) all[kind(i)] += length(i);
+  const auto add = [&](std::uint32_t i) {
+    parted.push_back({i});
+    known[kind(i)] += length(i);
+  };
+  for (const PartedStep& one : parted) known[kind(one.index)] += length(one.index);
+  const auto missing = [&](int of) { return all[of] > 0 && known[of] == 0; };
+  const std::array<bool, 3> missed{false, missing(1), missing(2)};
+  for (const std::uint32_t i : LongDisturbed(steps, kLong)) {
+    if (missed[kind(i)]) add(i);
+  }
+  const bool much = all[2] > kMuch * (all[0] + all[1] + all[2]);
+  if (missing(2) && much) {
+    // Their time is nobody's: what others do, they do not do for so long.
+    for (const std::uint32_t i : timeline_.undisturbed_) {
+      if (kind(i) == 2) add(i);
     }
   }
-  if (known[0] == 0 || (all[1] > 0 && known[1] == 0)) return;
+  // One kind of long steps stands for the other.
+  const bool apart = !missing(1) && !missing(2) && all[2] > 0;
+  if (!apart) all = {all[0], all[1] + all[2], 0}, known = {known[0], known[1] + known[2], 0};
+  if (known[0] == 0 || missing(1)) return;
   for (PartedStep& one : parted) {
-    const bool is_long = length(one.index) > bar;
-    one.weight = all[is_long] / known[is_long];
+    const int of = apart ? kind(one.index) : std::min(kind(one.index), 1);
+    one.weight = all[of] / known[of];
   }
 }
 
