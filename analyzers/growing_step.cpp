@@ -173,11 +173,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
   Finding finding =
-      Costing(timeline, std::max(0.0, mean(lengths) - mean(std::span(lengths).first(first))),
+      Costing(timeline, std::max((late_ms - early_ms) / 2, mean(lengths) - mean(std::span(lengths).first(first))),
               fmt::format("steps get longer: from {} to {} within {} steps{}", MsText(early_ms), MsText(late_ms),
                           lengths.size(),
                           is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : ""));
-  finding.cost_ms_per_step = std::max(finding.cost_ms_per_step, late_ms - early_ms);
   finding.severity = std::max(SeverityOfShare(trend->change_pct / 2), Severity::kMedium);
   if (is_operator) {
     finding.evidence.push_back({fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",

@@ -118,11 +118,12 @@ std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::i
   return found;
 }
 
-// A program that runs a second model, or two batches, in every step shows the same pattern: if most steps show it, only
-// evaluation in a step with an epoch's end counts.
+// A program that runs a second model, or two batches, in every step shows the same pattern, and one that evaluates
+// after each step has no step without: if most steps show it, only evaluation in a step with an epoch's end counts.
 void TimelineBuilder::FindEvaluation() {
   const std::vector<std::int64_t> instants = EpochInstants();
   std::vector<Interval> found = EvaluatedBatches(instants);
+  found.insert(found.end(), activity_.evaluations.begin(), activity_.evaluations.end());
   std::set<int> touched;
   for (const Interval& one : found) touched.insert(timeline_.step_at(one.start_ns));
   touched.erase(-1);
@@ -136,7 +137,6 @@ void TimelineBuilder::FindEvaluation() {
       return instant == instants.end() || *instant >= time.end_ns;
     });
   }
-  found.insert(found.end(), activity_.evaluations.begin(), activity_.evaluations.end());
   timeline_.evaluation_ = IntervalSet(std::move(found));
 }
 
