@@ -13,6 +13,11 @@ clock = time.perf_counter
 taken = {"batch": collections.Counter(), "step": collections.Counter()}  # line -> ms, of what is at hand
 
 
+made = {"sleep": time.sleep}
+# A function without a file, as libraries make methods.
+exec("def nap(seconds):\n    for _ in range(1):\n        sleep(seconds)", made)
+
+
 def note(of, begin, _, end):
     taken[of][sys._getframe(1).f_lineno] += 1e3 * (end - begin)
 
@@ -29,7 +34,7 @@ class Naps(Dataset):
 
     def __getitem__(self, index):
         note("batch", clock(), time.sleep(0.001), clock())  # data: 1 ms
-        note("batch", clock(), time.sleep(0.003), clock())  # data: 3 ms
+        note("batch", clock(), made["nap"](0.003), clock())  # data: 3 ms
         return torch.full((8,), float(index)), index % 2
 
 
