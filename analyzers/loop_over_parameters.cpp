@@ -11,6 +11,7 @@
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
 #include "analyzers/shared/loops.h"
+#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/op_names.h"
@@ -28,8 +29,6 @@ bool ReducesToANumber(std::string_view name) {
       "aten::mse_loss"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
-
-using Shapes = std::set<std::vector<std::int64_t>>;
 
 // Of what layers multiply their inputs by.
 Shapes ShapesOfWeights(const Timeline& timeline) {

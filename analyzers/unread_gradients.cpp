@@ -17,11 +17,13 @@ namespace {
 constexpr double kMinSharePct = 5;       // of the step's work
 constexpr double kMinUnreadShare = 0.1;  // of the numbers that a backward pass adds to gradients
 
+constexpr double kNearlyAll = 0.95;   // of what all optimizers have, in the gradients of a step
 constexpr double kMostBeyond = 1.05;  // of what all optimizers have: more means that it is not known
 
 struct Pass {
   EventRef range;
-  std::int64_t numbers = 0;  // added to gradients of parameters
+  std::int64_t numbers = 0;  // added to gradients of parameters that some optimizer has
+  std::int64_t beyond = 0;   // of weights that none has
 };
 
 // An optimizer's step, told from others by its name and the numbers in its parameters.
@@ -34,8 +36,6 @@ bool AddsToGradient(std::string_view name) {
   return name == "torch::autograd::AccumulateGrad";
 }
 
-using Shapes = std::set<std::vector<std::int64_t>>;
-
 // Of the tensors that optimizers work on. Gradients are added to other tensors as well: to the activations at which a
 // recomputed part of the model begins, to an image that is changed itself.
 Shapes ParameterShapes(const Timeline& timeline) {
@@ -47,8 +47,51 @@ Shapes ParameterShapes(const Timeline& timeline) {
   return shapes;
 }
 
+// Layers' weights that no optimizer works on, and where they are used: of a teacher, or of a part that is to stay as it
+// is. Empty where an optimizer was made that the looked-at steps do not show: it may have them, and step now and then.
+struct Strangers {
+  Shapes shapes;
+  CallSites sites;
+};
+
+bool HasWeights(std::string_view name) {
+  constexpr std::string_view kLayers[] = {"aten::linear", "aten::embedding", "aten::batch_norm", "aten::layer_norm",
+                                          "aten::group_norm"};
+  return name.starts_with("aten::conv") || std::ranges::find(kLayers, name) != std::end(kLayers);
+}
+
+bool AllOptimizersStep(const Timeline& timeline, const std::vector<Reader>& readers) {
+  std::set<std::pair<StringId, std::uint64_t>> stepping;
+  for (const Reader& reader : readers) stepping.insert(reader.optimizer);
+  const auto made = std::ranges::count_if(timeline.trace().facts, [](const auto& fact) {
+    return fact.first.starts_with("optimizer") && fact.first.ends_with(".class");
+  });
+  return made > 0 && made <= std::ssize(stepping);
+}
+
+Strangers StrangersOf(const Timeline& timeline, const Shapes& parameters, const std::vector<Reader>& readers) {
+  Strangers found;
+  if (!AllOptimizersStep(timeline, readers)) return found;
+  const NameSet layers(timeline.trace(), HasWeights);
+  timeline.ForEachDetailed([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (ref.thread != timeline.training_thread() || !layers.Has(event)) return;
+    if (timeline.inside(ref, RangeCategory::kBackward) || timeline.inside(ref, RangeCategory::kOptimizer)) return;
+    const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
+    const std::size_t first = timeline.trace().text(event.name) == "aten::embedding" ? 0 : 1;
+    bool any = false;
+    for (std::size_t i = first; i < inputs.size(); ++i) {
+      if (!inputs[i].is_tensor || !inputs[i].requires_grad || parameters.contains(inputs[i].sizes)) continue;
+      found.shapes.insert(inputs[i].sizes);
+      any = true;
+    }
+    if (any) found.sites.Add(timeline.where(ref), Ms(event.duration_ns()));
+  });
+  return found;
+}
+
 // Outermost backward passes of the detailed steps, whose shapes are known, by time.
-std::vector<Pass> PassesOf(const Timeline& timeline) {
+std::vector<Pass> PassesOf(const Timeline& timeline, const Shapes& parameters, const Shapes& strangers) {
   std::vector<Pass> passes;
   timeline.ForEachDetailed([&](EventRef ref) {
     const bool counts = ref.thread == timeline.training_thread() &&
@@ -59,7 +102,6 @@ std::vector<Pass> PassesOf(const Timeline& timeline) {
   const auto start = [&](const Pass& pass) { return timeline.event(pass.range).start_ns; };
   std::ranges::sort(passes, {}, start);
   const NameSet adds(timeline.trace(), AddsToGradient);
-  const Shapes parameters = ParameterShapes(timeline);
   timeline.ForEachDetailed([&](EventRef ref) {
     const Event& event = timeline.event(ref);
     if (!adds.Has(event)) return;
@@ -68,7 +110,9 @@ std::vector<Pass> PassesOf(const Timeline& timeline) {
     Pass& pass = *std::prev(after);
     if (event.start_ns > timeline.event(pass.range).end_ns) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
-    if (!inputs.empty() && parameters.contains(inputs[0].sizes)) pass.numbers += inputs[0].elements();
+    if (inputs.empty()) return;
+    if (parameters.contains(inputs[0].sizes)) pass.numbers += inputs[0].elements();
+    if (strangers.contains(inputs[0].sizes)) pass.beyond += inputs[0].elements();
   });
   return passes;
 }
@@ -105,6 +149,13 @@ std::int64_t ReadAfter(const Timeline& timeline, const Pass& pass, const std::ve
   return numbers;
 }
 
+// Else the list of an optimizer's tensors may have been cut short, and what it has be taken for nobody's.
+bool SeesAllParameters(const Timeline& timeline, const std::vector<Pass>& passes, double known) {
+  double numbers = 0;
+  for (const Pass& pass : passes) numbers += static_cast<double>(pass.numbers);
+  return numbers >= kNearlyAll * known * timeline.detail_steps();
+}
+
 struct Unread {
   CallSites sites;
   double numbers = 0, all = 0;  // in all passes looked at
@@ -113,10 +164,11 @@ struct Unread {
 Unread Measure(const Timeline& timeline, const std::vector<Pass>& passes, const std::vector<Reader>& readers) {
   Unread unread;
   for (const Pass& pass : passes) {
-    const std::int64_t read = pass.numbers > 0 ? ReadAfter(timeline, pass, passes, readers) : -1;
+    const bool any = pass.numbers + pass.beyond > 0;
+    const std::int64_t read = any ? ReadAfter(timeline, pass, passes, readers) : -1;
     if (read < 0) continue;
-    const auto all = static_cast<double>(pass.numbers);
-    const double left = std::max(0.0, all - static_cast<double>(read));
+    const auto all = static_cast<double>(pass.numbers + pass.beyond);
+    const auto left = static_cast<double>(std::max<std::int64_t>(0, pass.numbers - read) + pass.beyond);
     unread.all += all;
     if (left < kMinUnreadShare * all) continue;
     unread.numbers += left;
@@ -129,11 +181,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.detail_steps() == 0) {
     return {Finding::CannotTell(WhyNoDetail(timeline) + ", so which gradients are made is not known")};
   }
-  const std::vector<Pass> passes = PassesOf(timeline);
+  const Shapes parameters = ParameterShapes(timeline);
+  const std::vector<Reader> readers = ReadersOf(timeline);
+  const Strangers strangers = StrangersOf(timeline, parameters, readers);
+  std::vector<Pass> passes = PassesOf(timeline, parameters, strangers.shapes);
   if (std::ranges::all_of(passes, [](const Pass& pass) { return pass.numbers == 0; })) {
     return {Finding::CannotTell("no backward pass that adds to gradients of an optimizer's parameters was seen")};
   }
-  const std::vector<Reader> readers = ReadersOf(timeline);
   std::set<std::pair<StringId, std::uint64_t>> optimizers;
   for (const Reader& reader : readers) optimizers.insert(reader.optimizer);
   double known = 0;
@@ -141,6 +195,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const Pass& pass : passes) {
     if (known == 0 || static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
     return {Finding::NotApplicable("the optimizers do not say how many numbers they have")};
+  }
+  if (!SeesAllParameters(timeline, passes, known)) {
+    for (Pass& pass : passes) pass.beyond = 0;
   }
   const Unread unread = Measure(timeline, passes, readers);
   if (unread.all == 0) return {Finding::CannotTell("no optimizer's step with a known number of parameters was seen")};
@@ -156,6 +213,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
         "a backward pass makes gradients that the optimizers which step after it do not have: {} at most",
         MsText(MsPerDetailStep(timeline, site.ms, Part::kBackward)));
   });
+  if (std::ranges::any_of(passes, [](const Pass& pass) { return pass.beyond > 0; })) {
+    std::vector<Evidence> used = strangers.sites.Describe(
+        [](const CallSites::Site&) { return "uses weights that no optimizer has, and that ask for gradients"; });
+    finding.evidence.insert(finding.evidence.begin(), used.begin(), used.end());
+  }
   return {std::move(finding)};
 }
 

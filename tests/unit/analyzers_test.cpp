@@ -408,8 +408,9 @@ Finding WithWorkers(std::string_view rule, std::string_view file, std::string_vi
                          .name = static_cast<StringId>(trace.strings.size() - 1),
                          .thread = thread});
   const auto stack = static_cast<std::uint32_t>(trace.stacks.size() - 1);
-  trace.threads.push_back(
-      {.pid = 99, .tid = 99, .lines = {{.start_ns = 0, .end_ns = batch_ns, .stack = stack, .own_share = 1}}});
+  Thread& worker = trace.threads.emplace_back();
+  worker.pid = worker.tid = 99;
+  worker.lines = {{.start_ns = 0, .end_ns = batch_ns, .stack = stack, .own_share = 1}};
   const auto findings = Judge(*FindById(AllAnalyzers(), rule), Timeline::Build(std::move(trace)));
   return findings.empty() ? Finding::Clear("") : findings.front();
 }

@@ -8,6 +8,15 @@
 #include "profiler/core/counted.h"
 
 namespace loopscope {
+
+// How many records of a kind a chunk of the capture holds.
+struct CountedChunk {
+  std::uint64_t start_ns = 0, count = 0;  // of its first record of a kind; of those records
+  void Add(std::uint64_t record_ns) {
+    if (count++ == 0) start_ns = record_ns;
+  }
+};
+
 namespace {
 
 using wire::RecordKind;
@@ -18,18 +27,11 @@ std::int64_t AsTime(std::uint64_t ns) {
   return static_cast<std::int64_t>(std::min(ns, kMaxTimeNs));
 }
 
-struct Chunk {
-  std::uint64_t start_ns = 0, count = 0;  // of its first record of a kind; of those records
-  void Add(std::uint64_t record_ns) {
-    if (count++ == 0) start_ns = record_ns;
-  }
-};
-
 // At most a quarter of what is read lies before the stretch that is left out, the rest after it.
-Interval TooMany(const std::vector<Chunk>& chunks, std::int64_t first_end_ns, std::uint64_t most) {
+Interval TooMany(const std::vector<CountedChunk>& chunks, std::int64_t first_end_ns, std::uint64_t most) {
   std::uint64_t left = most;
   std::int64_t from_ns = first_end_ns;
-  for (const Chunk& chunk : chunks) {
+  for (const CountedChunk& chunk : chunks) {
     const bool too_many = chunk.count > left - (most - most / 4);
     if (too_many) from_ns = std::min(first_end_ns, AsTime(chunk.start_ns));
     if (too_many || AsTime(chunk.start_ns) >= first_end_ns) break;
@@ -43,9 +45,9 @@ Interval TooMany(const std::vector<Chunk>& chunks, std::int64_t first_end_ns, st
   return {from_ns, std::max(from_ns, until_ns)};
 }
 
-std::uint64_t CountOf(const std::vector<Chunk>& chunks) {
+std::uint64_t CountOf(const std::vector<CountedChunk>& chunks) {
   std::uint64_t count = 0;
-  for (const Chunk& chunk : chunks) count += chunk.count;
+  for (const CountedChunk& chunk : chunks) count += chunk.count;
   return count;
 }
 
@@ -57,15 +59,15 @@ std::string SecondsText(Interval time, std::uint64_t run_start_ns) {
 }  // namespace
 
 struct LeftOut::Overview {
-  std::vector<Chunk> operators, others;  // by time
-  std::vector<Interval> detail;          // windows
+  std::vector<CountedChunk> operators, others;  // by time
+  std::vector<Interval> detail;                 // windows
 };
 
 LeftOut::Overview LeftOut::LookOver(const CaptureChunks& capture) {
   Overview overview;
   std::int64_t detail_ns = -1;
   for (const ChunkView& view : capture.chunks) {
-    Chunk operators, others;
+    CountedChunk operators, others;
     ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
       if (IsOperatorOrDeviceWork(head)) operators.Add(StartOf(at));
       if (head.kind == RecordKind::kRange) others.Add(StartOf(at));
@@ -80,8 +82,8 @@ LeftOut::Overview LeftOut::LookOver(const CaptureChunks& capture) {
     if (operators.count > 0) overview.operators.push_back(operators);
     if (others.count > 0) overview.others.push_back(others);
   }
-  std::ranges::sort(overview.operators, {}, &Chunk::start_ns);
-  std::ranges::sort(overview.others, {}, &Chunk::start_ns);
+  std::ranges::sort(overview.operators, {}, &CountedChunk::start_ns);
+  std::ranges::sort(overview.others, {}, &CountedChunk::start_ns);
   std::ranges::sort(overview.detail, {}, &Interval::start_ns);
   if (overview.detail.size() > kMostDetailWindows) overview.detail.resize(kMostDetailWindows);
   return overview;
@@ -132,8 +134,8 @@ void LeftOut::Skip(const CaptureChunks& capture, const Overview& overview, std::
 
 void LeftOut::LeaveOutOperators(const CaptureChunks& capture, Overview overview, std::uint64_t most) {
   const wire::FileHeader& header = capture.header;
-  std::vector<Chunk>& chunks = overview.operators;
-  std::erase_if(chunks, [&](const Chunk& chunk) { return Skips(chunk.start_ns); });
+  std::vector<CountedChunk>& chunks = overview.operators;
+  std::erase_if(chunks, [&](const CountedChunk& chunk) { return Skips(chunk.start_ns); });
   const std::int64_t first_end_ns = overview.detail.empty() ? 0 : overview.detail.front().end_ns;
   const bool recorder_did = header.left_out_until_ns != 0;
   if (recorder_did) by_recorder_ = {AsTime(header.left_out_from_ns), AsTime(header.left_out_until_ns)};
@@ -143,7 +145,7 @@ void LeftOut::LeaveOutOperators(const CaptureChunks& capture, Overview overview,
   const IntervalSet whole({by_recorder_, by_reader_});
   times_ = whole.Subtract(IntervalSet(overview.detail));
   if (by_reader_.length() <= 0) return;
-  for (const Chunk& chunk : chunks) not_read_ += Has(chunk.start_ns) ? chunk.count : 0;
+  for (const CountedChunk& chunk : chunks) not_read_ += Has(chunk.start_ns) ? chunk.count : 0;
 }
 
 bool LeftOut::Has(std::uint64_t start_ns) const {
