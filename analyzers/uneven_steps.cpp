@@ -21,7 +21,7 @@ constexpr double kMinSharePct = 5;                            // of all steps' t
 constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known, or one step is long
 constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
 constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
-constexpr double kMaxLongShare = 0.5;  // of the steps are long: more, and the short ones are the odd ones
+constexpr std::size_t kOneLong = 2;  // of so many steps, at most: more, and the short ones are the odd ones
 constexpr std::size_t kMinSteps = 12, kMostPlaces = 4;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
 constexpr double kUsualOfCaught = 0.25;  // quantile, of steps that are followed to catch a long one: some are long
@@ -72,6 +72,7 @@ class Steps {
   }
 
   std::size_t count() const { return plain_.size(); }
+  std::uint32_t first() const { return plain_.front(); }
   double all_ms() const { return all_ms_; }
   double median_ms() const { return median_ms_; }
   const std::vector<Long>& long_ones() const { return long_; }
@@ -241,10 +242,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   double excess_ms = 0;
   for (const Long& one : steps.long_ones()) excess_ms += one.excess_ms;
   const double share_pct = steps.all_ms() > 0 ? 100 * excess_ms / steps.all_ms() : 0;
-  const auto most = kMaxLongShare * static_cast<double>(steps.count());
-  if (steps.long_ones().empty() || static_cast<double>(steps.long_ones().size()) > most) return {};
+  if (steps.long_ones().empty() || kOneLong * steps.long_ones().size() > steps.count()) return {};
   const std::vector<Long> dearest = Dearest(steps);
   const bool alone = dearest.size() == 1;
+  if (alone && dearest.front().step == steps.first()) return {};  // where things are made that stay
   if (share_pct < (alone ? kMinUnseenPct : kMinSharePct)) return {};
   const auto disturbed = [&](const Long& one) { return timeline.steps()[one.step].disturbed(); };
   const bool seen = std::ranges::any_of(dearest, disturbed);
