@@ -68,8 +68,8 @@ class Root:
     def run(self, *command, lent=ROOT / "docs"):
         """With /proc, and a folder lent to it as /mnt, in a mount namespace of its own, so that nothing stays mounted."""
         script = (
-            'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --bind -o ro "$2" "$1/mnt" && root=$1 '
-            '&& shift 2 && exec chroot "$root" "$@"'
+            'mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" '
+            '&& mount --bind -o ro "$2" "$1/mnt" && root=$1 && shift 2 && exec chroot "$root" "$@"'
         )
         inside = ["unshare", "--mount", "sh", "-c", script, "sh", self.folder, lent, *command]
         return subprocess.run([str(word) for word in inside], capture_output=True, text=True, env=CLEAN, timeout=1200)
