@@ -19,8 +19,8 @@ namespace {
 constexpr double kLonger = 1.2;                               // than the median: a step with other work in it
 constexpr double kMinSharePct = 5;                            // of all steps' time, together
 constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known, or one step is long
-constexpr double kMinShown = 0.4;      // of the long steps' excess lies at places that take much longer there:
-constexpr double kMuchLonger = 3;      // so many times as long as in an ordinary step
+constexpr double kMinShown = 0.4;    // of the long steps' excess lies at places that take much longer there:
+constexpr double kMuchLonger = 3;    // so many times as long as in an ordinary step
 constexpr std::size_t kOneLong = 2;  // of so many steps, at most: more, and the short ones are the odd ones
 constexpr std::size_t kMinSteps = 12, kMostPlaces = 4;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow

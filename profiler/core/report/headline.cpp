@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
 constexpr double kMinPctOfPlace = 15;     // where most of the step computes: a place that no rule knows is no cause
-constexpr double kMinPctOverFact = 15;    // or than memory that fills up, however long that takes
+constexpr double kMinPctOverFact = 20;    // or than memory that fills up, however long that takes
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;

@@ -125,8 +125,10 @@ void TimelineBuilder::FindEvaluation() {
   std::vector<Interval> found = EvaluatedBatches(instants);
   found.insert(found.end(), activity_.evaluations.begin(), activity_.evaluations.end());
   std::set<int> touched;
-  for (const Interval& one : found) touched.insert(timeline_.step_at(one.start_ns));
-  touched.erase(-1);
+  for (const Interval& one : found) {
+    const int step = timeline_.step_at(one.start_ns);
+    if (step >= 0 && timeline_.steps_[static_cast<std::size_t>(step)].operators) touched.insert(step);
+  }
   const auto looked_at = std::ranges::count_if(timeline_.steps_, &Step::operators);
   if (std::ssize(touched) * 2 > looked_at) {
     std::erase_if(found, [&](const Interval& one) {
