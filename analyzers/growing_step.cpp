@@ -11,6 +11,7 @@
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/statistics/statistics.h"
 #include "profiler/core/statistics/trend.h"
 #include "profiler/core/trace/op_names.h"
 
@@ -43,10 +44,8 @@ std::vector<double> LengthsMs(const Timeline& timeline) {
 
 // Without steps that hold other work: one that is so much longer than the rest would be most of any mean.
 std::vector<double> WithoutVeryLong(std::vector<double> lengths) {
-  std::vector<double> sorted = lengths;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  if (!sorted.empty()) std::erase_if(lengths, [&](double one) { return one > kVeryLong * *middle; });
+  const double median = Median(lengths);
+  std::erase_if(lengths, [&](double one) { return one > kVeryLong * median; });
   return lengths;
 }
 

@@ -142,8 +142,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                           MsText(Ms(waits.longest_seen_ns)), WorkersText(timeline)),
                               waits.waited, LoaderAskedAt(timeline)});
   const std::vector<LineShare> in_workers = WorkerLines(timeline);
-  double batch_ms = 0;
-  for (const LineShare& share : in_workers) batch_ms += share.ms;
+  const double batch_ms = TotalMs(in_workers);
   AddLines(timeline, ms, in_workers, batch_ms, finding);
   SayIfWorkersAreReady(timeline, ms, batch_ms, finding);
   SayIfSamplesAreRows(timeline, finding);

@@ -59,13 +59,6 @@ Before BeforeEach(const Timeline& timeline, const std::vector<Interval>& starts)
   return before;
 }
 
-// What a worker needs for a batch: the first one of an epoch is waited for. 0: without workers, or not known.
-double BatchMs(const Timeline& timeline) {
-  double ms = 0;
-  for (const LineShare& line : WorkerLines(timeline)) ms += line.ms;
-  return ms;
-}
-
 void SayItRefills(double steps, double batch_ms, Finding& finding) {
   finding.evidence.push_back(
       {fmt::format("a worker makes a batch in {}: the first one of an epoch is waited for", MsText(batch_ms)), 1, {}});
@@ -86,7 +79,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (each_ms <= 0) return {};
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
   const auto pct = [&](double ms) { return share_pct * ms / each_ms; };
-  const double batch_ms = BatchMs(timeline);
+  // What a worker needs for a batch: the first one of an epoch is waited for. 0: without workers, or not known.
+  const double batch_ms = loopscope::TotalMs(WorkerLines(timeline));
   const bool refills = batch_ms > 0 && pct(std::max(start_ms - batch_ms, before.each_ms)) < kMinSharePct;
   if (pct(std::max(start_ms, before.each_ms)) < (refills ? kMinRefillPct : kMinSharePct)) return {};
   std::vector<Interval> turns = starts;

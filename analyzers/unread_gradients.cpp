@@ -60,13 +60,17 @@ bool HasWeights(std::string_view name) {
   return name.starts_with("aten::conv") || std::ranges::find(kLayers, name) != std::end(kLayers);
 }
 
+std::set<std::pair<StringId, std::uint64_t>> OptimizersOf(const std::vector<Reader>& readers) {
+  std::set<std::pair<StringId, std::uint64_t>> optimizers;
+  for (const Reader& reader : readers) optimizers.insert(reader.optimizer);
+  return optimizers;
+}
+
 bool AllOptimizersStep(const Timeline& timeline, const std::vector<Reader>& readers) {
-  std::set<std::pair<StringId, std::uint64_t>> stepping;
-  for (const Reader& reader : readers) stepping.insert(reader.optimizer);
   const auto made = std::ranges::count_if(timeline.trace().facts, [](const auto& fact) {
     return fact.first.starts_with("optimizer") && fact.first.ends_with(".class");
   });
-  return made > 0 && made <= std::ssize(stepping);
+  return made > 0 && made <= std::ssize(OptimizersOf(readers));
 }
 
 Strangers StrangersOf(const Timeline& timeline, const Shapes& parameters, const std::vector<Reader>& readers) {
@@ -188,10 +192,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (std::ranges::all_of(passes, [](const Pass& pass) { return pass.numbers == 0; })) {
     return {Finding::CannotTell("no backward pass that adds to gradients of an optimizer's parameters was seen")};
   }
-  std::set<std::pair<StringId, std::uint64_t>> optimizers;
-  for (const Reader& reader : readers) optimizers.insert(reader.optimizer);
   double known = 0;
-  for (const auto& [name, numbers] : optimizers) known += static_cast<double>(numbers);
+  for (const auto& [name, numbers] : OptimizersOf(readers)) known += static_cast<double>(numbers);
   for (const Pass& pass : passes) {
     if (known == 0 || static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
     return {Finding::NotApplicable("the optimizers do not say how many numbers they have")};

@@ -92,6 +92,12 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   return places;
 }
 
+double TotalMs(std::span<const LineShare> lines) {
+  double ms = 0;
+  for (const LineShare& line : lines) ms += line.ms;
+  return ms;
+}
+
 std::vector<Interval> WithOperators(const Timeline& timeline, std::span<const Interval> stretches) {
   std::vector<Interval> recorded;
   std::ranges::copy_if(stretches, std::back_inserter(recorded), [&](const Interval& one) {

@@ -21,6 +21,8 @@ struct PlaceTime {
 std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines,
                                 std::optional<Part> part = std::nullopt);
 
+double TotalMs(std::span<const LineShare> lines);
+
 // Those of `stretches` in steps whose operators were recorded; all where there are none.
 std::vector<Interval> WithOperators(const Timeline& timeline, std::span<const Interval> stretches);
 

@@ -177,8 +177,8 @@ bool MostRulesCannotTell(const Report& report) {
   return 2 * unsure > std::ssize(report.rules) - aside;
 }
 
-bool Computes(const Report& report) {
-  return ComputePct(report).value_or(0) >= kMinComputePct;
+bool Computes(double compute_pct) {
+  return compute_pct >= kMinComputePct;
 }
 
 // Nothing is worth much: is that because the loop computes?
@@ -191,7 +191,8 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
             .ms = *report.gpu->busy_pct / 100 * *report.steps.mean_ms,
             .share_pct = *report.gpu->busy_pct};
   }
-  const bool computes = Computes(report);
+  const double compute_pct = ComputePct(report).value_or(0);
+  const bool computes = Computes(compute_pct);
   if (!computes && finding.headline.finding != nullptr) return finding.headline;
   if (report.lines.empty() && finding.headline.finding == nullptr && MostRulesCannotTell(report)) {
     return {.kind = HeadlineKind::kUnknown};
@@ -213,8 +214,8 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
           .where = line.where,
           .library = line.library,
           .what = line.what,
-          .ms = *ComputePct(report) / 100 * *report.steps.mean_ms,
-          .share_pct = *ComputePct(report)};
+          .ms = compute_pct / 100 * *report.steps.mean_ms,
+          .share_pct = compute_pct};
 }
 
 // What slows down all that is measured, nobody knows how much, comes before any figure.
@@ -254,7 +255,7 @@ Headline HeadlineOf(const Report& report) {
     if (spread.pct > 0 && !rival) return spread.headline;
   }
   double least = GraveFact(report) != nullptr ? kMinPctOverFact : kMinPct;
-  if (largest == &place && Computes(report)) least = std::max(least, kMinPctOfPlace);
+  if (largest == &place && Computes(ComputePct(report).value_or(0))) least = std::max(least, kMinPctOfPlace);
   if (largest->pct >= least) return largest->headline;
   return WithoutCause(report, scale, finding);
 }

@@ -90,13 +90,16 @@ double ExplainedOfPhase(const Report& report, std::string_view phase) {
   return ms;
 }
 
+bool HasNoPlace(const Finding& finding) {
+  return std::ranges::none_of(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
+}
+
+// Time of no known line is explained by steps that nobody looked into.
 double ExplainedAt(const Report& report, const std::optional<Where>& where) {
   double ms = 0;
   for (const Finding& finding : report.findings) {
-    // It says so where it knows no line of the time that it reports.
-    const bool nowhere =
-        std::ranges::none_of(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
-    if (!where && nowhere && finding.rule == "uneven-steps") ms = std::max(ms, ExplainedBy(finding, report));
+    if (!where && finding.rule == "uneven-steps" && HasNoPlace(finding))
+      ms = std::max(ms, ExplainedBy(finding, report));
     for (const Evidence& one : finding.evidence) {
       if (finding.per_epoch || !where || !one.where) continue;
       if (!SamePlace(one.where, where, report.run.working_directory)) continue;
