@@ -1,5 +1,5 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build wheel parquet fuzz test long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
+.PHONY: demo build wheel parquet fuzz aarch64 test long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
 
 demo: setup
 	cmake --preset product
@@ -28,6 +28,12 @@ long: setup setup-test
 
 fuzz: setup setup-test
 	.venv/bin/python tests/run_presets.py fuzz
+
+# Compiled for 64-bit ARM on another processor; its unit tests run in qemu-user.
+aarch64: setup setup-test
+	@cmake/install_packages.sh cmake/packages-aarch64.txt
+	cmake/fetch_aarch64.sh
+	.venv/bin/python tests/run_presets.py aarch64
 
 gpu-test: setup setup-test
 	.venv/bin/python tests/run_presets.py gpu

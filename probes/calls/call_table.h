@@ -12,8 +12,9 @@ namespace loopscope {
 
 // Called in the middle of the program's own work: they return quickly and never throw.
 struct MemoryObserver {
-  void (*allocated)(const void* data, std::size_t bytes);  // memory of a tensor on the CPU; null where there was none
-  void (*frees)(const void* data);                         // before it is given back
+  // Memory of a tensor on the CPU, null where there was none, and what malloc holds for it; 0 where it is not malloc's.
+  void (*allocated)(const void* data, std::size_t bytes, std::size_t held_bytes);
+  void (*frees)(const void* data, std::size_t held_bytes);  // before it is given back
 };
 struct WaitObserver {
   std::uint64_t (*now_ns)();

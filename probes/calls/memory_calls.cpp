@@ -1,6 +1,8 @@
 // c10::alloc_cpu and free_cpu: all memory of tensors on the CPU.
 #include "probes/calls/memory_calls.h"
 
+#include <malloc.h>
+
 #include <atomic>
 
 #include "probes/export.h"
@@ -13,6 +15,13 @@ namespace loopscope {
 namespace {
 
 std::atomic<const MemoryObserver*> memory_observer{nullptr};
+
+// What malloc holds of this memory of LibTorch's; 0 where LibTorch brings an allocator of its own, as builds of it for
+// some processors do.
+std::size_t MallocHolds(void* data) noexcept {
+  static const bool by_malloc = LibraryCalls(RealFunction(LOOPSCOPE_ALLOC), "posix_memalign");
+  return by_malloc ? malloc_usable_size(data) : 0;
+}
 
 }  // namespace
 
@@ -27,7 +36,7 @@ void* AllocCpu(std::size_t bytes) {
   static auto* const real = reinterpret_cast<void* (*)(std::size_t)>(loopscope::RealFunction(LOOPSCOPE_ALLOC));
   void* const data = real(bytes);
   if (const auto* const observer = loopscope::memory_observer.load(std::memory_order_acquire)) {
-    observer->allocated(data, bytes);
+    observer->allocated(data, bytes, loopscope::MallocHolds(data));
   }
   return data;
 }
@@ -35,6 +44,8 @@ void* AllocCpu(std::size_t bytes) {
 extern "C" LOOPSCOPE_EXPORT void FreeCpu(void*) asm(LOOPSCOPE_FREE);
 void FreeCpu(void* data) {
   static auto* const real = reinterpret_cast<void (*)(void*)>(loopscope::RealFunction(LOOPSCOPE_FREE));
-  if (const auto* const observer = loopscope::memory_observer.load(std::memory_order_acquire)) observer->frees(data);
+  if (const auto* const observer = loopscope::memory_observer.load(std::memory_order_acquire)) {
+    observer->frees(data, loopscope::MallocHolds(data));
+  }
   real(data);
 }

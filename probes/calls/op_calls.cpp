@@ -36,11 +36,11 @@ const OpCalls& Real() noexcept {
   return real;
 }
 
-void* RealCallbacks(void* result, std::uint8_t scope) {
-  return Real().callbacks(result, scope);
+Returned RealCallbacks(std::uint8_t scope) {
+  return Real().callbacks(scope);
 }
-void* RealCallbacksUnlessEmpty(void* result, std::uint8_t scope) {
-  return Real().callbacks_unless_empty(result, scope);
+Returned RealCallbacksUnlessEmpty(std::uint8_t scope) {
+  return Real().callbacks_unless_empty(scope);
 }
 void RealRun(void* function, const void* schema, std::uint16_t key, std::uint64_t keys) {
   Real().run(function, schema, key, keys);
@@ -79,14 +79,14 @@ void SetOpCalls(const OpCalls& calls) noexcept {
 
 using loopscope::targets;
 
-extern "C" LOOPSCOPE_EXPORT void* StepCallbacks(void*, std::uint8_t) asm(LOOPSCOPE_CALLBACKS);
-void* StepCallbacks(void* result, std::uint8_t scope) {
-  return targets.callbacks.load(std::memory_order_relaxed)(result, scope);
+LOOPSCOPE_EXPORT loopscope::Returned StepCallbacks(std::uint8_t) asm(LOOPSCOPE_CALLBACKS);
+loopscope::Returned StepCallbacks(std::uint8_t scope) {
+  return targets.callbacks.load(std::memory_order_relaxed)(scope);
 }
 
-extern "C" LOOPSCOPE_EXPORT void* StepCallbacksUnlessEmpty(void*, std::uint8_t) asm(LOOPSCOPE_CALLBACKS_UNLESS_EMPTY);
-void* StepCallbacksUnlessEmpty(void* result, std::uint8_t scope) {
-  return targets.callbacks_unless_empty.load(std::memory_order_relaxed)(result, scope);
+LOOPSCOPE_EXPORT loopscope::Returned StepCallbacksUnlessEmpty(std::uint8_t) asm(LOOPSCOPE_CALLBACKS_UNLESS_EMPTY);
+loopscope::Returned StepCallbacksUnlessEmpty(std::uint8_t scope) {
+  return targets.callbacks_unless_empty.load(std::memory_order_relaxed)(scope);
 }
 
 extern "C" LOOPSCOPE_EXPORT void RunRecordFunction(void*, const void*, std::uint16_t, std::uint64_t) asm(LOOPSCOPE_RUN);

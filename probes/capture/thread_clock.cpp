@@ -8,13 +8,20 @@
 #include <cstring>
 
 namespace loopscope::capture {
+
+std::uint64_t KernelNs() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+#if defined(__x86_64__)
 namespace {
 
 constexpr double kMinBaselineNs = 5e6;      // a pair of readings is off by some 50 ns
 constexpr double kMaxIntervalNs = 20e6;     // between corrections
 constexpr double kIntervalOfBaseline = 16;  // an interval is this part of the baseline: then off by a few ns
 
-#if defined(__x86_64__)
 // The kernel uses this counter only where it is constant and the same on all processors.
 bool CounterIsTheKernelsClock() noexcept {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
@@ -44,18 +51,10 @@ Reading ReadBoth() noexcept {
   }
   return best;
 }
-#endif
 
 }  // namespace
 
-std::uint64_t KernelNs() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 std::uint64_t ThreadClock::Correct() noexcept {
-#if defined(__x86_64__)
   static const bool trusted = CounterIsTheKernelsClock();
   if (!trusted) return KernelNs();
   const auto [ticks, kernel_ns] = ReadBoth();
@@ -74,9 +73,7 @@ std::uint64_t ThreadClock::Correct() noexcept {
   anchor_ns_ = std::max(kernel_ns, returned);
   correct_at_ = ticks + static_cast<std::uint64_t>(std::min(kMaxIntervalNs, baseline_ns / kIntervalOfBaseline) / rate);
   return anchor_ns_;
-#else
-  return KernelNs();
-#endif
 }
+#endif
 
 }  // namespace loopscope::capture

@@ -1,5 +1,5 @@
-// CLOCK_MONOTONIC for one thread, from the processor's time stamp counter where the kernel's clock is that counter too:
-// less than half the price of asking the kernel. Never runs backwards, so that what nests on a thread nests in the
+// CLOCK_MONOTONIC for one thread, from an x86 processor's time stamp counter where the kernel's clock is that counter
+// too: less than half the price of asking the kernel. Never runs backwards, so that what nests on a thread nests in the
 // capture; corrected against the kernel's clock as it goes.
 #pragma once
 
@@ -11,13 +11,15 @@
 
 namespace loopscope::capture {
 
+// The kernel's clock itself.
+std::uint64_t KernelNs() noexcept;
+
+#if defined(__x86_64__)
 class ThreadClock {
  public:
   std::uint64_t NowNs() noexcept {
-#if defined(__x86_64__)
     const std::uint64_t ticks = __rdtsc();
     if (ticks < correct_at_) return anchor_ns_ + ((ticks - anchor_ticks_) * ns_per_tick_ >> kRateBits);
-#endif
     return Correct();
   }
 
@@ -33,8 +35,11 @@ class ThreadClock {
   std::uint64_t ns_per_tick_ = 0;  // fixed point with kRateBits: an interval's product fits in 64 bits
   std::uint64_t first_ticks_ = 0, first_ns_ = 0;
 };
-
-// The kernel's clock itself.
-std::uint64_t KernelNs() noexcept;
+#else
+class ThreadClock {
+ public:
+  std::uint64_t NowNs() noexcept { return KernelNs(); }
+};
+#endif
 
 }  // namespace loopscope::capture

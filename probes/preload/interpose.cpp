@@ -1,6 +1,5 @@
-// LibTorch functions that this library interposes: by mangled name, without a torch header. Classes pass by address
-// (x86-64 System V ABI: a non-trivial result's address comes first, non-trivial arguments are passed by address), so
-// that their layout stays unknown here, but for the samplers' results.
+// LibTorch functions that this library interposes: by mangled name, without a torch header. Arguments that are classes
+// with a destructor pass by address, so that their layout stays unknown here.
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +10,26 @@
 #include "probes/preload/sampler_facts.h"
 
 namespace loopscope {
+
+// at::Tensor, std::optional<std::vector<size_t>> and std::optional<BatchSize> as they lie in memory. As those they have
+// a destructor, so that they return as those do; it does nothing, since what they hold is the caller's.
+struct TensorResult {
+  void* implementation;
+  ~TensorResult() {}
+};
+struct IndicesResult {
+  const std::size_t *begin, *end, *capacity;
+  bool engaged;
+  ~IndicesResult() {}
+};
+struct SizeResult {
+  const void* vtable;
+  std::size_t size;
+  bool engaged;
+  ~SizeResult() {}
+};
+static_assert(sizeof(IndicesResult) == sizeof(std::vector<std::size_t>) + 8);
+
 namespace {
 
 using capture::NowNs;
@@ -28,29 +47,17 @@ class Closing {
   bool threw_ = true;
 };
 
-using Step = void*(void* result, void* self, void* closure);
+using Step = TensorResult(void* self, void* closure);
 
-void* ForwardStep(Step* real, const char* name, void* result, void* self, void* closure) {
-  if (!loop::Active()) return real(result, self, closure);
+TensorResult ForwardStep(Step* real, const char* name, void* self, void* closure) {
+  if (!loop::Active()) return real(self, closure);
   const std::uint64_t begin_ns = NowNs();
   loop::OptimizerBegins();
   Closing closing([&](bool threw) { loop::OptimizerEnds(self, name, loop::ParametersOf(self), begin_ns, threw); });
-  real(result, self, closure);
+  TensorResult loss = real(self, closure);
   closing.Returned();
-  return result;
+  return loss;
 }
-
-// std::optional<std::vector<size_t>> and std::optional<BatchSize> as libstdc++ lays them out.
-struct IndicesResult {
-  const std::size_t *begin, *end, *capacity;
-  bool engaged;
-};
-struct SizeResult {
-  const void* vtable;
-  std::size_t size;
-  bool engaged;
-};
-static_assert(sizeof(IndicesResult) == sizeof(std::vector<std::size_t>) + 8);
 
 void Report(const void* sampler, const char* name, std::uint64_t begin_ns, const IndicesResult& batch) noexcept {
   if (!batch.engaged) return loop::SamplerRanOut(sampler, begin_ns);
@@ -63,14 +70,15 @@ void Report(const void* sampler, const char*, std::uint64_t begin_ns, const Size
   loop::SamplerGave(sampler, begin_ns, nullptr, batch.size);
 }
 
-using Next = void*(void* result, void* self, std::size_t batch_size);
+template <class Result>
+using Next = Result(void* self, std::size_t batch_size);
 
 template <class Result>
-void* ForwardNext(Next* real, const char* name, void* result, void* self, std::size_t batch_size) {
+Result ForwardNext(Next<Result>* real, const char* name, void* self, std::size_t batch_size) {
   const std::uint64_t begin_ns = loop::Active() ? NowNs() : 0;
-  real(result, self, batch_size);
-  if (begin_ns != 0) Report(self, name, begin_ns, *static_cast<const Result*>(result));
-  return result;
+  Result batch = real(self, batch_size);
+  if (begin_ns != 0) Report(self, name, begin_ns, batch);
+  return batch;
 }
 
 // std::optional<size_t> travels in two registers.
@@ -80,10 +88,10 @@ using Reset = void(void* self, std::uint64_t size, std::uint64_t has_size);
 }  // namespace loopscope
 
 #define LOOPSCOPE_STEP(Class, mangled)                                                        \
-  extern "C" LOOPSCOPE_EXPORT void* Class##Step(void*, void*, void*) asm(mangled);            \
-  void* Class##Step(void* result, void* self, void* closure) {                                \
+  LOOPSCOPE_EXPORT loopscope::TensorResult Class##Step(void*, void*) asm(mangled);            \
+  loopscope::TensorResult Class##Step(void* self, void* closure) {                            \
     static auto* real = reinterpret_cast<loopscope::Step*>(loopscope::RealFunction(mangled)); \
-    return loopscope::ForwardStep(real, #Class, result, self, closure);                       \
+    return loopscope::ForwardStep(real, #Class, self, closure);                               \
   }
 
 LOOPSCOPE_STEP(SGD, "_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE")
@@ -94,10 +102,11 @@ LOOPSCOPE_STEP(Adagrad, "_ZN5torch5optim7Adagrad4stepESt8functionIFN2at6TensorEv
 LOOPSCOPE_STEP(RMSprop, "_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEvEE")
 
 #define LOOPSCOPE_SAMPLER(Class, Result, next_mangled, reset_mangled)                                    \
-  extern "C" LOOPSCOPE_EXPORT void* Class##Next(void*, void*, std::size_t) asm(next_mangled);            \
-  void* Class##Next(void* result, void* self, std::size_t batch_size) {                                  \
-    static auto* real = reinterpret_cast<loopscope::Next*>(loopscope::RealFunction(next_mangled));       \
-    return loopscope::ForwardNext<loopscope::Result>(real, #Class, result, self, batch_size);            \
+  LOOPSCOPE_EXPORT loopscope::Result Class##Next(void*, std::size_t) asm(next_mangled);                  \
+  loopscope::Result Class##Next(void* self, std::size_t batch_size) {                                    \
+    using Real = loopscope::Next<loopscope::Result>;                                                     \
+    static auto* real = reinterpret_cast<Real*>(loopscope::RealFunction(next_mangled));                  \
+    return loopscope::ForwardNext(real, #Class, self, batch_size);                                       \
   }                                                                                                      \
   extern "C" LOOPSCOPE_EXPORT void Class##Reset(void*, std::uint64_t, std::uint64_t) asm(reset_mangled); \
   void Class##Reset(void* self, std::uint64_t size, std::uint64_t has_size) {                            \

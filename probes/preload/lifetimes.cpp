@@ -1,6 +1,5 @@
 #include "probes/preload/lifetimes.h"
 
-#include <malloc.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,7 +35,7 @@ struct Peak {
 
 enum class Phase : std::uint32_t { kBefore, kOpen, kOver };
 
-std::atomic<std::int64_t> held{0};  // bytes, by all tensors
+std::atomic<std::int64_t> held{0};  // bytes, by all tensors; where it is not malloc's memory by those that are followed
 std::atomic<Phase> phase{Phase::kOver};
 
 // Guarded by `busy`.
@@ -48,7 +47,7 @@ std::array<Peak, kMostSteps> peaks;
 Peak peak;
 std::uint32_t training_thread = 0;
 std::uint64_t opened_ns = 0;
-bool overflown = false;
+std::atomic<bool> overflown{false};  // what is known has holes
 
 std::atomic_flag busy = ATOMIC_FLAG_INIT;
 
@@ -156,16 +155,21 @@ std::uint64_t HeldNow() noexcept {
 }
 
 // By any thread.
-void Allocated(const void* data, std::size_t bytes) noexcept {
+void Allocated(const void* data, std::size_t bytes, std::size_t held_bytes) noexcept {
   const Phase now = phase.load(std::memory_order_relaxed);
   if (data == nullptr || now == Phase::kOver) return;
-  held.fetch_add(static_cast<std::int64_t>(malloc_usable_size(const_cast<void*>(data))), std::memory_order_relaxed);
-  if (now == Phase::kBefore && bytes < kWorthFollowing) return;
+  const bool of_malloc = held_bytes > 0, followed = bytes >= kWorthFollowing;
+  if (!of_malloc && followed) held_bytes = bytes;
+  held.fetch_add(static_cast<std::int64_t>(held_bytes), std::memory_order_relaxed);
+  if (!followed && (now == Phase::kBefore || !of_malloc)) return;
   const TryLock lock;
-  if (!lock) return;
+  if (!lock) {
+    if (!of_malloc) overflown = true;
+    return;
+  }
   const std::uint64_t now_ns = capture::NowNs();
   if (HeldNow() > peak.bytes) peak = {HeldNow(), now_ns};
-  if (bytes < kWorthFollowing) return;
+  if (!followed) return;
   Tensor* tensor = Add(data);
   if (tensor == nullptr) {
     overflown = true;
@@ -174,16 +178,20 @@ void Allocated(const void* data, std::size_t bytes) noexcept {
   *tensor = {data, bytes, now_ns, 0, 0, ThreadId(), false};
 }
 
-void Freed(const void* data) noexcept {
+void Freed(const void* data, std::size_t held_bytes) noexcept {
   const Phase now = phase.load(std::memory_order_relaxed);
   if (data == nullptr || now == Phase::kOver) return;
-  const std::size_t bytes = malloc_usable_size(const_cast<void*>(data));
-  held.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
-  if (bytes < kWorthFollowing) return;
+  const bool of_malloc = held_bytes > 0;
+  held.fetch_sub(static_cast<std::int64_t>(held_bytes), std::memory_order_relaxed);
+  if (of_malloc && held_bytes < kWorthFollowing) return;
   const TryLock lock;
-  if (!lock) return;
+  if (!lock) {
+    if (!of_malloc) overflown = true;
+    return;
+  }
   Tensor* tensor = Find(data);
   if (tensor == nullptr) return;
+  if (!of_malloc) held.fetch_sub(static_cast<std::int64_t>(tensor->bytes), std::memory_order_relaxed);
   tensor->freed_ns = capture::NowNs();
   if (now == Phase::kBefore) unused[unused_count++] = static_cast<std::uint16_t>(tensor - tensors.data());
 }

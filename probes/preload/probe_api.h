@@ -50,10 +50,16 @@ struct DeviceMemoryHooks {
   void (*finish)();      // write peaks and counts
 };
 
-// Functions of LibTorch that every op passes through. Classes pass by address (x86-64 System V ABI: a non-trivial
-// result's address comes first).
+// What a function of LibTorch returns by value, of a class that is unknown here. One with a destructor is made where
+// the caller says; which register tells that place is the processor's affair. Only for `return function(…)`.
+struct Returned {
+  Returned(const Returned&) = delete;
+  ~Returned() {}  // not the compiler's own: that makes it such a class
+};
+
+// Functions of LibTorch that every op passes through. Arguments that are classes with a destructor pass by address.
 struct OpCalls {
-  using Callbacks = void*(void* result, std::uint8_t scope);
+  using Callbacks = Returned(std::uint8_t scope);
   using Run = void(void* function, const void* schema, std::uint16_t key, std::uint64_t keys);
   using End = void(void* function);
   using Construct = void(void* function, std::uint8_t scope);

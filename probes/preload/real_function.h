@@ -7,4 +7,7 @@ namespace loopscope {
 // there is none.
 void* RealFunction(const char* symbol) noexcept;
 
+// Whether the library that this function lies in calls another one's function of that name.
+bool LibraryCalls(void* function, const char* name) noexcept;
+
 }  // namespace loopscope

@@ -82,9 +82,9 @@ bool asked = false, ended = false;  // by LibTorch, in the trial
 
 void SetTrial() {
   OpCalls trial = real;
-  trial.callbacks = [](void* result, std::uint8_t scope) {
+  trial.callbacks = [](std::uint8_t scope) -> Returned {
     asked = true;
-    return real.callbacks(result, scope);
+    return real.callbacks(scope);
   };
   trial.end = [](void* function) {
     ended = true;

@@ -32,10 +32,11 @@ const void* NodeThatBegins(const OpenOps& open) {
 
 const Known* NameOfNode(OpenOps& open) {
   if ((open.gate.load(std::memory_order_relaxed) & kGateDetail) != 0) return nullptr;
-  const auto node = torch::autograd::get_current_node();
-  const std::type_info& type = typeid(*node);
+  const auto current = torch::autograd::get_current_node();
+  const torch::autograd::Node& node = *current;
+  const std::type_info& type = typeid(node);
   Known& slot = open.nodes[(reinterpret_cast<std::uintptr_t>(&type) >> 4) % open.nodes.size()];
-  if (slot.address != &type) slot = NewType(*node, type);
+  if (slot.address != &type) slot = NewType(node, type);
   return slot.id != 0 ? &slot : nullptr;
 }
 

@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -68,7 +69,8 @@ void Contained(const Scratch& scratch, Sheet& sheet) {
                    : "");
   } else if (containment.kind == ContainmentKind::kCopy) {
     sheet.Line(State::kLimited, "containment", containment.Describe(),
-               "allow user namespaces, or run as root, for an overlay");
+               geteuid() == 0 ? "allow mounts in this chroot or container, for an overlay"
+                              : "allow user namespaces, or run as root, for an overlay");
   } else {
     sheet.Line(State::kMissing, "containment", containment.Describe(), "prove and ab need --allow-writes here");
   }

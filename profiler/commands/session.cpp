@@ -1,6 +1,7 @@
 #include "profiler/commands/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,10 +30,13 @@ namespace fs = std::filesystem;
 Error Exposed(const Containment& containment) {
   std::string list;
   for (const std::string& one : containment.exposed) list += "\n    " + one;
+  const char* const way_out = geteuid() == 0 ? "run it where the chroot or container does not forbid mounts"
+                                             : "run it as root, or where user namespaces are allowed";
   return {"launches cannot be kept from changing real files (" + containment.why_no_overlay + "); exposed are:" + list,
           fs::current_path(),
-          "run it as root, or where user namespaces are allowed (`loopscope doctor` says what works here); if the "
-          "launches may change these files, pass --allow-writes"};
+          std::string(way_out) +
+              " (`loopscope doctor` says what works here); if the launches may change these files, "
+              "pass --allow-writes"};
 }
 
 // A run goes on unobserved, since it takes the program's place; trials of an unobserved program would measure nothing.

@@ -4,18 +4,20 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace loopscope {
 namespace {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 // Code in memory: two functions that call one another, and a stub into a library.
 class Code {
  public:
   ProgramCode range() const { return {At(0), At(bytes_.size())}; }
   std::uint64_t At(std::size_t offset) const { return reinterpret_cast<std::uint64_t>(bytes_.data()) + offset; }
+#if defined(__x86_64__)
   // Writes "call target" so that it ends at `end`; returns the return address.
   std::uint64_t CallAt(std::size_t end, std::size_t target) {
     bytes_[end - 5] = 0xe8;
@@ -32,8 +34,23 @@ class Code {
     constexpr std::array<unsigned char, 6> kStub{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25};
     std::copy(kStub.begin(), kStub.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
   }
+#else
+  std::uint64_t CallAt(std::size_t end, std::size_t target) {
+    const auto distance = (static_cast<std::int32_t>(target) - static_cast<std::int32_t>(end - 4)) / 4;
+    return Write(end - 4, {0x94000000 | (static_cast<std::uint32_t>(distance) & 0x03ffffff)});  // bl
+  }
+  std::uint64_t PointerCallAt(std::size_t end) { return Write(end - 4, {0xd63f0000}); }  // blr x0
+  void StubAt(std::size_t at) { Write(at, {0xd503245f, 0x90000010, 0xf9400211, 0xd61f0220}); }
+#endif
 
  private:
+#if !defined(__x86_64__)
+  // The address behind.
+  std::uint64_t Write(std::size_t at, const std::vector<std::uint32_t>& instructions) {
+    std::memcpy(&bytes_[at], instructions.data(), instructions.size() * 4);
+    return At(at + instructions.size() * 4);
+  }
+#endif
   std::vector<unsigned char> bytes_ = std::vector<unsigned char>(4096, 0x90);
 };
 

@@ -25,7 +25,7 @@ using testing::SizeIs;
 // A library with an inlined call, made on the spot: `flags` decide how much of it can be named.
 class Library {
  public:
-  explicit Library(const std::string& name, const std::string& flags)
+  explicit Library(const std::string& name, const std::string& flags, const std::string& compiler = "c++")
       : folder_(testing::TempDir() + "symbolizer_" + name) {
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ + "/train.cpp")
@@ -47,8 +47,8 @@ class Library {
            "  asm volatile(\"\");\n"
            "}\n";
     path_ = folder_ + "/" + name + ".so";
-    const std::string command = "cd " + folder_ + " && c++ -std=c++17 -O2 -fPIC -shared " + flags + " -o " + path_ +
-                                " " + folder_ + "/train.cpp";
+    const std::string command = "cd " + folder_ + " && " + compiler + " -std=c++17 -O2 -fPIC -shared " + flags +
+                                " -o " + path_ + " " + folder_ + "/train.cpp";
     built_ = std::system(command.c_str()) == 0;
   }
   ~Library() { std::filesystem::remove_all(folder_); }
@@ -106,6 +106,18 @@ TEST(Symbolizer, NamesLinesAndInlinedCalls) {
   // -g1 leaves out the namespaces of what has no symbol of its own.
   for (const auto& [flags, inner] : {std::pair<std::string, std::string>{"-g", "app::Inner"}, {"-g1", "Inner"}}) {
     const Library library("lines" + flags, flags);
+    ASSERT_TRUE(library.built());
+    EXPECT_THAT(FramesIn(library),
+                ElementsAre(Where{library.source(), 4, inner}, Where{library.source(), 9, "app::Loop::Step"},
+                            Where{library.source(), 15, "Train"}))
+        << flags;
+  }
+}
+
+// It writes no table of addresses, and makes other entries of the same code.
+TEST(Symbolizer, NamesLinesThatClangCompiled) {
+  for (const auto& [flags, inner] : {std::pair<std::string, std::string>{"-g", "app::Inner"}, {"-g1", "Inner"}}) {
+    const Library library("clang" + flags, flags, "clang++-16");
     ASSERT_TRUE(library.built());
     EXPECT_THAT(FramesIn(library),
                 ElementsAre(Where{library.source(), 4, inner}, Where{library.source(), 9, "app::Loop::Step"},

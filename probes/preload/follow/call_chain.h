@@ -33,7 +33,15 @@ struct Found {
   std::uint64_t target = 0;  // of a direct one
 };
 
-// The x86-64 call instruction that ends at `address`.
+#if defined(__aarch64__)
+inline std::uint32_t InstructionAt(std::uint64_t address) noexcept {
+  std::uint32_t instruction = 0;
+  std::memcpy(&instruction, reinterpret_cast<const void*>(address), sizeof instruction);
+  return instruction;
+}
+#endif
+
+// The call instruction that ends at `address`.
 inline Found CallBefore(std::uint64_t address, const ProgramCode& code) noexcept {
 #if defined(__x86_64__)
   if (!code.Has(address - 7) || !code.Has(address)) return {};
@@ -50,15 +58,28 @@ inline Found CallBefore(std::uint64_t address, const ProgramCode& code) noexcept
       is_call(at[-6], at[-5], 0x80) || is_call(at[-6], at[-5], 0x00)) {
     return {Call::kIndirect, 0};
   }
+#elif defined(__aarch64__)
+  if (address % 4 != 0 || !code.Has(address - 4) || !code.Has(address)) return {};
+  const std::uint32_t before = InstructionAt(address - 4);
+  if ((before & 0xfc000000) == 0x94000000) {  // bl: a signed distance of 26 bits, in instructions
+    const std::int64_t distance = static_cast<std::int32_t>(before << 6) >> 4;
+    return {Call::kDirect, address - 4 + static_cast<std::uint64_t>(distance)};
+  }
+  if ((before & 0xfffffc1f) == 0xd63f0000) return {Call::kIndirect, 0};  // blr
 #else
   (void)address, (void)code;
 #endif
   return {};
 }
 
-// The linker's jump into another library: `jmp *address(%rip)`, behind an endbr64 where there is one.
+// The linker's jump into another library: on x86-64 `jmp *address(%rip)`, behind an endbr64 where there is one; on
+// AArch64 adrp x16 and ldr x17 behind a bti, with a br x17 after them.
 inline bool IsStub(std::uint64_t target, const ProgramCode& code) noexcept {
   if (!code.Has(target) || !code.Has(target + 12)) return false;
+#if defined(__aarch64__)
+  if (InstructionAt(target) == 0xd503245f) target += 4;
+  return (InstructionAt(target) & 0x9f00001f) == 0x90000010 && (InstructionAt(target + 4) & 0xffc003ff) == 0xf9400211;
+#endif
   const auto* at = reinterpret_cast<const unsigned char*>(target);
   constexpr unsigned char kLanding[] = {0xf3, 0x0f, 0x1e, 0xfa};
   if (std::memcmp(at, kLanding, sizeof kLanding) == 0) at += sizeof kLanding;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace loopscope {
@@ -124,12 +125,13 @@ class Module {
     bool has_line = false;      // whoever's it is
   };
 
-  Place PlaceAt(std::uint64_t address, const std::string& path) const {
+  Place PlaceAt(std::uint64_t address, const std::string& path) {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    if (unit == nullptr) unit = UnitByRanges(address, bias);
     Dwarf_Line* line = unit != nullptr ? dwarf_getsrc_die(unit, address - bias) : nullptr;
     if (line == nullptr) return {FromSymbols(address, path), false};
-    return {FromLines(unit, line, address - bias), true};
+    return {FromLines(unit, line, address - bias, bias), true};
   }
 
  private:
@@ -152,7 +154,7 @@ class Module {
   }
 
   // From the line at the address outwards: each inlined function names the place that calls it.
-  static std::vector<Where> FromLines(Dwarf_Die* unit, Dwarf_Line* line, Dwarf_Addr address) {
+  std::vector<Where> FromLines(Dwarf_Die* unit, Dwarf_Line* line, Dwarf_Addr address, Dwarf_Addr bias) const {
     std::vector<Where> frames;
     int number = 0;
     dwarf_lineno(line, &number);
@@ -161,16 +163,23 @@ class Module {
     std::size_t file_count = 0;
     dwarf_getsrcfiles(unit, &files, &file_count);
     const auto [scopes, count] = ScopesAt(unit, address);
+    // With few details (clang's -g1) the classes around a function, or the function at all, are in its symbol only.
+    std::string symbol = ReadableName(dwfl_module_addrname(module_, address + bias));
     for (int i = 0; i < count && path; ++i) {
       Dwarf_Die* scope = scopes.get() + i;
       if (!IsFunction(scope)) continue;
-      Add(path, unit, number, FunctionName(scope), frames);
-      if (dwarf_tag(scope) != DW_TAG_inlined_subroutine) return frames;
+      std::string name = FunctionName(scope);
+      if (dwarf_tag(scope) != DW_TAG_inlined_subroutine) {
+        if (symbol.ends_with("::" + name)) name = std::move(symbol);
+        Add(path, unit, number, std::move(name), frames);
+        return frames;
+      }
+      Add(path, unit, number, std::move(name), frames);
       number = static_cast<int>(Number(scope, DW_AT_call_line));
       const auto file = static_cast<std::size_t>(Number(scope, DW_AT_call_file));
       path = file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
     }
-    if (frames.empty()) Add(path, unit, number, "", frames);
+    if (frames.empty()) Add(path, unit, number, std::move(symbol), frames);
     return frames;
   }
 
@@ -185,8 +194,32 @@ class Module {
     return {Scopes(nest, &std::free), std::max(count, 0)};
   }
 
+  // clang writes no table of which unit is where (.debug_aranges), the only one that elfutils looks at: what the units
+  // themselves say.
+  Dwarf_Die* UnitByRanges(std::uint64_t address, Dwarf_Addr& bias) {
+    if (!units_) {
+      units_.emplace();
+      for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr;) {
+        Dwarf_Addr base = 0, begin = 0, end = 0;
+        for (std::ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
+          (*units_)[begin + bias] = {end + bias, unit, bias};
+        }
+      }
+    }
+    const auto after = units_->upper_bound(address);
+    if (after == units_->begin() || address >= std::prev(after)->second.end) return nullptr;
+    bias = std::prev(after)->second.bias;
+    return std::prev(after)->second.unit;
+  }
+
+  struct UnitRange {
+    Dwarf_Addr end;
+    Dwarf_Die* unit;
+    Dwarf_Addr bias;
+  };
   Dwfl* session_ = nullptr;
   Dwfl_Module* module_ = nullptr;
+  std::optional<std::map<Dwarf_Addr, UnitRange>> units_;  // by where they begin
 };
 
 }  // namespace

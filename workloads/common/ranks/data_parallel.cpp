@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <type_traits>
+#include <unordered_map>
 
 namespace loopscope::train {
 namespace {
@@ -41,6 +45,16 @@ class RepeatedExchange : public c10d::CppCommHookInterface<c10::intrusive_ptr<c1
   int times_;
 };
 
+// From torch 2.11 on its last argument is a list of buckets' sizes.
+template <class... Arguments>
+std::shared_ptr<c10d::Reducer> MakeReducer(const Arguments&... arguments) {
+  if constexpr (std::is_constructible_v<c10d::Reducer, const Arguments&...>) {
+    return std::make_shared<c10d::Reducer>(arguments...);
+  } else {
+    return std::make_shared<c10d::Reducer>(arguments..., std::vector<std::int64_t>{});
+  }
+}
+
 }  // namespace
 
 DataParallel::DataParallel(RankGroup& group, torch::nn::Module& module, const DataParallelOptions& options)
@@ -62,11 +76,10 @@ DataParallel::DataParallel(RankGroup& group, torch::nn::Module& module, const Da
   auto [buckets, sizes] = c10d::compute_bucket_assignment_by_size(parameters, limits, sparse);
   // Backward begins with the last layers.
   std::ranges::reverse(buckets);
-  reducer_ =
-      std::make_shared<c10d::Reducer>(parameters, buckets, group.process_group(), sparse, bytes, find_unused_,
-                                      /*gradient_as_bucket_view=*/false, std::unordered_map<std::size_t, std::string>{},
-                                      static_cast<std::int64_t>(first), /*skip_all_reduce_unused_params=*/false,
-                                      /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+  reducer_ = MakeReducer(parameters, buckets, group.process_group(), sparse, bytes, find_unused_,
+                         /*gradient_as_bucket_view=*/false, std::unordered_map<std::size_t, std::string>{},
+                         static_cast<std::int64_t>(first), /*skip_all_reduce_unused_params=*/false,
+                         /*use_python_reducer=*/false);
   if (options.exchanges == 1) return;
   reducer_->register_comm_hook(std::make_unique<RepeatedExchange>(group.process_group(), options.exchanges));
 }

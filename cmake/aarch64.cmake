@@ -1,0 +1,15 @@
+# 64-bit ARM, compiled on another processor: clang with Debian's arm64 libraries in LOOPSCOPE_SYSROOT, tests by qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES LOOPSCOPE_SYSROOT)
+set(CMAKE_SYSROOT "${LOOPSCOPE_SYSROOT}")
+set(CMAKE_CXX_COMPILER clang++-16)
+set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "${LOOPSCOPE_SYSROOT}")
+add_link_options(-fuse-ld=lld-16)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)  # headers of the torch wheel, files of the pages
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${LOOPSCOPE_SYSROOT}")
+set(ENV{PKG_CONFIG_LIBDIR} "${LOOPSCOPE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${LOOPSCOPE_SYSROOT}/usr/share/pkgconfig")
