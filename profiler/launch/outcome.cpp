@@ -39,6 +39,17 @@ std::string LastWords(const ProcessEnd& end) {
   return end.tail.empty() ? "" : "\n  Its last lines:\n" + Indented(end.tail);
 }
 
+// The way out for a program that died before its first step, by what Python said last.
+const char* WayOut(const std::string& last_words) {
+  if (last_words.find("EOFError") != last_words.npos) {  // what input() raises
+    return "It asks for input, and a rerun has no terminal: give it its answers as arguments.";
+  }
+  if (last_words.find("ModuleNotFoundError") != last_words.npos) {
+    return "Its Python lacks a package: put the Python of your environment behind `--`, by its path.";
+  }
+  return "Run it without Loopscope to see whether it fails by itself.";
+}
+
 Error Died(const ProcessEnd& end, const std::vector<std::string>& command, const Seen& seen) {
   const bool interrupted = end.how == ProcessEnd::How::kInterrupted;
   Error error{"", Shown(command), "", interrupted ? kNothingSeen : kProgramFailed};
@@ -47,10 +58,7 @@ Error Died(const ProcessEnd& end, const std::vector<std::string>& command, const
     error.next = "What was recorded until then is kept." + LastWords(end);
   } else {
     error.what = fmt::format("the program {} before its first step", How(end));
-    const bool asks = end.tail.find("EOFError") != end.tail.npos;  // what Python's input() raises
-    error.next = (asks ? "It asks for input, and a rerun has no terminal: give it its answers as arguments."
-                       : "Run it without Loopscope to see whether it fails by itself.") +
-                 LastWords(end);
+    error.next = WayOut(end.tail) + LastWords(end);
   }
   return error;
 }

@@ -242,3 +242,9 @@ def test_trials_have_no_terminal_and_say_so(loopscope, write, needs, said):
     script = write(TALK.replace("{needs}", needs))
     done = loopscope("prove", "--budget", "20s", *BOUNDS, "--", sys.executable, script, env=ENVIRONMENT)
     assert done.code == 4 and said in done.message(), done.err
+
+
+def test_a_python_without_the_programs_packages_is_said(loopscope, write):
+    script = write("import a_package_that_is_not_there\n")
+    done = loopscope("run", "--", sys.executable, script, env=ENVIRONMENT)
+    assert done.code == 1 and "put the Python of your environment behind `--`" in done.message(), done.err
