@@ -20,8 +20,8 @@ namespace {
 
 // Of the thread's processor time: so many of a step, within limits.
 constexpr std::uint64_t kSamplesOfStep = 50, kLeastPeriodNs = 50'000, kMostPeriodNs = 5'000'000;
-constexpr std::uint32_t kStackBytes = 2048;  // copied with each sample
-constexpr std::size_t kPages = 64;           // of the buffer; a power of two: some 120 samples
+constexpr std::uint32_t kStackBytes = 2048;       // copied with each sample
+constexpr std::size_t kBufferBytes = 256 * 1024;  // some 120 samples; pages are a power of two, of 4 to 64 KB
 
 // One sample, as perf_event_attr::sample_type orders it; perf_event_open(2).
 struct Sample {
@@ -75,7 +75,7 @@ bool Open() noexcept {
   sampler.file = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (sampler.file < 0) return false;
   const auto page = static_cast<std::size_t>(getpagesize());
-  sampler.bytes = kPages * page;
+  sampler.bytes = kBufferBytes;
   void* const mapped = mmap(nullptr, sampler.bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, sampler.file, 0);
   if (mapped == MAP_FAILED) return false;
   sampler.control = static_cast<perf_event_mmap_page*>(mapped);
