@@ -45,7 +45,7 @@ const char* WayOut(const std::string& last_words) {
     return "It asks for input, and a rerun has no terminal: give it its answers as arguments.";
   }
   if (last_words.find("ModuleNotFoundError") != last_words.npos) {
-    return "Its Python lacks a package: put the Python of your environment behind `--`, by its path.";
+    return "Its Python lacks a package: name the Python of your environment by its path after `--`.";
   }
   return "Run it without Loopscope to see whether it fails by itself.";
 }

@@ -247,4 +247,4 @@ def test_trials_have_no_terminal_and_say_so(loopscope, write, needs, said):
 def test_a_python_without_the_programs_packages_is_said(loopscope, write):
     script = write("import a_package_that_is_not_there\n")
     done = loopscope("run", "--", sys.executable, script, env=ENVIRONMENT)
-    assert done.code == 1 and "put the Python of your environment behind `--`" in done.message(), done.err
+    assert done.code == 1 and "name the Python of your environment by its path" in done.message(), done.err
