@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <vector>
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/counted.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
@@ -143,7 +145,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double cost_ms =
       kPassShareOfNormBackward * matches.share_of_norms * upkeep.norm_backward_ms + biases * upkeep.ms_per_parameter;
   Finding finding = Costing(timeline, std::min(cost_ms, timeline.mean_step_ms()),
-                            fmt::format("{:.0f} biases per step are added and then removed by a batch norm", biases));
+                            fmt::format("{} per step {} added and then removed by a batch norm",
+                                        Counted(std::round(biases), "bias", "biases"), biases < 1.5 ? "is" : "are"));
   finding.severity = std::max(finding.severity, Severity::kLow);
   finding.evidence = matches.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("a layer with bias goes straight into a training batch norm, {}",
