@@ -6,6 +6,7 @@ after torch was imported and before the program's own code; it adds to the hooks
 One that says REVERSIBLE = True can be switched between steps: it changes nothing while report.on is false, and calls
 report.acted() whenever it changes something."""
 
+import contextlib
 import importlib
 import os
 
@@ -13,6 +14,20 @@ from . import frames
 from .probe import FAILED, LOST, NOT_APPLICABLE, text
 
 _MOST_PLACES = 32
+
+
+@contextlib.contextmanager
+def _changed(name, value):
+    """An environment variable, for a moment."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 class Report:
@@ -28,6 +43,12 @@ class Report:
         self._places = {}  # where -> (old, new, read_back or None)
         self._reason = None  # (flag, text)
         self._had = ""  # the requested value, where it was set already
+
+    def has_gpu(self):
+        """Whether there is an NVIDIA GPU for CUDA, without starting CUDA: children that are forked later could not use
+        it any more. Asked of NVML; where that is missing, torch asks CUDA after all."""
+        with _changed("PYTORCH_NVML_BASED_CUDA_CHECK", "1"):
+            return self.torch.cuda.is_available()
 
     def applied(self, old, new, where=None, read_back=None):
         """Something at `where` (the user's line by default) went from `old` to `new`. `read_back()` returns the value

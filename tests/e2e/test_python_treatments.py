@@ -1,6 +1,9 @@
 """Treatments of Python scripts beyond test_python_shim.py: seen to take effect in the program, not only reported."""
 
+import importlib
+import os
 import re
+import types
 
 import pytest
 
@@ -419,3 +422,25 @@ def test_why_a_treatment_does_not_apply(launch_once, treatment, reason):
     assert len(applied) == len(together)
     [(_, _, _, said, flags)] = [one for one in applied if one[0] == treatment.split("=")[0]]
     assert flags == 1 and re.search(reason, said)
+
+
+@pytest.mark.parametrize("before", [None, "0"])
+def test_whether_there_is_a_gpu_is_asked_without_starting_cuda(monkeypatch, before):
+    """Asked of CUDA, it would be lost for children that are forked later."""
+    name = "PYTORCH_NVML_BASED_CUDA_CHECK"
+    if before is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, before)
+    monkeypatch.syspath_prepend(SITE.parent.parent)
+    appliers = importlib.import_module("python.appliers")
+    asked = []
+    cuda = types.SimpleNamespace(is_available=lambda: asked.append(os.environ.get(name)) or True)
+    assert appliers.Report("sync.defer", types.SimpleNamespace(cuda=cuda), live=False).has_gpu()
+    assert asked == ["1"] and os.environ.get(name) == before
+
+
+def test_no_treatment_asks_cuda_itself():
+    sources = {path.name: path.read_text() for path in (SITE.parent / "treatments").glob("*.py")}
+    assert len(sources) > 20
+    assert [name for name, text in sources.items() if "cuda.is_available" in text] == []

@@ -9,7 +9,7 @@ REVERSIBLE = True
 
 def apply(value, report):
     torch = report.torch
-    if not torch.cuda.is_available():
+    if not report.has_gpu():
         return report.not_applicable("there is no GPU to copy to")
 
     def make(original, to_device):

@@ -14,7 +14,7 @@ def apply(value, report):
         return report.not_applicable(f"only ddp.backend=nccl is supported, not {value}")
     if not torch.distributed.is_available():
         return report.not_applicable("this torch has no distributed training")
-    if not (torch.cuda.is_available() and torch.distributed.is_nccl_available()):
+    if not (report.has_gpu() and torch.distributed.is_nccl_available()):
         return report.not_applicable("there is no GPU for NCCL")
 
     def change(arguments):

@@ -16,7 +16,7 @@ NOTHING = "no value was read from a GPU or reduced over ranks at a line where it
 def apply(value, report):
     torch = report.torch
     deferred_reduce.install(report, _decides)
-    if not torch.cuda.is_available():
+    if not report.has_gpu():
         return
     only = None if value == "on" else set(value.split(","))
     lines = {}  # (path, line) -> _Deferred or None
