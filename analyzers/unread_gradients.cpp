@@ -18,7 +18,7 @@ constexpr double kMinSharePct = 5;       // of the step's work
 constexpr double kMinUnreadShare = 0.1;  // of the numbers that a backward pass adds to gradients
 
 constexpr double kNearlyAll = 0.95;   // of what all optimizers have, in the gradients of a step
-constexpr double kMostBeyond = 1.05;  // of what all optimizers have: more means that it is not known
+constexpr double kMostBeyond = 1.05;  // of what all optimizers had at first: with more, who reads it is not known
 
 struct Pass {
   EventRef range;
@@ -196,7 +196,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const auto& [name, numbers] : OptimizersOf(readers)) known += static_cast<double>(numbers);
   for (const Pass& pass : passes) {
     if (known == 0 || static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
-    return {Finding::NotApplicable("the optimizers do not say how many numbers they have")};
+    return {
+        Finding::CannotTell("gradients are made for more numbers than the optimizers had at their first step: some "
+                            "may have been given to them since, or belong to another rank, or are read by none")};
   }
   if (!SeesAllParameters(timeline, passes, known)) {
     for (Pass& pass : passes) pass.beyond = 0;
