@@ -148,7 +148,7 @@ std::optional<Evidence> MostExposed(const Timeline& timeline) {
   const std::vector<CollectiveTimes> all = CollectivesOf(timeline);
   if (all.empty() || all.front().exposed_ns <= 0) return std::nullopt;
   const CollectiveTimes& most = all.front();
-  std::string text = fmt::format("{} of group {}", most.operation, most.group);
+  std::string text = OfGroup(most.operation, most.group);
   if (most.phase) text += fmt::format(" in {}", PartName(*most.phase));
   text += fmt::format(": {} per step exposed, {} in all", MsText(PerStep(timeline, Ms(most.exposed_ns))),
                       MsText(PerStep(timeline, Ms(most.total_ns))));

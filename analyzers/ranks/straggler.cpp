@@ -11,6 +11,7 @@
 #include "analyzers/shared/rank_steps.h"
 #include "profiler/core/rank_analyzer.h"
 #include "profiler/core/statistics/statistics.h"
+#include "profiler/core/timeline/collectives.h"
 
 namespace loopscope {
 namespace {
@@ -138,9 +139,9 @@ std::vector<Evidence> EvidenceOf(std::span<const RankSummary> ranks, const Blame
       most != blame.by_kind.end() && most->second > 0) {
     const std::size_t space = most->first.first.rfind(' ');
     const std::string phase = most->first.second ? fmt::format(" in {}", PartName(*most->first.second)) : "";
-    evidence.push_back({fmt::format("ranks wait most in {} of group {}{}", most->first.first.substr(space + 1),
-                                    most->first.first.substr(0, space), phase),
-                        1, std::nullopt});
+    const std::string_view kind = most->first.first;
+    evidence.push_back(
+        {"ranks wait most in " + OfGroup(kind.substr(space + 1), kind.substr(0, space)) + phase, 1, std::nullopt});
   }
   const auto own = OthersMean(ranks, late, [](const RankSummary& one) { return std::optional(one.own_ms()); });
   evidence.push_back(

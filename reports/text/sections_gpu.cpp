@@ -67,7 +67,8 @@ void WriteCauses(const GpuFacts& gpu, Page& page) {
 }
 
 std::string CollectiveText(const CollectiveRow& row) {
-  std::string text = fmt::format("{} of group {}", Printable(row.operation, 40), Printable(row.group, 60));
+  std::string text = Printable(row.operation, 40);
+  if (!row.group.empty()) text += " of group " + Printable(row.group, 60);
   if (row.ranks > 0) text += fmt::format(", {} ranks", row.ranks);
   if (!row.phase.empty()) text += fmt::format(", in {}", Printable(row.phase, 40));
   text += fmt::format(": {} per step, {} of it exposed", HumanMs(row.ms), HumanMs(row.exposed_ms));

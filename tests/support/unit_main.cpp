@@ -2,10 +2,13 @@
 // without a name, or with --gtest_filter, it is any other program of GoogleTest's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -25,6 +28,25 @@ std::string TestsOf(const std::string& file) {
   return filter;
 }
 
+// What testing::TempDir() names is this program's own: tests of another build may run at the same time.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = testing::TempDir() + "unit-tests-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return;
+    path_ = path;
+    setenv("TEST_TMPDIR", (path + "/").c_str(), 1);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (getpid() == owner_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+
+ private:
+  const pid_t owner_ = getpid();  // a child that a test forks leaves it
+  std::filesystem::path path_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,5 +61,6 @@ int main(int argc, char** argv) {
     filter += tests;
   }
   if (!filter.empty()) GTEST_FLAG_SET(filter, filter);
+  const TemporaryFolder folder;
   return RUN_ALL_TESTS();
 }

@@ -105,6 +105,12 @@ void AddBackend(const Timeline& timeline, Rows& rows) {
 
 }  // namespace
 
+std::string OfGroup(std::string_view operation, std::string_view group) {
+  std::string text(operation);
+  if (!group.empty()) text.append(" of group ").append(group);
+  return text;
+}
+
 std::string GroupText(const Trace& trace, StringId group, StringId purpose) {
   const std::string name(trace.text(group));
   return purpose == 0 ? name : name + " (" + std::string(trace.text(purpose)) + ")";

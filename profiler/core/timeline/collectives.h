@@ -28,6 +28,9 @@ std::vector<CollectiveTimes> CollectivesOf(const Timeline& timeline);
 // "0 (default_pg)"; without a purpose "0".
 std::string GroupText(const Trace& trace, StringId group, StringId purpose);
 
+// "allreduce of group 0 (default_pg)"; "allreduce" where the group is not recorded.
+std::string OfGroup(std::string_view operation, std::string_view group);
+
 // "_allgather_base", "all_gather_into_tensor" and "AllGather" → "allgather"; others in lower case: "send".
 std::string PlainOperation(std::string_view operation);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "profiler/importers/shared/cuda_names.h"
+
 namespace loopscope {
 namespace {
 
@@ -170,16 +172,17 @@ std::optional<DeviceEvent> KinetoEvents::Work(const Element& element, KinetoDevi
     default:
       if (!meaning.collective && args.collective.empty()) break;
       event.kind = DeviceKind::kCommunication;
-      event.group = Collected(args, device);
+      event.group = Collected(args, meaning.operation, device);
       event.bytes = Clamped<std::uint32_t>(std::max(args.elements_in, args.elements_out)) * BytesOfDtype(args.dtype);
   }
   return event;
 }
 
-std::uint32_t KinetoEvents::Collected(const Args& args, KinetoDevice& device) {
-  if (args.collective.empty() && args.group.empty()) return kNone;
+// `operation`: as the kernel's name says, for traces that say nothing else.
+std::uint32_t KinetoEvents::Collected(const Args& args, std::uint32_t operation, KinetoDevice& device) {
+  if (args.collective.empty() && args.group.empty() && operation == kNone) return kNone;
   Collective collective;
-  collective.operation = Name(args.collective);
+  collective.operation = args.collective.empty() && operation != kNone ? operation : Name(args.collective);
   collective.group = Name(args.group);
   collective.purpose = args.purpose.empty() || args.purpose == "undefined" ? kNone : Name(args.purpose);
   collective.ranks = Clamped<int>(args.ranks);
@@ -216,6 +219,9 @@ const KinetoEvents::Meaning& KinetoEvents::MeaningOf(std::uint32_t name, std::st
     if (host.shown.size() != text.size()) meaning.shown = Name(host.shown);
   } else {
     meaning.collective = category == KinetoCategory::kKernel && IsCollectiveKernel(text);
+    if (const std::string operation = CollectiveOfKernel(text); meaning.collective && !operation.empty()) {
+      meaning.operation = Name(operation);
+    }
     meaning.copy = CopyNameOf(text);
   }
   return meanings_[at] = meaning;

@@ -48,7 +48,7 @@ class KinetoEvents {
   void AddMetadata(const Element& element);
   void AddMemory(const Args& args);
   std::uint32_t Detail(const Args& args);
-  std::uint32_t Collected(const Args& args, KinetoDevice& device);
+  std::uint32_t Collected(const Args& args, std::uint32_t operation, KinetoDevice& device);
   void AddEnd(const Element& element);
   Event HostEvent(const Element& element);
   KinetoThread* ThreadOf(const Element& element);
@@ -61,6 +61,7 @@ class KinetoEvents {
     bool known = false, range = false, collective = false;
     RangeCategory category{};
     std::uint32_t shown = 0;
+    std::uint32_t operation = kNone;  // of a collective kernel
     CopyName copy;
   };
   const Meaning& MeaningOf(std::uint32_t name, std::string_view raw, KinetoCategory category);
