@@ -37,10 +37,13 @@ class KeptExperiments : public testing::Test {
     // A version manager's script of that name, which answers nothing here.
     Write(folder_ / "bin/python3", "#!/bin/sh\nexit 1\n");
     fs::permissions(folder_ / "bin/python3", fs::perms::owner_all);
+    Write(folder_ / "bin/loopscope", "this version");
     options_.program = {(folder_ / "bin/python3").native(), (folder_ / "project/train.py").native()};
   }
 
-  Result<KeptExperiment> Kept() const { return KeptExperiment::Of(options_, {options_.program}, "/proc/self/exe"); }
+  Result<KeptExperiment> Kept() const {
+    return KeptExperiment::Of(options_, {options_.program}, folder_ / "bin/loopscope");
+  }
   void Keep() const { ASSERT_TRUE(Kept()->Keep(folder_ / "measured")); }
   // Whether what was kept is an answer now.
   bool Taken() {
