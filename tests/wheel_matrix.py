@@ -109,7 +109,15 @@ def try_one(wheel, python, torch, build, folder):
     [known] = re.findall(r"(?m)^(\w+) +probes", doctor)
     [gpu] = re.findall(r"(?m)^\w+ +GPU +(.*)", doctor)
     found = f"{len(PLANTED)} flaws at their lines, {seconds:.0f} s"
-    return [cuda, layout_of(venv, build) if build else "not tried", probe, f"{known}; GPU: {gpu}", found]
+    try:
+        layout = layout_of(venv, build) if build else "not tried"
+    except RuntimeError as error:  # the rest of the row was right
+        layout = wrong(error)
+    return [cuda, layout, probe, f"{known}; GPU: {gpu}", found]
+
+
+def wrong(error):
+    return "**" + " ".join(str(error).split()) + "**"
 
 
 def main():
@@ -131,8 +139,8 @@ def main():
             try:
                 seen = try_one(options.wheel.resolve(), python, torch, options.build, folder)
             except (RuntimeError, OSError, ValueError, subprocess.TimeoutExpired) as error:
-                failed += 1
-                seen = ["**" + " ".join(str(error).split()) + "**", "", "", "", ""]
+                seen = [wrong(error), "", "", "", ""]
+            failed += any("**" in cell for cell in seen)
             print(f"| {version} | {torch} | {' | '.join(seen)} |", flush=True)
             if not options.keep:
                 shutil.rmtree(folder, ignore_errors=True)
