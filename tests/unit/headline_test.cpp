@@ -185,6 +185,21 @@ TEST(Headline, MemoryThatFillsUpComesBeforeWhatCostsLittle) {
   EXPECT_THAT(HeadlineText(report), HasSubstr("random numbers are drawn"));
 }
 
+TEST(Headline, WhereMuchMayBeWonMemoryThatFillsUpWaits) {
+  Report report = Unexplained();
+  report.lines.clear();
+  report.breakdown_ms = {0, 0, 80, 70, 8, 0, 0, 0};
+  Finding proven = test::SampleFinding("debug-left-on", "anomaly mode is left on", Severity::kHigh, 28, 18);
+  proven.expected_gain_ms = 28;
+  Finding bounded = test::SampleFinding("idle-processors", "a processor is idle", Severity::kHigh, 50, 32);
+  bounded.cost_is = CostKind::kBound;
+  report.findings = {bounded, proven,
+                     test::SampleFinding("graph-retained", "a sum keeps every graph", Severity::kMedium, 0, 0)};
+  EXPECT_THAT(HeadlineText(report), HasSubstr("anomaly mode is left on"));
+  report.findings.erase(report.findings.begin());
+  EXPECT_EQ(HeadlineText(report), "a sum keeps every graph (graph-retained).");
+}
+
 TEST(Headline, OfALoopOfShortOperatorsSaysWhatTheyCost) {
   Report report = Unexplained();
   report.lines = {Line(At(31, "/home/ann/train/model.py", "forward"), "aten::linear", "forward", 80),

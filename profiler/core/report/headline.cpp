@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
 constexpr double kMinPctOfPlace = 15;     // where most of the step computes: a place that no rule knows is no cause
-constexpr double kMinPctOverFact = 20;    // or than memory that fills up, however long that takes
+constexpr double kMinPctOverFact = 20;    // where no finding may be worth it, memory that fills up comes first
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
@@ -99,6 +99,15 @@ Candidate BestFinding(const Report& report, const Scale& scale) {
     if (other == nullptr || (firm == other_firm ? pct > best.pct : firm)) best = OfFinding(finding, report, scale);
   }
   return best;
+}
+
+// The most that any finding may be worth, proven or bounded.
+double MostPct(const Report& report, const Scale& scale) {
+  double most = 0;
+  for (const Finding& finding : report.findings) {
+    if (finding.severity != Severity::kInfo && !Refuted(report, finding)) most = std::max(most, scale.Of(finding));
+  }
+  return most;
 }
 
 Candidate LargestPlace(const std::vector<UnexplainedPlace>& places, const Report& report, const Scale& scale) {
@@ -254,7 +263,8 @@ Headline HeadlineOf(const Report& report) {
     const bool rival = largest != &place && 2 * largest->pct >= spread.pct;
     if (spread.pct > 0 && !rival) return spread.headline;
   }
-  double least = GraveFact(report) != nullptr ? kMinPctOverFact : kMinPct;
+  const bool fact_first = GraveFact(report) != nullptr && MostPct(report, scale) < kMinPctOverFact;
+  double least = fact_first ? kMinPctOverFact : kMinPct;
   if (largest == &place && Computes(ComputePct(report).value_or(0))) least = std::max(least, kMinPctOfPlace);
   if (largest->pct >= least) return largest->headline;
   return WithoutCause(report, scale, finding);

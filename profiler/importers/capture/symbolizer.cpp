@@ -163,14 +163,16 @@ class Module {
     std::size_t file_count = 0;
     dwarf_getsrcfiles(unit, &files, &file_count);
     const auto [scopes, count] = ScopesAt(unit, address);
-    // With few details (clang's -g1) the classes around a function, or the function at all, are in its symbol only.
+    // With few details (clang's -g1) the classes around a function, or the function at all, are in its symbol only. One
+    // without a name for others is known by its own.
     std::string symbol = ReadableName(dwfl_module_addrname(module_, address + bias));
+    if (symbol.find("(anonymous namespace)") != symbol.npos || symbol.starts_with("_GLOBAL_")) symbol.clear();
     for (int i = 0; i < count && path; ++i) {
       Dwarf_Die* scope = scopes.get() + i;
       if (!IsFunction(scope)) continue;
       std::string name = FunctionName(scope);
       if (dwarf_tag(scope) != DW_TAG_inlined_subroutine) {
-        if (symbol.ends_with("::" + name)) name = std::move(symbol);
+        if (symbol.ends_with("::" + name)) name = symbol;
         Add(path, unit, number, std::move(name), frames);
         return frames;
       }
