@@ -69,8 +69,9 @@ inline void Evaluation(bool begins) {
   begins ? EvaluationBegin() : EvaluationEnd();
 }
 
-// The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key: the probe then leaves that
-// treatment to the program, which reports with Applied().
+// The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key, whether there is a value or
+// not: a diagnosis learns what the program offers to `prove` (up to 256 knobs), and the probe leaves that treatment to
+// the program, which reports with Applied().
 inline std::optional<std::string> Knob(std::string_view key) {
   static auto* claim = detail::Probe<void(const char*)>("loopscope_v1_claim");
   if (claim != nullptr) claim(std::string(key).c_str());

@@ -17,7 +17,7 @@ namespace {
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct Claims {
-  std::array<char[48], 64> keys{};
+  std::array<char[48], 256> keys{};
   std::size_t count = 0;
 } claims;
 

@@ -27,6 +27,17 @@ RULES = [
     "graph-retained",
     "needless-copy",
 ]
+# What the program offers as knobs, and `prove` tries.
+OFFERED = {
+    "debug-left-on": "debug",
+    "single-tensor-optimizer": "optimizer.impl",
+    "input-starvation": "loader.workers",
+    "bias-before-norm": "bias.before_norm",
+    "grads-zeroed": "grad.set_to_none",
+    "grad-in-eval": "eval.no_grad",
+    "graph-retained": "loss.detach",
+    "needless-copy": "loader.from_numpy",
+}
 # The rules whose evidence is a line of the program; fp32-compute and the optimizer's are facts about the whole loop.
 WITH_A_LINE = {"input-starvation", "host-sync", "bias-before-norm", "grad-in-eval", "graph-retained", "needless-copy"}
 
@@ -67,6 +78,8 @@ def test_naive_has_every_planted_flaw_and_no_other(tmp_path):
     assert {finding["rule"] for finding in report["findings"]} - {"idle-processors"} == expected(RULES, report)
     host_sync = [finding for finding in report["findings"] if finding["rule"] == "host-sync"]
     assert [finding["severity"] for finding in host_sync] == ["info"], "a host read costs nothing on a CPU"
+    offered = {finding["rule"]: finding["treatment"] for finding in report["findings"]}
+    assert {rule: offered[rule] for rule in OFFERED} == OFFERED
     for finding in report["findings"]:
         if finding["rule"] in WITH_A_LINE:
             where = [evidence["where"] for evidence in finding["evidence"] if evidence["where"]]

@@ -38,6 +38,8 @@ class Knobs {
 
   const Knob* Find(std::string_view key) const;
 
+  const std::vector<Knob>& all() const { return knobs_; }
+
   // The value of a knob, which must exist.
   std::string Value(std::string_view key) const { return ValueOf(*Find(key)); }
 
