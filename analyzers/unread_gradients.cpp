@@ -197,8 +197,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const Pass& pass : passes) {
     if (known == 0 || static_cast<double>(pass.numbers) <= kMostBeyond * known) continue;
     return {
-        Finding::CannotTell("gradients are made for more numbers than the optimizers had at their first step: some "
-                            "may have been given to them since, or belong to another rank, or are read by none")};
+        Finding::NotApplicable("gradients are made for more numbers than the optimizers said they have: they may "
+                               "count otherwise, or have been given more since")};
   }
   if (!SeesAllParameters(timeline, passes, known)) {
     for (Pass& pass : passes) pass.beyond = 0;
