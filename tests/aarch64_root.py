@@ -16,26 +16,15 @@ import shutil
 import subprocess
 import sys
 
+import wheel_roots
+
 HERE = pathlib.Path(__file__).resolve().parents[1] / "build-aarch64"
 ROOT, BUILD, BINFMT = HERE / "root", HERE / "build", pathlib.Path("/proc/sys/fs/binfmt_misc")
 EMULATOR = pathlib.Path("/usr/lib/binfmt.d/qemu-aarch64.conf")
 INSIDE = "python3 libfmt9 libdw1 libsqlite3-0 libisal2 libzstd1 libjpeg62-turbo libgloo0 libstdc++6 libgomp1".split()
 PACKAGES = "numpy typing_extensions sympy mpmath networkx jinja2 MarkupSafe fsspec filelock".split()
 TORCH = "/usr/lib/python3/dist-packages/torch/lib"
-TRAINING = """import torch
-from torch import nn
-
-torch.manual_seed(0)
-torch.autograd.set_detect_anomaly(True)
-model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 8))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(100):
-    inputs, labels = torch.randn(64, 64), torch.randint(0, 8, (64,))
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(model(inputs), labels).backward()
-    optimizer.step()
-print("trained")
-"""
+TRAINING = wheel_roots.TRAINING.replace("range(2000)", "range(100)")  # an emulated step takes half a second
 
 
 def register():
@@ -102,7 +91,7 @@ def main():
     for line, wanted in (
         ("uname -m", "aarch64"),
         ("loopscope doctor", r"LibTorch 2\.10\.0"),
-        ("loopscope run -o out -- python3 train.py", r"\(debug-left-on\).*train\.py"),
+        ("loopscope run -o out -- python3 train.py", wheel_roots.FLAW),
         (
             "loopscope run -o out -- tiny_train --anomaly --adamw --samples 512 --batch 16 --epochs 3",
             r"\(debug-left-on\).*tiny_train\.cpp",

@@ -89,11 +89,16 @@ Candidate OfFinding(const Finding& finding, const Report& report, const Scale& s
   return candidate;
 }
 
+// Of those that slow a step down, and that no rerun has shown to bring nothing.
+bool Rivals(const Report& report, const Finding& finding) {
+  return finding.severity != Severity::kInfo && !Refuted(report, finding);
+}
+
 Candidate BestFinding(const Report& report, const Scale& scale) {
   Candidate best;
   for (const Finding& finding : report.findings) {
     const double pct = scale.Of(finding);
-    if (finding.severity == Severity::kInfo || pct <= 0 || Refuted(report, finding)) continue;
+    if (pct <= 0 || !Rivals(report, finding)) continue;
     const Finding* const other = best.headline.finding;
     const bool firm = Firm(finding, pct), other_firm = other != nullptr && Firm(*other, best.pct);
     if (other == nullptr || (firm == other_firm ? pct > best.pct : firm)) best = OfFinding(finding, report, scale);
@@ -105,7 +110,7 @@ Candidate BestFinding(const Report& report, const Scale& scale) {
 double MostPct(const Report& report, const Scale& scale) {
   double most = 0;
   for (const Finding& finding : report.findings) {
-    if (finding.severity != Severity::kInfo && !Refuted(report, finding)) most = std::max(most, scale.Of(finding));
+    if (Rivals(report, finding)) most = std::max(most, scale.Of(finding));
   }
   return most;
 }

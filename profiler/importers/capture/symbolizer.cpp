@@ -181,7 +181,7 @@ class Module {
       const auto file = static_cast<std::size_t>(Number(scope, DW_AT_call_file));
       path = file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
     }
-    if (frames.empty()) Add(path, unit, number, std::move(symbol), frames);
+    if (frames.empty()) Add(path, unit, number, IsUserFunction(symbol) ? std::move(symbol) : "", frames);
     return frames;
   }
 
