@@ -29,6 +29,12 @@ Result<void*> LoadModule() {
   return Error{"Parquet was not built: it needs the Arrow of pyarrow", folder, "run `make parquet`"};
 }
 
+Result<void> CheckModule() {
+  const Result<void*> module = LoadModule();
+  if (!module) return module.error();
+  return {};
+}
+
 Result<void> WriteTables(const Report& report, Output& output) {
   const Result<void*> module = LoadModule();
   if (!module) return module.error();
@@ -46,6 +52,10 @@ Result<void> WriteTables(const Report& report, Output& output) {
 
 }  // namespace
 
-extern const Format kParquet = {"parquet", "steps, operators, kernels, findings, lines as tables", WriteTables, true};
+extern const Format kParquet = {.id = "parquet",
+                                .purpose = "steps, operators, kernels, findings, lines as tables",
+                                .write = WriteTables,
+                                .folder = true,
+                                .check = CheckModule};
 
 }  // namespace loopscope

@@ -87,17 +87,16 @@ void AddGate(CLI::App& app, Options& options) {
       return true;
     };
   };
-  const auto path = [](std::string_view word) { return std::optional(std::filesystem::path(word)); };
   AddOtherSide(app, options, "what is gated against");
   Each(app, "--against", append(gate.against), "CMD", "what is gated against: one per command, in the same order");
   Each(app, "--workload", append(gate.further), "CMD", "a further command to gate; may be repeated");
   AddSensitivity(app, options, "what still passes (5%)");
   AddParsed(app, "--pairs", gate.pairs, ParseCount, "a whole number", "N", "pairs of launches at most (48)");
-  AddParsed(app, "--baseline", gate.baseline, path, "a file", "FILE", "compare counters with those recorded there");
+  AddPlace(app, "--baseline", gate.baseline, "FILE", "compare counters with those recorded there");
   app.add_flag("--accept", gate.accept, "record the command's counters in --baseline FILE, and do nothing else");
   app.add_flag("--strict-counters", gate.strict_counters, "every change of a counter fails");
-  AddParsed(app, "--record", gate.record, path, "a folder", "DIR",
-            "add the result to the history in DIR, which `loopscope history` shows");
+  AddPlace(app, "--record", gate.record, "DIR",
+           "add the result to the history in DIR, which `loopscope history` shows");
   AddParsed(app, "--inconclusive", gate.undecided, ParseUndecided, "fail, pass or tell", "fail|pass|tell",
             "exit code when the result is inconclusive: 1, 0 or 3 (tell)");
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "profiler/cli/option_values.h"
+
 namespace loopscope {
 
 // `expected` ends the message "'x' is not …".
@@ -36,6 +38,12 @@ template <class Value, class Parse>
 void AddParsed(CLI::App& app, const std::string& names, Value& value, Parse parse, const char* expected,
                const char* shown, const char* text) {
   Last(app.add_option(names, Into(value, parse, names.substr(names.find("--")), expected), text), shown);
+}
+
+// A file or a folder that is to be written to.
+template <class Value>
+void AddPlace(CLI::App& app, const std::string& names, Value& value, const char* shown, const std::string& text) {
+  AddParsed(app, names, value, ParsePath, shown == std::string("DIR") ? "a folder" : "a file", shown, text.c_str());
 }
 
 }  // namespace loopscope

@@ -118,6 +118,16 @@ std::optional<int> ParseCount(std::string_view text) {
   return whole && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
+std::optional<std::uint64_t> ParseSeed(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::string> ParsePath(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(std::string(text));
+}
+
 std::optional<double> ParseShare(std::string_view text) {
   text = Trimmed(text);
   const std::optional<double> number = TakeNumber(text);

@@ -28,9 +28,13 @@ std::string FormatNames() {
 
 // "auto" or a count.
 std::optional<std::optional<int>> ParseWarmup(std::string_view text) {
-  if (text == "auto") return std::optional<int>();
-  const auto count = ParseCount(text);
-  return count ? std::optional(count) : std::nullopt;
+  std::optional<std::optional<int>> warmup;
+  if (text == "auto") {
+    warmup.emplace();
+  } else if (const auto count = ParseCount(text)) {
+    warmup.emplace(*count);
+  }
+  return warmup;
 }
 
 std::string GeneralHelp(Commands commands) {
@@ -90,6 +94,13 @@ class Parser {
 
   CLI::App& app() { return app_; }
 
+  // After parsing: which formats go to a file.
+  void TakeFiles() {
+    for (const auto& [id, file] : files_) {
+      if (!file.empty()) options_.files[id] = file;
+    }
+  }
+
   std::set<std::string> Names() const {
     std::set<std::string> names;
     for (const CLI::Option* option : app_.get_options()) {
@@ -107,17 +118,12 @@ class Parser {
   }
 
   void AddReporting() {
-    Last(app_.add_option("--json", options_.json, "also write to FILE: " + std::string(FindFormat("json")->purpose)),
-         "FILE");
+    AddPlace(app_, "--json", options_.json, "FILE", "also write to FILE: " + std::string(FindFormat("json")->purpose));
     for (const Format* format : AllFormats()) {
       const std::string id(format->id);
       if (id == "text" || id == "json") continue;
-      const auto into = [this, id](const CLI::results_t& given) {
-        options_.files[id] = given.back();
-        return true;
-      };
       const std::string where = format->folder ? "DIR" : "FILE", text = "also write to " + where + ": ";
-      Last(app_.add_option("--" + id, into, text + std::string(format->purpose)), where.c_str());
+      AddPlace(app_, "--" + id, files_[id], where.c_str(), text + std::string(format->purpose));
     }
     Last(app_.add_option("--format", options_.format, "print this instead of text: " + FormatNames()), "NAME");
     app_.add_flag("--quiet", options_.quiet, "no plan and no progress on standard error");
@@ -126,8 +132,7 @@ class Parser {
   }
 
   void AddRunning() {
-    const auto text = [](std::string_view word) { return std::optional(std::filesystem::path(word)); };
-    Add("-o,--output", options_.output, text, "a folder", "DIR", "folder for what is recorded (loopscope-out/<time>)");
+    AddPlace(app_, "-o,--output", options_.output, "DIR", "folder for what is recorded (loopscope-out/<time>)");
     Add("--warmup", options_.warmup, ParseWarmup, "a number of steps or `auto`", "N|auto",
         "steps before the measured ones (10); auto: until step times settle");
     Add("--steps", options_.steps, ParseCount, "a number of steps", "N",
@@ -160,7 +165,7 @@ class Parser {
     Add("--min-window", options_.min_window_s, ParseSeconds, time, "T", "measured time of a launch at least (2s)");
     Add("--launch-timeout", options_.launch_timeout_s, ParseSeconds, time, "T",
         "a launch that takes longer is ended (10m; less once it is known how long launches take)");
-    Last(app_.add_option("--seed", options_.seed, "for the blocks' order and for the programs (1)"), "N");
+    Add("--seed", options_.seed, ParseSeed, "a whole number", "N", "for the blocks' order and for the programs (1)");
     app_.add_flag("--no-seed", options_.no_seed, "leave the programs' random generators alone");
     app_.add_flag("--no-turns", options_.no_turns, "launches one after another, never side by side in turns");
     Last(app_.add_option("--prepare", options_.prepare, "shell command to run before each launch"), "CMD");
@@ -175,6 +180,7 @@ class Parser {
   const Command& command_;
   Options& options_;
   std::string config_;
+  std::map<std::string, std::string> files_;  // format → file; empty: not asked for
   CLI::App app_;
 };
 
@@ -219,6 +225,7 @@ Result<void> ParseWith(Parser& parser, const Command& command, const Words& argu
   Words reversed(arguments.rbegin(), arguments.rend());
   try {
     parser.app().parse(reversed);
+    parser.TakeFiles();
   } catch (const CLI::CallForHelp&) {
     options.text = parser.app().help();
   } catch (const CLI::ExtrasError&) {

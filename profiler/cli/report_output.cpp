@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <system_error>
 
+#include "profiler/core/output_file.h"
 #include "profiler/core/private_file.h"
 #include "profiler/system/terminal.h"
 #include "reports/formats.h"
@@ -21,7 +24,7 @@ Result<void> WriteFolder(const Output& output, const fs::path& folder) {
     return Error{std::strerror(error), folder, "name a folder that can be written to"};
   }
   for (const OutputFile& file : output.files) {
-    if (const auto written = WriteWhole(folder / file.name, file.bytes); !written) return written;
+    if (const auto written = WriteOutputFile(folder / file.name, file.bytes); !written) return written;
   }
   return {};
 }
@@ -30,7 +33,16 @@ Result<void> WriteAs(const std::string& format, const Report& report, const fs::
   Output output;
   const Format& chosen = *FindFormat(format);
   if (const auto made = chosen.write(report, output); !made) return made;
-  return chosen.folder ? WriteFolder(output, place) : WriteWhole(place, output.bytes);
+  return chosen.folder ? WriteFolder(output, place) : WriteOutputFile(place, output.bytes);
+}
+
+// The folder of the run is our own: a link that the program put there is not followed.
+Result<void> WriteIntoFolder(const Report& report, const fs::path& file) {
+  Output output;
+  if (const auto made = FindFormat("json")->write(report, output); !made) return made;
+  const int error = WritePrivateFile(file, output.bytes);
+  if (error != 0) return Error{std::strerror(error), file, "name another folder with -o DIR"};
+  return {};
 }
 
 // A format that is a folder cannot be printed: it goes to where its own option says, else to a folder named for it.
@@ -45,27 +57,71 @@ Result<void> WriteNamedFolder(const Report& report, const Options& options) {
   return {};
 }
 
-}  // namespace
-
-Result<void> WriteWhole(const fs::path& file, const std::string& bytes) {
-  const int error = WritePrivateFile(file, bytes);
-  if (error != 0) return Error{std::strerror(error), file, "name a place that can be written to"};
-  return {};
-}
-
-Result<void> CheckFiles(const Options& options) {
+// The files of all formats that were asked for, by format.
+std::map<std::string, std::string> Formats(const Options& options) {
   std::map<std::string, std::string> files = options.files;
   if (!options.json.empty()) files["json"] = options.json;
-  for (const auto& [format, file] : files) {
-    if (FindFormat(format)->folder) continue;  // is created
-    std::error_code error;
-    const fs::path folder = fs::absolute(file, error).parent_path();
-    const std::string place = "--" + format + " " + file;
-    if (!fs::is_directory(folder, error)) return Error{"there is no folder " + folder.native(), place, "make it first"};
-    if (fs::is_directory(file, error)) return Error{"is a folder", place, "name a file in it"};
-    if (access(folder.c_str(), W_OK) != 0) {
-      return Error{"cannot write into " + folder.native(), place, "name a place that can be written to"};
+  return files;
+}
+
+Result<void> CanBeWritten(const Format& format) {
+  return format.check != nullptr ? format.check() : Result<void>();
+}
+
+struct Named {
+  std::string option;
+  fs::path file;
+  std::string Text() const { return option + " " + file.native(); }
+};
+
+// It is made when it is written, with the folders above it.
+Result<void> CheckFolder(const Named& named) {
+  std::error_code error;
+  fs::path there = fs::absolute(named.file, error);
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error)) return Error{there.native() + " is no folder", named.Text(), "name a folder"};
+  if (access(there.c_str(), W_OK | X_OK) == 0) return {};
+  return Error{"cannot write into " + there.native(), named.Text(), "name a place that can be written to"};
+}
+
+// A word left out (`--json -- train.py`) must not cost the program.
+bool IsOfProgram(const fs::path& file, const Options& options) {
+  std::error_code error;
+  const auto same = [&](const std::string& word) {
+    return fs::is_regular_file(word, error) && fs::equivalent(word, file, error);
+  };
+  return std::ranges::any_of(options.program, same) || std::ranges::any_of(options.program_a, same);
+}
+
+}  // namespace
+
+Result<void> CheckFiles(const Options& options) {
+  std::vector<Named> files;
+  if (const auto can = CanBeWritten(*FindFormat(options.format)); !can) return can;
+  for (const auto& [format, file] : Formats(options)) {
+    const Format& chosen = *FindFormat(format);
+    if (const auto can = CanBeWritten(chosen); !can) return can;
+    if (chosen.folder) {
+      if (const auto checked = CheckFolder({"--" + format, file}); !checked) return checked;
+    } else {
+      files.push_back({"--" + format, file});
     }
+  }
+  if (!options.summary.empty()) files.push_back({"--summary", options.summary});
+  if (!options.history.html.empty()) files.push_back({"--html", options.history.html});
+  if (options.gate.accept) files.push_back({"--baseline", options.gate.baseline});
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto same = [&](const Named& other) { return SameOutputFile(other.file, files[i].file); };
+    const auto first = std::ranges::find_if(files, same);
+    const Named& one = files[i];
+    if (first != files.begin() + static_cast<std::ptrdiff_t>(i) && first != files.end()) {
+      return Error{"is what " + first->option + " names too", one.Text(), "name another file"};
+    }
+    if (IsOfProgram(one.file, options)) {
+      return Error{"is a file of the program", one.Text(), "name another file: this one would be replaced"};
+    }
+    const auto checked = CheckOutputFile(one.file);
+    if (!checked) return Error{checked.error().what, one.Text(), checked.error().next};
   }
   return {};
 }
@@ -98,10 +154,8 @@ bool MeetsFailOn(const Report& report, const Options& options) {
 
 Result<void> WriteReport(const Report& report, const Options& options, const fs::path& folder) {
   Result<void> result;
-  if (!folder.empty()) result = WriteAs("json", report, folder / "report.json");
-  std::map<std::string, std::string> files = options.files;
-  if (!options.json.empty()) files["json"] = options.json;
-  for (const auto& [format, file] : files) {
+  if (!folder.empty()) result = WriteIntoFolder(report, folder / "report.json");
+  for (const auto& [format, file] : Formats(options)) {
     if (auto written = WriteAs(format, report, file); !written) result = written;
   }
   if (FindFormat(options.format)->folder) {

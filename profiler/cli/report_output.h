@@ -11,7 +11,8 @@
 
 namespace loopscope {
 
-// Checks before a long run that its report's files can be written. Error (exit 2).
+// Checks before a long run that all that the command line names can be written to (output_file.h): not the program's
+// own files, no file twice. Keeps FIFOs open until this process ends. Error (exit 2).
 Result<void> CheckFiles(const Options& options);
 
 // Checks that every requested format has a place for a report of that kind. Error (exit 2).
@@ -23,8 +24,5 @@ bool MeetsFailOn(const Report& report, const Options& options);
 // Prints it in --format, writes --json and the other formats' files, and report.json into `folder` unless that is
 // empty. Error (exit 2): a file cannot be written; what could be is.
 Result<void> WriteReport(const Report& report, const Options& options, const std::filesystem::path& folder);
-
-// Replaces the file at once, and reports a full disk.
-Result<void> WriteWhole(const std::filesystem::path& file, const std::string& bytes);
 
 }  // namespace loopscope

@@ -8,11 +8,11 @@
 #include "profiler/cli/gate_options.h"
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/option_values.h"
-#include "profiler/cli/report_output.h"
 #include "profiler/commands/commit_gates.h"
 #include "profiler/commands/progress_bar.h"
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/counted.h"
+#include "profiler/core/output_file.h"
 #include "profiler/core/printable.h"
 #include "profiler/experiments/gate/bisection.h"
 #include "profiler/launch/worktrees.h"
@@ -48,7 +48,7 @@ class BisectRun {
     }
     if (found.whole != CommitVerdict::kSlower) return NothingToSearch(found.whole);
     if (!options_.json.empty()) {
-      if (const auto written = WriteWhole(options_.json, JsonText(found)); !written) return written.error();
+      if (const auto written = WriteOutputFile(options_.json, JsonText(found)); !written) return written.error();
     }
     Output output = StandardOutput(options_.no_color);
     Page page(output);
@@ -169,7 +169,7 @@ void AddBisect(CLI::App& app, Options& options) {
   AddSensitivity(app, options, "what is still not slower (5%)");
   AddParsed(app, "--pairs", options.gate.pairs, ParseCount, "a whole number", "N",
             "pairs of launches of a gate at most (48)");
-  Last(app.add_option("--json", options.json, "also write to FILE: everything, for the next program"), "FILE");
+  AddPlace(app, "--json", options.json, "FILE", "also write to FILE: everything, for the next program");
   app.add_flag("--quiet", options.quiet, "no progress on standard error");
   app.add_flag("--no-color", options.no_color, "no colours, even on a terminal");
 }

@@ -11,6 +11,7 @@
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/gate_counters.h"
 #include "profiler/commands/session.h"
+#include "profiler/core/output_file.h"
 #include "profiler/experiments/gate/history_file.h"
 #include "profiler/experiments/gate/procedure.h"
 #include "profiler/launch/run_info.h"
@@ -169,7 +170,7 @@ Result<int> Accept(Session& session, const Options& options) {
   }
   file.machine = FingerprintOf(counters.diagnosis()->run);
   session.bar().Clear();
-  const auto written = WriteWhole(options.gate.baseline, CounterFileText(file));
+  const auto written = WriteOutputFile(options.gate.baseline, CounterFileText(file));
   if (!written) return written.error();
   Write(stdout,
         fmt::format("recorded {} counters of {} in {}\n", counts,
@@ -191,6 +192,9 @@ Result<int> GateCommand(const Options& options) {
     auto read = ReadCounterFile(options.gate.baseline);
     if (!read) return read.error();
     recorded = std::move(*read);
+  }
+  if (!options.gate.record.empty()) {
+    if (const auto usable = AppendHistory(options.gate.record, {}); !usable) return usable.error();
   }
   auto opened = Session::Open(options, true);
   if (!opened) return opened.error();

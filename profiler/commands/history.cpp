@@ -8,10 +8,10 @@
 #include "analyzers/diagnose/rule_texts.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/option_parsers.h"
-#include "profiler/cli/report_output.h"
 #include "profiler/commands/history_page.h"
 #include "profiler/commands/history_series.h"
 #include "profiler/core/counted.h"
+#include "profiler/core/output_file.h"
 #include "profiler/core/printable.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/launch/outcome.h"
@@ -131,7 +131,7 @@ Result<int> HistoryCommand(const Options& options) {
   }
   Print(output);
   if (!options.history.html.empty()) {
-    const auto written = WriteWhole(options.history.html, HistoryPage(series, options.history.rule));
+    const auto written = WriteOutputFile(options.history.html, HistoryPage(series, options.history.rule));
     if (!written) return written.error();
   }
   return *all ? 0 : 2;
@@ -142,7 +142,7 @@ void AddHistory(CLI::App& app, Options& options) {
   Last(app.add_option("--program", into.program, "only commands that hold this text"), "TEXT");
   Last(app.add_option("--machine", into.machine, "only machines that hold this text"), "TEXT");
   Last(app.add_option("--rule", into.rule, "only runs with a finding of this rule, and what it cost"), "ID");
-  Last(app.add_option("--html", into.html, "also write to FILE: the series as one page"), "FILE");
+  AddPlace(app, "--html", into.html, "FILE", "also write to FILE: the series as one page");
 }
 
 Result<void> CheckHistory(const Command& command, Options& options) {

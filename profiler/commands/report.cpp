@@ -5,6 +5,7 @@
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
+#include "profiler/core/output_file.h"
 #include "profiler/core/printable.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/diagnosis/summaries.h"
@@ -18,9 +19,8 @@ void AddReportOptions(CLI::App& app, Options& options) {
   Last(app.add_option("--definitions", options.definitions,
                       "how the GPU's figures are defined: by Loopscope, or by Holistic Trace Analysis"),
        "loopscope|hta");
-  Last(app.add_option("--summary", options.summary,
-                      "instead of a report, write a summary of each rank to FILE, for --reduce"),
-       "FILE");
+  AddPlace(app, "--summary", options.summary, "FILE",
+           "instead of a report, write a summary of each rank to FILE, for --reduce");
   app.add_flag("--reduce", options.reduce,
                "one report of the ranks whose summaries these are, or lie in these folders");
 }
@@ -39,7 +39,7 @@ Result<void> CheckReport(const Command& command, Options& options) {
 Result<int> WriteSummaries(const Options& options) {
   const Summaries summaries = SummariesOf(options.inputs);
   if (summaries.ranks == 0) return summaries.errors.front();
-  if (const auto written = WriteWhole(options.summary, summaries.lines); !written) return written.error();
+  if (const auto written = WriteOutputFile(options.summary, summaries.lines); !written) return written.error();
   for (const Error& error : summaries.errors) Say("loopscope: " + error.Message());
   return summaries.errors.empty() ? 0 : summaries.errors.front().exit_code;
 }

@@ -25,9 +25,7 @@ Result<int> RunCommand(const Options& options) {
   if (!diagnosed) return diagnosed.error();
   const auto written = WriteReport(diagnosed->report, options, (*session)->output());
   if (diagnosed->failure) Say("loopscope: " + diagnosed->failure->Message());
-  const bool asked_for_files = !options.json.empty() || !options.files.empty();
-  if (!written && asked_for_files) return written.error();
-  // The training went well: a full disk or a reader that left is told, and is not the program's failure.
+  // A full disk or a reader that left is told, and is not the program's failure.
   if (!written) Say("loopscope: " + written.error().Message());
   if (diagnosed->launched.end.status == 0 && MeetsFailOn(diagnosed->report, options)) return 1;
   return diagnosed->launched.end.status;

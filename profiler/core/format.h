@@ -45,7 +45,9 @@ struct Format {
   std::string_view id;       // "text", "json"
   std::string_view purpose;  // "a page that works offline"
   Result<void> (*write)(const Report&, Output&);
-  bool folder = false;              // it writes several files
+  bool folder = false;  // it writes several files
+  // Error: it cannot be written here, whatever the report. Null: it always can.
+  Result<void> (*check)() = nullptr;
   unsigned carries = kEveryReport;  // the kinds of report that it can show, or-ed together
 
   bool Carries(ReportKind kind) const { return (carries & static_cast<unsigned>(kind)) != 0; }

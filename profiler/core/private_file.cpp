@@ -12,6 +12,14 @@
 namespace loopscope {
 namespace {
 
+// A device or a FIFO in the place must not give way to a file.
+bool MayReplace(const std::filesystem::path& path) {
+  struct stat one {};
+  return lstat(path.c_str(), &one) != 0 || S_ISREG(one.st_mode) || S_ISLNK(one.st_mode);
+}
+
+}  // namespace
+
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
@@ -22,10 +30,9 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-}  // namespace
-
 int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes) {
-  std::string part = path.native() + ".part-XXXXXX";
+  if (!MayReplace(path)) return EEXIST;
+  std::string part = path.native() + kPartSuffix;
   const int fd = mkostemp(part.data(), O_CLOEXEC);
   if (fd < 0) return errno;
   bool written = WriteAll(fd, bytes);

@@ -54,6 +54,13 @@ Error Failed(const fs::path& file, sqlite3* database) {
   return Failed(file, database ? sqlite3_errmsg(database) : "no memory");
 }
 
+// SQLite would wait for the other end of a FIFO.
+bool IsNoFile(const fs::path& file) {
+  std::error_code error;
+  const fs::file_status there = fs::status(file, error);
+  return fs::exists(there) && !fs::is_regular_file(there);
+}
+
 Database Open(const fs::path& file, int flags) {
   sqlite3* database = nullptr;
   sqlite3_open_v2(file.c_str(), &database, flags, nullptr);
@@ -165,6 +172,7 @@ Result<int> AppendHistory(const fs::path& folder, const std::vector<HistoryRun>&
   fs::create_directories(folder, error);
   const fs::path file = FileIn(folder);
   if (error) return Failed(file, error.message());
+  if (IsNoFile(file)) return Failed(file, "it is no file");
   const Database database = Open(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (!Execute(database.get(), "BEGIN IMMEDIATE")) return Failed(file, database.get());
   const int version = VersionOf(database.get());
@@ -185,6 +193,7 @@ Result<std::vector<HistoryRun>> ReadHistory(const fs::path& folder) {
     return Error{"holds no history", folder,
                  "`loopscope gate --record DIR …` writes one, `loopscope history DIR REPORT…` adds to one"};
   }
+  if (IsNoFile(file)) return Failed(file, "it is no file");
   const Database database = Open(file, SQLITE_OPEN_READONLY);
   const int version = VersionOf(database.get());
   if (version > kVersion) return Failed(file, "it is of a newer version of Loopscope");
