@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/cli/command.h"
-#include "profiler/cli/report_output.h"
 #include "profiler/containment/containment.h"
 #include "profiler/core/file_text.h"
 #include "profiler/core/json_members.h"
+#include "profiler/core/private_file.h"
 #include "profiler/launch/process.h"
 #include "profiler/system/environment.h"
 
@@ -121,12 +121,12 @@ Gated CommitGates::Gate(int base, int commit) {
   for (std::string& word : GateWords(*options_, BudgetOfNext())) command.push_back(std::move(word));
   command.push_back("--");
   command.insert(command.end(), options_->program.begin(), options_->program.end());
-  const ProcessEnd end = Run(std::move(command), folder / "printed.txt");
+  const ProcessEnd end = Run(std::move(command), folder / "printed.txt", Role::kTool);
   if (end.how != ProcessEnd::How::kExited) return {.reason = "the gate did not end by itself", .exit_code = 4};
   if (end.status == 2) {
     fault_ = Error{ErrorIn(folder / "printed.txt"), "gate", "see " + (folder / "printed.txt").native()};
   }
-  (void)WriteWhole(ended, std::to_string(end.status));
+  (void)WritePrivateFile(ended, std::to_string(end.status));
   return ReadGated(file, end.status, ErrorIn(folder / "printed.txt"));
 }
 
@@ -148,7 +148,7 @@ Result<fs::path> CommitGates::Prepared(const std::string& name, int commit, cons
   if (options_->build.empty() || (built != built_.end() && built->second == commit)) return inside;
   built_.erase(name);
   const fs::path printed = folder / (name + "-build.txt");
-  const ProcessEnd end = Run({"env", "-C", *inside, "sh", "-c", options_->build}, printed);
+  const ProcessEnd end = Run({"env", "-C", *inside, "sh", "-c", options_->build}, printed, Role::kTrial);
   if (!end.ok()) {
     const std::string said = LastLine(printed);
     return Error{"it does not build", at(commit).short_id(),
@@ -158,11 +158,12 @@ Result<fs::path> CommitGates::Prepared(const std::string& name, int commit, cons
   return inside;
 }
 
-ProcessEnd CommitGates::Run(std::vector<std::string> command, const fs::path& printed) {
+ProcessEnd CommitGates::Run(std::vector<std::string> command, const fs::path& printed, Role role) {
   ProcessSpec spec;
   spec.command = std::move(command);
-  spec.environment = AsStrings(OwnEnvironment());
+  spec.environment = AsStrings(trees_.environment());
   spec.output = printed;
+  spec.role = role;
   return RunProcess(spec, *signals_);
 }
 

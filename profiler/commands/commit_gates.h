@@ -55,7 +55,7 @@ class CommitGates {
   Gated Gate(int base, int commit);
   double BudgetOfNext() const;
   Result<std::filesystem::path> Prepared(const std::string& name, int commit, const std::filesystem::path& folder);
-  ProcessEnd Run(std::vector<std::string> command, const std::filesystem::path& printed);
+  ProcessEnd Run(std::vector<std::string> command, const std::filesystem::path& printed, Role role);
 
   const Options* options_;
   std::filesystem::path output_;

@@ -1,11 +1,14 @@
 #include "profiler/launch/worktrees.h"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <ranges>
+#include <sstream>
 #include <utility>
 
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/file_text.h"
+#include "profiler/core/private_file.h"
 #include "profiler/core/text.h"
 #include "profiler/launch/process.h"
 #include "profiler/system/environment.h"
@@ -28,47 +31,162 @@ Error GitFailed(const std::string& what, const std::string& where, const std::st
   return {what, where, said.empty() ? "try the same with git itself" : "git: " + said};
 }
 
+// In the reason that a worktree is locked for, which keeps `git worktree prune` from it.
+constexpr char kReason[] = "in use by loopscope bisect, process ";
+
+// When a process started, in ticks since the machine did; empty where it is gone.
+std::string StartOf(const std::string& pid) {
+  const std::string text = FileText("/proc/" + pid + "/stat");
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == text.npos) return "";
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  for (int i = 3; i <= 22 && fields >> field; ++i) {
+  }
+  return field;
+}
+
+std::string FirstLine(const fs::path& file) {
+  const std::vector<std::string> lines = SplitLines(FileText(file));
+  return lines.empty() ? "" : lines.front();
+}
+
+std::string MachineStart() {
+  return FirstLine("/proc/sys/kernel/random/boot_id");
+}
+
+std::string Identity() {
+  const std::string pid = std::to_string(getpid());
+  return pid + " " + StartOf(pid) + " " + MachineStart();
+}
+
+bool IsGone(const std::string& identity) {
+  std::istringstream words(identity);
+  std::string pid, start, machine;
+  words >> pid >> start >> machine;
+  return start.empty() || machine != MachineStart() || StartOf(pid) != start;
+}
+
 }  // namespace
 
 Worktrees::Worktrees(Worktrees&& other) noexcept
     : folder_(std::move(other.folder_)),
       prefix_(std::move(other.prefix_)),
       signals_(other.signals_),
+      environment_(std::move(other.environment_)),
+      repository_(std::move(other.repository_)),
       made_(std::exchange(other.made_, {})) {}
 
 Worktrees::~Worktrees() {
-  for (const fs::path& path : made_) {
-    (void)Git({"worktree", "remove", "--force", path});
-    RemoveTree(path);
-  }
-  if (!made_.empty()) (void)Git({"worktree", "prune"});
+  for (const auto& [tree, kept] : made_) Remove(tree);
 }
 
-Worktrees::Answer Worktrees::Git(std::vector<std::string> words) {
+Worktrees::Answer Worktrees::Git(std::vector<std::string> words, const Environment& environment) {
   // The repository's hooks are for the user's own commits.
   std::vector<std::string> command = {"git", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"};
   command.insert(command.end(), words.begin(), words.end());
   ProcessSpec spec;
   spec.command = std::move(command);
-  spec.environment = AsStrings(OwnEnvironment());
+  spec.environment = AsStrings(environment);
   spec.output = folder_ / "git.txt";
   std::error_code error;
   fs::remove(spec.output, error);  // what is printed is added to what is there
-  spec.throw_away = true;
+  spec.role = Role::kTrial;
   const ProcessEnd end = RunProcess(spec, *signals_);
   std::string text = FileText(spec.output);
   while (text.ends_with('\n')) text.pop_back();
   return {end.ok(), std::move(text)};
 }
 
+Worktrees::Answer Worktrees::Git(std::vector<std::string> words) {
+  words.insert(words.begin(), repository_.begin(), repository_.end());
+  return Git(std::move(words), environment_);
+}
+
+Worktrees::Answer Worktrees::GitIn(const fs::path& tree, std::vector<std::string> words) {
+  const std::vector<std::string> where = {"-C", tree, "--git-dir=" + made_.at(tree).native(),
+                                          "--work-tree=" + tree.native()};
+  words.insert(words.begin(), where.begin(), where.end());
+  return Git(std::move(words), environment_);
+}
+
 Result<Worktrees> Worktrees::In(fs::path folder, Signals& signals) {
   Worktrees worktrees(std::move(folder), signals);
-  const Answer prefix = worktrees.Git({"rev-parse", "--show-prefix"});
-  if (!prefix.ok) {
+  worktrees.environment_ = OwnEnvironment();
+  if (const auto place = worktrees.CheckPlace(); !place) return place.error();
+  if (const auto removed = worktrees.RemoveLeftovers(); !removed) return removed.error();
+  return worktrees;
+}
+
+// Aliases, hooks and linked worktrees set variables that speak of one repository, and of an index that is not ours to
+// use; core.worktree may name another folder as well.
+Result<void> Worktrees::CheckPlace() {
+  const Answer names = Git({"rev-parse", "--local-env-vars"}, environment_);
+  if (!names.ok) return Error{"there is no git", "bisect", "install git"};
+  const std::vector<std::string> ask = {"rev-parse", "--show-toplevel", "--absolute-git-dir"};
+  const Environment before = environment_;
+  for (const std::string& name : SplitLines(names.text)) environment_.erase(name);
+  const Answer here = Git(ask, environment_);
+  const std::vector<std::string> lines = here.ok ? SplitLines(here.text) : std::vector<std::string>();
+  if (lines.size() != 2) {
     return Error{"no Git repository", fs::current_path(), "run it in a repository that has both commits (needs git)"};
   }
-  worktrees.prefix_ = prefix.text;
-  return worktrees;
+  if (before.size() != environment_.size()) {
+    const Answer set = Git(ask, before);
+    if (!set.ok || set.text != here.text) {
+      return Error{"Git's variables (GIT_DIR, GIT_WORK_TREE) name another repository than the one around this folder",
+                   fs::current_path(), "unset them, or run it in the folder that they name"};
+    }
+  }
+  std::error_code error;
+  const fs::path top = fs::canonical(lines[0], error), stands = fs::canonical(fs::current_path(), error);
+  prefix_ = stands.lexically_relative(top);
+  if (error || prefix_.empty() || *prefix_.begin() == "..") {
+    return Error{"Git's work tree is " + lines[0], fs::current_path(), "run it in that folder"};
+  }
+  if (prefix_ == ".") prefix_.clear();
+  repository_ = {"--git-dir=" + lines[1], "--work-tree=" + lines[0]};
+  return {};
+}
+
+// Their reason says which process made them.
+Result<void> Worktrees::RemoveLeftovers() {
+  fs::path tree;
+  for (const std::string& line : SplitLines(Git({"worktree", "list", "--porcelain"}).text)) {
+    if (line.starts_with("worktree ")) tree = line.substr(std::string_view("worktree ").size());
+    const std::string locked = std::string("locked ") + kReason;
+    if (!line.starts_with(locked)) continue;
+    if (!IsGone(line.substr(locked.size()))) {
+      if (tree.parent_path() != folder_) continue;
+      return Error{"another bisect works in the output folder", folder_, "name another with -o DIR"};
+    }
+    (void)Git({"worktree", "remove", "--force", "--force", tree});
+    (void)Git({"worktree", "unlock", tree});
+  }
+  return {};
+}
+
+Result<void> Worktrees::Add(const fs::path& tree, const Commit& commit) {
+  const Answer added = Git({"worktree", "add", "--quiet", "--detach", "--force", "--lock", tree, commit.id});
+  std::error_code error;
+  const std::string link = FirstLine(tree / ".git");
+  constexpr std::string_view kBegin = "gitdir: ";
+  if (!added.ok || !link.starts_with(kBegin)) {
+    return GitFailed("commit " + commit.short_id() + " could not be checked out", tree, added.text);
+  }
+  const fs::path kept = fs::canonical(link.substr(kBegin.size()), error);
+  if (error) return GitFailed("commit " + commit.short_id() + " could not be checked out", tree, error.message());
+  made_[tree] = kept;
+  (void)WritePrivateFile(kept / "locked", kReason + Identity());
+  return {};
+}
+
+void Worktrees::Remove(const fs::path& tree) {
+  // A build may have deleted what git knows it by.
+  (void)WritePrivateFile(tree / ".git", "gitdir: " + made_.at(tree).native() + "\n");
+  if (Git({"worktree", "remove", "--force", "--force", tree}).ok) return;
+  RemoveTree(tree);
+  RemoveTree(made_.at(tree));
 }
 
 Result<std::string> Worktrees::Resolve(const std::string& name) {
@@ -98,10 +216,13 @@ Result<std::vector<Commit>> Worktrees::History(const std::string& good, const st
 
 Result<fs::path> Worktrees::CheckOut(const std::string& name, const Commit& commit) {
   const fs::path path = folder_ / name;
-  const bool made = std::ranges::find(made_, path) != made_.end();
-  if (!made) made_.push_back(path);
-  const Answer done = made ? Git({"-C", path, "checkout", "--quiet", "--detach", "--force", commit.id})
-                           : Git({"worktree", "add", "--quiet", "--detach", "--force", path, commit.id});
+  if (!made_.contains(path)) {
+    if (const auto added = Add(path, commit); !added) return added.error();
+    return path / prefix_;
+  }
+  // For programs that ask git themselves, where a build deleted it.
+  (void)WritePrivateFile(path / ".git", "gitdir: " + made_.at(path).native() + "\n");
+  const Answer done = GitIn(path, {"checkout", "--quiet", "--detach", "--force", commit.id});
   if (!done.ok) return GitFailed("commit " + commit.short_id() + " could not be checked out", path, done.text);
   return path / prefix_;
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "profiler/core/result.h"
+#include "profiler/system/environment.h"
 #include "profiler/system/signals.h"
 
 namespace loopscope {
@@ -17,10 +19,13 @@ struct Commit {
 };
 
 // Two folders, each with one commit at a time: going from one commit to the next changes only the files that differ, so
-// that a build need not begin anew.
+// that a build need not begin anew. Git never learns of them by the folder that it is called in: each call names the
+// repository, so that none can fall back on the user's own work tree.
 class Worktrees {
  public:
-  // Uses `folder`, which exists. Errors (exit 2): there is no Git, or the working folder is in no repository.
+  // Uses `folder`, which exists, and removes what processes that were killed left registered. Errors (exit 2): there is
+  // no Git; the working folder is in no repository; what Git takes for its work tree is not where the user stands, or
+  // its variables (GIT_DIR …) name another repository; another process uses worktrees in `folder`.
   static Result<Worktrees> In(std::filesystem::path folder, Signals& signals);
   Worktrees(Worktrees&& other) noexcept;
   Worktrees& operator=(Worktrees&&) = delete;
@@ -32,6 +37,9 @@ class Worktrees {
   // The folder named `name` at this commit; the folder inside it that is the working folder here. Error: Git's own.
   Result<std::filesystem::path> CheckOut(const std::string& name, const Commit& commit);
 
+  // Our own environment without Git's variables that speak of one repository: for all that runs in these folders.
+  const Environment& environment() const { return environment_; }
+
   // Files that differ, relative to the repository; empty where Git does not tell.
   std::vector<std::string> ChangedFiles(const Commit& before, const Commit& after);
 
@@ -42,12 +50,20 @@ class Worktrees {
   };
 
   Worktrees(std::filesystem::path folder, Signals& signals) : folder_(std::move(folder)), signals_(&signals) {}
+  Answer Git(std::vector<std::string> words, const Environment& environment);
   Answer Git(std::vector<std::string> words);
+  Answer GitIn(const std::filesystem::path& tree, std::vector<std::string> words);
+  Result<void> CheckPlace();
+  Result<void> RemoveLeftovers();
+  Result<void> Add(const std::filesystem::path& tree, const Commit& commit);
+  void Remove(const std::filesystem::path& tree);
   Result<std::string> Resolve(const std::string& name);
 
   std::filesystem::path folder_, prefix_;  // prefix: of the working folder in the repository
   Signals* signals_;
-  std::vector<std::filesystem::path> made_;
+  Environment environment_;
+  std::vector<std::string> repository_;                          // the options that name the user's repository
+  std::map<std::filesystem::path, std::filesystem::path> made_;  // worktree → what Git keeps of it
 };
 
 }  // namespace loopscope
