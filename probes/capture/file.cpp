@@ -23,6 +23,8 @@ namespace loopscope::capture {
 namespace {
 
 constexpr std::size_t kHelperStackBytes = 512 * 1024;
+// Python looks at the number of threads just after a fork.
+constexpr std::uint64_t kAloneAfterForkNs = 50'000'000;
 constexpr long kFreeForOthersEveryNs = 20'000'000;
 // What recording threads may spend together on making chunks themselves where the helper does not get to it: a chunk
 // takes some 10 us, on a disk that stalls as long as that does. Beyond this records are dropped.
@@ -44,6 +46,8 @@ struct File {
   sem_t wanted{};
   pthread_t helper{};
   std::atomic<bool> helper_runs{false};
+  std::atomic<bool> may_help{false};          // not before the program trains
+  std::atomic<std::uint64_t> forked_ns{0};    // when the program forked last; 0: it did not
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> own_chunks_ns{0};  // spent by recording threads on making chunks
   std::atomic<std::uint32_t> number{0};         // of the files that this process opened
@@ -170,6 +174,9 @@ void* HelperMain(void*) noexcept {
 
 // The program's signals must never be delivered to the helper.
 void StartHelper() noexcept {
+  if (!file.may_help.load(std::memory_order_relaxed)) return;
+  const std::uint64_t forked_ns = file.forked_ns.load(std::memory_order_relaxed);
+  if (forked_ns != 0 && KernelNs() - forked_ns < kAloneAfterForkNs) return;
   bool expected = false;
   if (!file.helper_runs.compare_exchange_strong(expected, true)) return;
   file.stop.store(false);
@@ -193,7 +200,14 @@ void StopHelper() noexcept {
   file.helper_runs.store(false);
 }
 
+// Whoever forks with several threads is warned by Python, and may not unshare its user namespace.
+void BeforeFork() noexcept {
+  StopHelper();
+  LockStrings();
+}
+
 void InChild() noexcept {
+  file.forked_ns.store(KernelNs());
   file.ready.Drain([](std::uint32_t) {});
   file.spare.store(0);
   file.supply.Forked();
@@ -206,6 +220,7 @@ void InChild() noexcept {
 }
 
 void InParent() noexcept {
+  file.forked_ns.store(KernelNs());
   file.forked = true;
   UnlockStrings();
 }
@@ -270,13 +285,15 @@ int OpenFile(const char* path, const Options& options) noexcept {
   file.exhausted.store(false);
   file.forked = false;
   file.stop.store(false);
+  file.may_help.store(!options.alone_at_first);
+  file.forked_ns.store(0);
   file.asked.store(false);
   file.own_chunks_ns.store(0);
   file.number.fetch_add(1);
   file.supply.Start(file.disk);
   file.ready.SetTarget(file.supply.MostReady(options.ready_chunks));
   sem_init(&file.wanted, 0, 0);
-  static const int at_fork = pthread_atfork(LockStrings, InParent, InChild);
+  static const int at_fork = pthread_atfork(BeforeFork, InParent, InChild);
   (void)at_fork;
   file.generation.fetch_add(1);
   file.on.store(true, std::memory_order_release);
@@ -288,6 +305,11 @@ int OpenFile(const char* path, const Options& options) noexcept {
   }
   StartHelper();
   return 0;
+}
+
+void AllowHelper() noexcept {
+  if (file.may_help.load(std::memory_order_relaxed) || file.may_help.exchange(true)) return;
+  if (file.on.load()) StartHelper();
 }
 
 void CloseFile(bool clean) noexcept {

@@ -45,6 +45,7 @@ const char* ExecutableName() noexcept {
 // An exec of the same program keeps its process id: the second image's file has a number.
 int OpenCapture(const Settings& settings) noexcept {
   capture::Options options;
+  options.alone_at_first = true;
   if (settings.limit_bytes != 0) options.limit_bytes = settings.limit_bytes;
   char path[PATH_MAX];
   int error = 0;

@@ -1,12 +1,14 @@
 #include "probes/preload/ending.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +37,14 @@ bool AnyLeft(const ChildList& children, std::size_t count) noexcept {
   return left;
 }
 
+// A program of its own (an upload, a service), unlike worker processes: the launcher ends it, and says so.
+bool IsOtherProgram(pid_t child) noexcept {
+  char path[64], own[PATH_MAX], other[PATH_MAX];
+  std::snprintf(path, sizeof path, "/proc/%d/exe", child);
+  const ssize_t own_length = readlink("/proc/self/exe", own, sizeof own), length = readlink(path, other, sizeof other);
+  return own_length > 0 && length > 0 && (own_length != length || std::memcmp(own, other, length) != 0);
+}
+
 // What has to outlive the program ignores the signal: Python's resource tracker and torch's manager of shared memory
 // give that back once this process has closed its end of their pipe.
 bool IgnoresTermination(pid_t child) noexcept {
@@ -51,8 +61,9 @@ bool IgnoresTermination(pid_t child) noexcept {
 
 void EndChildren() noexcept {
   ChildList children;
-  const auto* const end =
-      std::remove_if(children.begin(), children.begin() + ListChildren(children), IgnoresTermination);
+  const auto* const end = std::remove_if(children.begin(), children.begin() + ListChildren(children), [](pid_t child) {
+    return IgnoresTermination(child) || IsOtherProgram(child);
+  });
   const auto count = static_cast<std::size_t>(end - children.begin());
   for (std::size_t n = 0; n < count; ++n) kill(children[n], SIGTERM);
   const std::uint64_t until = capture::NowNs() + kChildGraceNs;
@@ -81,6 +92,15 @@ void FlushStreams() noexcept {
   std::fflush(nullptr);
 }
 
+// For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a failure of
+// the program, and what the program leaves working is to end with it.
+void TellLauncher(const Settings& settings) noexcept {
+  char path[PATH_MAX];
+  std::snprintf(path, sizeof path, "%s/ended-%d", settings.run_dir, static_cast<int>(getpid()));
+  const int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file >= 0) close(file);
+}
+
 }  // namespace
 
 void StartWatchdog(const Settings& settings) noexcept {
@@ -100,6 +120,7 @@ void StartWatchdog(const Settings& settings) noexcept {
 }
 
 void EndProgram(const Settings& settings) noexcept {
+  TellLauncher(settings);
   MeetRanks(settings);
   if (settings.mode == Mode::kTrace) WaitForWriters();  // a timed trial's files are thrown away
   SynchroniseDevices();

@@ -146,6 +146,7 @@ std::uint32_t ClockNameId(std::string_view name) noexcept {
 // Under the lock.
 WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples, bool now) noexcept {
   capture::WriteNamedMark(time_ns, MarkKind::kStepEnd, ClockNameId(name), samples);
+  capture::AllowHelper();
   passes.StepEnded(time_ns);
   op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops() && !follows);
   if (window.awaits_common_end()) window.EndAt(AgreedEnd(settings));

@@ -1,6 +1,8 @@
 #include "probes/preload/settings.h"
 
 #include <algorithm>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -38,12 +40,13 @@ std::string_view Text(const char* name) noexcept {
 }  // namespace
 
 Settings ReadSettings() noexcept {
+  // A program that sets its title writes it over the environment that it was started with.
+  static char run_dir[PATH_MAX];
   Settings settings;
-  settings.run_dir = std::getenv(env::kRunDir);
-  if (settings.run_dir == nullptr || *settings.run_dir == '\0') {
-    settings.run_dir = nullptr;
-    return settings;
-  }
+  const char* const set = std::getenv(env::kRunDir);
+  if (set == nullptr || *set == '\0') return settings;
+  std::snprintf(run_dir, sizeof run_dir, "%s", set);
+  settings.run_dir = run_dir;
   const std::string_view mode = Text(env::kMode);
   if (mode == env::kModeClock) settings.mode = Mode::kClock;
   if (mode == env::kModeCheck) settings.mode = Mode::kCheck;

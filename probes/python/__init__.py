@@ -27,11 +27,13 @@ def _name_cells(compiler):
 
 
 def _torch_was_imported(torch, chosen):
-    from . import attach
+    from . import attach, faults
 
     try:
         attach.attach(torch, chosen)
     except Exception as error:
+        if faults.is_programs(error):
+            raise
         if os.environ.get("LOOPSCOPE_SHIM_TRACEBACK"):
             import traceback
 

@@ -1,7 +1,6 @@
 """Joins the shim to a process that has just imported torch: the capture, the wrappers, the treatments."""
 
 import atexit
-import contextlib
 import os
 import signal
 import sys
@@ -135,10 +134,6 @@ class _Session:
         if self._settings.mode == "trace":  # a timed trial's files are thrown away
             writers.wait()
         self._finish()
-        # For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a
-        # failure of the program.
-        with contextlib.suppress(OSError, KeyError):
-            open(os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], f"ended-{os.getpid()}"), "x").close()
 
     def _finish(self):
         if os.getpid() != self._pid:

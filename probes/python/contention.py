@@ -2,15 +2,16 @@
 interpreter's lock at a time."""
 
 import collections
+import ctypes
 import os
 import sys
 import threading
-from time import sleep
 
 from . import frames
+from .faults import is_programs
 from .probe import now_ns, text
 
-_NAP_S = 50e-6  # long enough for a thread that waits for the lock to take it
+_NAP_US = 50  # long enough for a thread that waits for the lock to take it
 _HELD_NS = 1_000_000  # a thread that took it gives it up after sys.getswitchinterval(), 5 ms
 _MOST_THREADS = 64
 
@@ -22,15 +23,18 @@ class Contention:
         self._probe = probe
         self._looks = 0
         self._refused = False
+        self._nap = ctypes.CDLL(None).usleep  # gives the lock up; time.sleep may be another's by now
         self._threads = {}  # by native id
 
     def look(self):
         """On the training thread, between two steps."""
-        if self._refused:
+        if self._refused or _is_patched():
             return
         try:
             self._look()
-        except Exception:  # a hook of the program forbids it; the error would be printed
+        except Exception as error:  # a hook of the program forbids it
+            if is_programs(error):
+                raise
             self._refused = True
 
     def _look(self):
@@ -40,7 +44,7 @@ class Contention:
             return
         own_before, before = _times_ns(threading.get_native_id()), {one: _times_ns(one.native_id) for one in others}
         begin_ns = now_ns()
-        sleep(_NAP_S)
+        self._nap(_NAP_US)
         end_ns = now_ns()
         self._looks += 1
         after = {one: _times_ns(one.native_id) for one in others}
@@ -91,6 +95,11 @@ class _Thread:
     def saw(self, time_ns, worked_ns):
         self.last = time_ns, worked_ns
         self.first = self.first or self.last
+
+
+def _is_patched():
+    """Whether gevent or eventlet have put theirs in the place of threads: asking these switches between its tasks."""
+    return getattr(threading.get_ident, "__module__", "").partition(".")[0] in ("gevent", "eventlet")
 
 
 def _times_ns(native_id):

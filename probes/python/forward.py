@@ -7,6 +7,7 @@ import threading
 import weakref
 
 from . import hooks
+from .faults import is_programs, shielded
 from .probe import EVALUATION, FORWARD, MODULE, now_ns, text
 
 _OUTSIDE, _INSIDE, _NAMING = 0, 1, 2
@@ -23,8 +24,9 @@ class _Thread(threading.local):
 class _Root:
     """A module that was called outermost."""
 
-    def __init__(self, module, forget):
-        self.module = weakref.ref(module, forget)
+    def __init__(self, module, when_it_goes):
+        # A builtin: what a signal's handler raises in a callback of Python would be lost.
+        self.module = weakref.ref(module, when_it_goes)
         self.name = text(type(module).__name__)
         self._names = None
         self.ran = False  # in training mode, before the first backward that followed
@@ -34,8 +36,11 @@ class _Root:
         """Of the modules inside, by id."""
         if self._names is None:
             self._names = {}
-            with contextlib.suppress(Exception):  # a module may list its parts in its own way
+            try:
                 self._names.update((id(one), text(_name(name, one))) for name, one in module.named_modules())
+            except Exception as error:  # a module may list its parts in its own way
+                if is_programs(error):
+                    raise
         return self._names
 
 
@@ -66,7 +71,12 @@ class Forward:
         if self._probe.around_modules and "torch._dynamo" not in sys.modules:
             treated = bool(hooks.forward_begins or hooks.forward_ends)
             module.__call__ = self._probe.around_modules(
-                self._original, self._run_treated, self._names, self._note, is_compiling, treated
+                self._original,
+                self._run_treated,
+                shielded(self._names, {}),
+                shielded(self._note, b""),
+                is_compiling,
+                treated,
             )
             # Pickled by the name that it was defined by.
             if vars(module).get(self._original.__name__) is self._original:
@@ -130,13 +140,12 @@ class Forward:
     def _root(self, module):
         key = id(module)
         root = self._roots.get(key)
+        if root is not None and root.module() is not module:  # another had its place
+            root = None
+            self._roots = {one: known for one, known in self._roots.items() if known.module() is not None}
         if root is None:
-            root = self._roots[key] = _Root(module, lambda _: self._forget(key))
+            root = self._roots[key] = _Root(module, self._probe.modules_changed)
         return root
-
-    def _forget(self, key):
-        self._roots.pop(key, None)
-        self._probe.modules_changed()
 
     def _note(self, module, begin_ns, end_ns):
         """Returns the module's name if its further calls in training mode only need a range recorded, b"" if not, None

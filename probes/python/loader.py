@@ -123,6 +123,8 @@ class Loaders:
             self._note_pass(loader, iterator, sizes, begin_ns)
 
     def _pass_begins(self, begin_ns):
+        if self._pass is not None and self._pass.iterator() is None:
+            self._pass.drawn.clear()  # the program's objects
         if self.on_pass:
             self.on_pass()
         self._end_whole(begin_ns)
@@ -134,7 +136,9 @@ class Loaders:
             known.facts = loader_facts.facts_of(loader)
         keeps = self._keeps_loaders or not type(loader).__weakrefoffset__
         reference = (lambda: loader) if keeps else weakref.ref(loader)
-        one_pass = Pass(known, reference, loader, weakref.ref(iterator, self._forget), sizes)
+        # Builtins alone when it goes: what a signal's handler raises in a callback of Python would be lost.
+        when_it_goes = self._probe.pass_stops if self._only_records else None
+        one_pass = Pass(known, reference, loader, weakref.ref(iterator, when_it_goes), sizes)
         one_pass.drawn.extend(self._drawn.take(iterator, ()))
         if self._first_indices and known.first is None:
             one_pass.repeats = repeats.of(loader)
@@ -210,11 +214,6 @@ class Loaders:
         """Takes back the pass whose batches builtins record."""
         if self._only_records:
             self._probe.pass_stops()
-
-    def _forget(self, iterator):
-        if self._pass is not None and self._pass.iterator is iterator:
-            self._stop()
-            self._pass.drawn.clear()  # the program's objects
 
     def _end_whole(self, now_ns):
         """A loop that counts its batches (Lightning's) never asks for one too many: its pass is over when another begins."""

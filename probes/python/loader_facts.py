@@ -4,13 +4,17 @@ import ctypes
 import sys
 import zlib
 
+from .faults import is_programs
+
 
 def batches_of(loader):
     """Batches in one pass; None where unknown. Asks the sampler: len(loader) of an iterable data set warns."""
     try:
         batches = getattr(loader, "batch_sampler", None)
         return len(batches if batches is not None else loader.sampler)
-    except Exception:
+    except Exception as error:
+        if is_programs(error):
+            raise
         return None
 
 
@@ -24,7 +28,9 @@ def sizes_of(loader):
         return None
     try:
         sizes = int(batches.batch_size), len(batches.sampler)
-    except Exception:
+    except Exception as error:
+        if is_programs(error):
+            raise
         return None
     return sizes if min(sizes) > 0 else None
 
@@ -94,7 +100,9 @@ def _length(sized):
     """-1 where it is not known; an iterable data set's length is not asked for, since it makes the loader warn."""
     try:
         return len(sized)
-    except Exception:
+    except Exception as error:
+        if is_programs(error):
+            raise
         return -1
 
 

@@ -1,5 +1,6 @@
 """What the shim knows about the program's objects, beside them: an attribute would show in their vars() and their pickles."""
 
+import functools
 import weakref
 
 
@@ -12,11 +13,8 @@ class Notes:
     def set(self, owner, note):
         """Returns whether it could: an object with slots may refuse weak references."""
         key = id(owner)
-
-        def forget(reference):
-            if self._kept.get(key, (None,))[0] is reference:
-                del self._kept[key]
-
+        # Without a line of Python, in which a signal's handler might run: what it raises would be lost in a callback.
+        forget = functools.partial(self._kept.pop, key)  # its argument, the reference, is what pop gives where none is
         try:
             self._kept[key] = weakref.ref(owner, forget), note
         except TypeError:

@@ -7,6 +7,7 @@ import weakref
 
 from . import frames, hooks, wrapping
 from .facts import MOST_DESCRIBED
+from .faults import is_programs, shielded
 from .notes import Notes
 from .probe import OPTIMIZER, now_ns, text
 
@@ -33,7 +34,7 @@ class Optimizers:
             self._wrap_zero_grad(torch.nn.Module)
         begins, ends = self._step_begins, self._step_ends
         if self._probe.step_hooks and not hooks.step_begins and not hooks.step_ends:
-            begins, ends = self._probe.step_hooks(_no_hook, begins, ends, self._describe)
+            begins, ends = self._probe.step_hooks(_no_hook, begins, ends, shielded(self._describe, (0, b"", 0)))
         module.register_optimizer_step_pre_hook(begins)
         module.register_optimizer_step_post_hook(ends)
 
@@ -202,7 +203,9 @@ class _Numbers:
 def _numel(parameter):
     try:
         return parameter.numel()
-    except Exception:  # of a lazy module that has not seen its input
+    except Exception as error:  # of a lazy module that has not seen its input
+        if is_programs(error):
+            raise
         return 0
 
 

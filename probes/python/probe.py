@@ -1,6 +1,7 @@
 """The preloaded library's functions for interpreters (probes/preload/python/script.h), by ctypes."""
 
 import ctypes
+import functools
 import os
 import time
 
@@ -65,7 +66,8 @@ class Probe:
         # Where there are builtins.
         self.around_backward = self.step_hooks = self.around_zero_grad = self.around_modules = self.around_next = None
         self.around = self.around_closure = self.around_output = None
-        self.modules_changed = lambda: None
+        self.modules_changed = functools.partial(id, None)
+        self.set_look = lambda look: None  # `look` is called before each step whose calls are followed
         self.backward_is_due = lambda: None
         for name, function in _builtins(library).items():
             setattr(self, name, function)
@@ -75,13 +77,6 @@ class Probe:
         self.step_end.restype, self.step_end.argtypes = None, [ctypes.c_uint64]
         self._set_finish = library.loopscope_script_set_finish
         self._set_finish.restype, self._set_finish.argtypes = None, [_FINISH]
-
-    def set_look(self, look):
-        """`look` is called before each step whose calls are followed."""
-        self._look = _FINISH(look)
-        function = self._library.loopscope_script_set_look
-        function.restype, function.argtypes = None, [_FINISH]
-        function(self._look)
 
     def set_switch(self, switch):
         """`switch(key, on)` is called for every treatment of live pairs at every switch (preload/live.h)."""

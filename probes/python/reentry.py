@@ -1,21 +1,39 @@
 """A launcher or a shell script may reset LD_PRELOAD: then the preloaded library is missing in this process."""
 
 import os
+import re
 import sys
+
+# As probes/preload_fit.h has them: they refuse to start behind another library.
+_SANITIZER = re.compile(r"(lib(a|t|hwa)san\.so|libclang_rt\.(a|t|hwa|m)san)")
 
 
 def start_again_with_preload():
     """Starts the interpreter again, with the libraries in front of LD_PRELOAD, before it has done anything. Returns
-    where they are loaded already, or where this program is not an interpreter that can be started by name."""
+    where they are loaded already, where this program is not an interpreter that can be started by name, or where it
+    cannot take them."""
     wanted, present = os.environ.get("LOOPSCOPE_PRELOAD", ""), os.environ.get("LD_PRELOAD", "")
     arguments = getattr(sys, "orig_argv", [])
-    if not wanted or wanted in present or not arguments or not _is_own_executable():
+    if not wanted or wanted in present or not arguments or not _is_own_executable() or not _fits(present):
         return
-    os.environ["LD_PRELOAD"] = f"{wanted}:{present}" if present else wanted
+    both = (present, wanted) if _SANITIZER.search(present) else (wanted, present)
+    os.environ["LD_PRELOAD"] = ":".join(filter(None, both))
     try:
         os.execv(sys.executable, arguments)
     except OSError:
         pass  # the library is opened with torch: only call stacks and LibTorch's own calls are missed
+
+
+def _fits(present):
+    if sys.maxsize < 2**32:
+        return False
+    try:
+        with open("/proc/self/maps") as file:
+            mapped = file.read()
+    except OSError:
+        return True
+    linked_with_sanitizer = _SANITIZER.search(mapped) and not _SANITIZER.search(present)
+    return "/ld-musl" not in mapped and not linked_with_sanitizer
 
 
 def _is_own_executable():

@@ -7,6 +7,7 @@ import sys
 import zlib
 
 from . import frames
+from .faults import is_programs
 
 _BYTES = 1 << 16  # of a tensor that are looked at
 _DEPTH = 4  # of a batch's lists and dictionaries
@@ -26,7 +27,9 @@ class Repeats:
         """None until enough were seen; then whether all workers gave the same."""
         try:
             self._seen.append(_checksum(batch))
-        except Exception:  # what is in a batch is the program's
+        except Exception as error:  # what is in a batch is the program's
+            if is_programs(error):
+                raise
             self._seen.append(None)
         if len(self._seen) < _ROUNDS * self._workers and self._seen[-1] is not None:
             return None
@@ -38,7 +41,9 @@ def of(loader):
     """None where workers cannot repeat each other's records, or their batches do not come in turn."""
     try:
         return _of(loader)
-    except Exception:  # a loader and its data set are the program's
+    except Exception as error:  # a loader and its data set are the program's
+        if is_programs(error):
+            raise
         return None
 
 

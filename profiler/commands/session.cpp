@@ -1,6 +1,7 @@
 #include "profiler/commands/session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "profiler/cli/command.h"
 #include "profiler/cli/report_output.h"
+#include "profiler/core/printable.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/rank_report.h"
@@ -16,6 +18,7 @@
 #include "profiler/importers/importers.h"
 #include "profiler/launch/probe_build.h"
 #include "profiler/launch/probe_paths.h"
+#include "profiler/launch/rerunnable.h"
 #include "profiler/launch/run_info.h"
 #include "profiler/launch/unreachable.h"
 #include "profiler/system/folder_copy.h"
@@ -42,7 +45,11 @@ Error Exposed(const Containment& containment) {
 // A run goes on unobserved, since it takes the program's place; trials of an unobserved program would measure nothing.
 Result<void> CheckReach(const std::vector<Side>& sides, bool trials) {
   for (const Side& side : sides) {
-    const auto why = WhyUnreachable(side.command);
+    if (const auto again = trials ? CheckRerunnable(side.command) : Result<void>(); !again) return again;
+    auto why = WhyUnreachable(side.command);
+    if (const std::string not_preloaded = WhyNotPreloaded(side.Resolved()); !why && !not_preloaded.empty()) {
+      why = not_preloaded;
+    }
     if (!why) continue;
     if (trials) return Error{"the program cannot be observed", Shown(side.command), *why, 3};
     Say("loopscope: this run is not observed: " + *why);
@@ -93,6 +100,11 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   if (!options.no_seed && options.command != "run") spec.seed = options.seed;
   spec.label = options.command == "run" ? "run" : "diagnosis";
   spec.timeout_s = options.time_s + options.launch_timeout_s.value_or(kLaunchTimeoutS);
+  if (options.command == "run") return spec;
+  // A program that hangs is ended within what the whole experiment, or a launch of it, may take.
+  const double most = std::min(options.budget_s, options.launch_timeout_s.value_or(options.budget_s));
+  spec.time_s = std::min(spec.time_s, most / 3);
+  spec.timeout_s = std::min(spec.timeout_s, most);
   return spec;
 }
 
@@ -204,6 +216,11 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   }
   may_lack_probe_ = false;
   if (!launched) return launched.error();
+  if (!launched->end.left.empty()) {
+    bar_.Say(fmt::format(
+        "loopscope: the run was bounded; ended with it what it had left working: {} (--steps 0 lets it go on)",
+        Printable(fmt::format("{}", fmt::join(launched->end.left, ", ")), 300)));
+  }
   const std::vector<std::string> command = launcher_->setup().sides[static_cast<std::size_t>(spec.side)].Resolved();
   auto trace = ReadAnyTrace(launched->directory);
   const Seen seen = SeenIn(trace, launched->directory);

@@ -18,7 +18,10 @@ constexpr std::array<std::string_view, 12> kSecretWords = {"KEY", "TOKEN", "AUTH
                                                            "PAT", "SAS",   "SIG",  "JWT",  "SIGNATURE", "DSN"};
 // Names of where a secret lies.
 constexpr std::array<std::string_view, 4> kPlaces = {"FILE", "PATH", "DIR", "FOLDER"};
+// As a name's last word: "--pin-memory" holds none. Their values may be short numbers.
+constexpr std::array<std::string_view, 3> kSecretEnds = {"PIN", "LOGIN", "OTP"};
 constexpr std::size_t kLongestPlainNumber = 6;
+constexpr std::size_t kLongest = 1 << 14;  // of a text: std::regex recurses for each character
 
 // "--apiToken" → API, TOKEN.
 std::vector<std::string> WordsOf(std::string_view name) {
@@ -51,7 +54,9 @@ bool IsPlainNumber(std::string_view value) {
 }
 
 bool HasSecretPart(std::string_view name) {
-  const std::string joined = Joined(WordsOf(name));
+  const std::vector<std::string> words = WordsOf(name);
+  if (!words.empty() && IsOneOf(kSecretEnds, words.back())) return true;
+  const std::string joined = Joined(words);
   return std::ranges::any_of(kSecretParts, [&](std::string_view part) { return joined.find(part) != joined.npos; });
 }
 
@@ -65,9 +70,14 @@ const std::vector<Pattern>& Patterns() {
   const auto any_case = std::regex::icase | std::regex::optimize;
   static const std::vector<Pattern> patterns = {
       {std::regex("://[^/@?#[:space:]]+@"), "://***@"},
+      {std::regex("(://[^/[:space:]]*hooks?[^/[:space:]]*/)[^[:space:]\"']+", any_case), "$1***"},
+      {std::regex("(/web-?hooks?[a-z0-9]*/)[^[:space:]\"'?]+", any_case), "$1***"},
+      {std::regex("/bot[0-9]{5,}:[A-Za-z0-9_-]{10,}"), "/bot***"},
+      {std::regex("-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"']*"), "***"},
       {std::regex("\\b(bearer|basic)(\\s+)[a-z0-9._~+/=-]{4,}", any_case), "$1$2***"},
       {std::regex(
-           "\\b(hf_|sk-|pk-|rk_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|npm_|pypi-|AKIA|ASIA|AIza|dop_v1_)"
+           "\\b(hf_|sk-|pk-|rk_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|npm_|pypi-|AKIA|ASIA|AIza|dop_v1_|"
+           "sk_live_|sk_test_|rk_live_|glrt-|hvs\\.|SG\\.|ya29\\.|xapp-)"
            "[A-Za-z0-9_-]{8,}"),
        "$1***"},
       {std::regex("\\beyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{4,}(\\.[A-Za-z0-9_-]*)?"), "***"},
@@ -75,16 +85,107 @@ const std::vector<Pattern>& Patterns() {
   return patterns;
 }
 
-// "?sig=X&page=2" → "?sig=***&page=2"; "name=X;password=Y" likewise.
-std::string WithoutSecretFields(const std::string& text) {
-  static const std::regex field("([?&;,[:space:]])([A-Za-z0-9_.-]+)=([^&;,#[:space:]]+)");
+bool IsKeyChar(unsigned char c) {
+  return std::isalnum(c) || c == '_' || c == '.' || c == '-';
+}
+bool IsBlank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool IsQuote(char c) {
+  return c == '"' || c == '\'';
+}
+
+// Reads a text for keys and their values, whatever writes them: `key=value` of options, variables, URLs and connection
+// strings, `"key": "value"` of JSON, also with its quotes escaped, `Key: value` of headers, `--key value` of a shell's text.
+class Fields {
+ public:
+  Fields(std::string_view text, bool quoted_only) : text_(text), quoted_only_(quoted_only) {}
+
+  std::string Without() {
+    for (std::size_t at = 0; at < text_.size(); ++at) {
+      if (at < copied_) continue;  // in a value that was taken out
+      const char c = text_[at];
+      if (c == '=' || c == ':') Take(KeyBefore(at), at + 1);
+      if (!quoted_only_ && IsBlank(c) && at > 0 && IsKeyChar(static_cast<unsigned char>(text_[at - 1]))) {
+        const std::string_view key = KeyBefore(at);
+        if (key.starts_with("--") && !text_.substr(SkipBlanks(at)).starts_with("--")) Take(key, at);
+      }
+    }
+    return out_.append(text_.substr(copied_));
+  }
+
+ private:
+  std::size_t SkipBlanks(std::size_t at) const {
+    while (at < text_.size() && IsBlank(text_[at])) ++at;
+    return at;
+  }
+
+  // The key that ends before a separator, without its quotes.
+  std::string_view KeyBefore(std::size_t end) const {
+    while (end > 0 && IsBlank(text_[end - 1])) --end;
+    while (end > 0 && (IsQuote(text_[end - 1]) || text_[end - 1] == '\\' || text_[end - 1] == ']')) --end;
+    std::size_t begin = end;
+    while (begin > 0 && IsKeyChar(static_cast<unsigned char>(text_[begin - 1]))) --begin;
+    return text_.substr(begin, end - begin);
+  }
+
+  struct Value {
+    std::size_t begin = 0, end = 0;
+    bool quoted = false;
+  };
+
+  Value ValueAt(std::size_t at, bool of_header) const {
+    at = SkipBlanks(at);
+    std::size_t quote = at;
+    while (quote < text_.size() && text_[quote] == '\\') ++quote;
+    if (quote < text_.size() && IsQuote(text_[quote])) {
+      const std::string_view closing = text_.substr(at, quote + 1 - at);  // with as many backslashes
+      const std::size_t end = text_.find(closing, quote + 1);
+      return {quote + 1, end == text_.npos ? text_.size() : end, true};
+    }
+    if (at < text_.size() && text_[at] == '[') {
+      const std::size_t end = text_.find(']', at);
+      return {at + 1, end == text_.npos ? text_.size() : end, true};
+    }
+    const std::size_t end = text_.find_first_of(of_header ? "\"'\r\n" : "&;,#\"'{}[]()\\ \t\r\n", at);
+    return {at, end == text_.npos ? text_.size() : end, false};
+  }
+
+  // "Authorization: token X", "Cookie: a=X; b=Y": all of the line, but for the word that says what it is.
+  static bool IsHeader(std::string_view key) {
+    const std::string joined = Joined(WordsOf(key));
+    return joined.ends_with("AUTHORIZATION") || joined.ends_with("COOKIE");
+  }
+
+  void Take(std::string_view key, std::size_t after) {
+    if (key.empty() || text_.substr(after).starts_with("//") || text_.substr(after).starts_with('=')) return;
+    const bool header = text_[after - 1] == ':' && IsHeader(key);
+    Value value = ValueAt(after, header);
+    if (quoted_only_ && !value.quoted) return;
+    const std::string_view shown = text_.substr(value.begin, value.end - value.begin);
+    if (!IsSecret(key, shown) || shown == kRedacted) return;
+    const std::size_t blank = shown.find(' ');
+    if (IsHeader(key) && blank != shown.npos && shown.substr(0, blank).find('=') == shown.npos) value.begin += blank + 1;
+    out_.append(text_.substr(copied_, value.begin - copied_)).append(kRedacted);
+    copied_ = value.end;
+  }
+
+  std::string_view text_;
+  const bool quoted_only_;  // in source code, where `key = value` names another variable
+  std::string out_;
+  std::size_t copied_ = 0;
+};
+
+// "postgres://user:p/w@host": up to the last @ of the word, unless what follows the colon is a port.
+std::string WithoutPasswords(const std::string& text) {
+  static const std::regex with_colon("://[^/@?#:[:space:]]*:([^/?#[:space:]\"']*)[^[:space:]\"']*@");
   std::string out;
   auto rest = text.cbegin();
-  for (std::sregex_iterator at(text.begin(), text.end(), field), end; at != end; ++at) {
+  for (std::sregex_iterator at(text.begin(), text.end(), with_colon), end; at != end; ++at) {
     const std::smatch& match = *at;
-    out.append(rest, match[0].first);
-    out += match[1].str() + match[2].str() + "=";
-    out += IsSecret(match[2].str(), match[3].str()) ? std::string(kRedacted) : match[3].str();
+    const std::string first = match[1].str();
+    const bool port = !first.empty() && first.find_first_not_of("0123456789") == first.npos;
+    out.append(rest, match[0].first).append(port ? match[0].str() : "://***@");
     rest = match[0].second;
   }
   return out.append(rest, text.cend());
@@ -100,11 +201,17 @@ bool SoundsSecret(std::string_view name) {
 }
 
 std::string Redacted(std::string_view text) {
-  constexpr std::size_t kLongest = 1 << 14;  // std::regex recurses for each character
   if (text.size() > kLongest) return Redacted(text.substr(0, kLongest)) + "…";
   std::string redacted(text);
+  redacted = WithoutPasswords(redacted);
   for (const auto& [pattern, replacement] : Patterns()) redacted = std::regex_replace(redacted, pattern, replacement);
-  return WithoutSecretFields(redacted);
+  return Fields(redacted, false).Without();
+}
+
+std::string RedactedSource(std::string_view line) {
+  std::string redacted = WithoutPasswords(std::string(line.substr(0, kLongest)));
+  for (const auto& [pattern, replacement] : Patterns()) redacted = std::regex_replace(redacted, pattern, replacement);
+  return Fields(redacted, true).Without();
 }
 
 std::vector<std::string> Redacted(const std::vector<std::string>& command) {
@@ -114,8 +221,11 @@ std::vector<std::string> Redacted(const std::vector<std::string>& command) {
   for (const std::string& argument : command) {
     const std::size_t equals = argument.find('=');
     const bool is_option = argument.starts_with('-');
-    if (is_value && !is_option && IsSecret(option, argument)) {
+    const std::size_t colon = argument.find(':');
+    if (is_value && !argument.starts_with("--") && IsSecret(option, argument)) {
       redacted.emplace_back(kRedacted);
+    } else if (is_value && (option == "-u" || option == "--user") && colon != argument.npos) {
+      redacted.push_back(argument.substr(0, colon + 1) + std::string(kRedacted));
     } else if (equals != argument.npos && argument.find_first_of(" ?/") > equals &&
                IsSecret(argument.substr(0, equals), argument.substr(equals + 1))) {
       redacted.push_back(argument.substr(0, equals + 1) + std::string(kRedacted));

@@ -20,4 +20,7 @@ std::string Redacted(std::string_view text);
 // The same for each argument, and for what NAME=VALUE, --name=value and --name value give to a name that sounds secret.
 std::vector<std::string> Redacted(const std::vector<std::string>& command);
 
+// A line of source code: what it holds in quotes is looked at alone, since `token = next_token` names another variable.
+std::string RedactedSource(std::string_view line);
+
 }  // namespace loopscope

@@ -6,9 +6,11 @@
 #include <array>
 
 #include "probes/environment.h"
+#include "probes/preload_fit.h"
 #include "profiler/core/launch_text.h"
 #include "profiler/core/redact.h"
 #include "profiler/launch/probe_build.h"
+#include "profiler/launch/program_kind.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {
@@ -118,6 +120,19 @@ void Set(const EnvironmentVariable& variable, const std::string& value, Environm
 
 }  // namespace
 
+namespace {
+
+bool HoldsSanitizer(std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find_first_of(": "));
+    if (IsSanitizer(entry)) return true;
+    list.remove_prefix(std::min(list.size(), entry.size() + 1));
+  }
+  return false;
+}
+
+}  // namespace
+
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes) {
   Environment environment = base;
@@ -130,7 +145,13 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   std::string& preload = environment[env::kPreload] = probes.preload;
   // A probe of every call of a kind would add to the time of a timed trial; so would a collector.
   if (traced && !probes.calls.empty()) preload += ":" + probes.calls.native();
-  put_first("LD_PRELOAD", preload);
+  std::string& list = environment["LD_PRELOAD"];
+  // A sanitizer's library refuses to start behind another one.
+  if (HoldsSanitizer(list)) {
+    list += ":" + preload;
+  } else {
+    put_first("LD_PRELOAD", preload);
+  }
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
   // Another tool's stays; an empty one is none.
@@ -151,6 +172,27 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
     for (const EnvironmentVariable& variable : treatment->environment) Set(variable, value, environment);
   }
   return environment;
+}
+
+std::string WhyNotPreloaded(const std::vector<std::string>& command) {
+  const Program program = InspectProgram(command.front());
+  switch (program.path.empty() ? PreloadFit::kFits : PreloadFitOf(program.path.c_str())) {
+    case PreloadFit::kFits:
+      return "";
+    case PreloadFit::kOtherMachine:
+      return "it is not a 64-bit program of this machine";
+    case PreloadFit::kOtherLibc:
+      return "it uses another C library (musl), which cannot load the probes";
+    case PreloadFit::kSanitizer:
+      break;
+  }
+  return "it is built with a sanitizer, whose library has to be the first of all: measure a build without";
+}
+
+void LeaveOutPreloaded(const Environment& base, Environment& environment) {
+  environment.erase(env::kPreload);
+  environment.erase("LD_PRELOAD");
+  if (const auto own = base.find("LD_PRELOAD"); own != base.end()) environment.insert(*own);
 }
 
 Environment RecordedEnvironment(const Environment& environment) {

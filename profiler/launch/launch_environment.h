@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profiler/core/launch.h"
 #include "profiler/launch/probe_paths.h"
@@ -21,6 +22,11 @@ struct LaunchPlace {
 // ("threads"). An existing LD_PRELOAD, PYTHONPATH or NVTX injection is kept.
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes);
+
+// Where the program that `command` names cannot be started with our libraries preloaded (probes/preload_fit.h): why, in a
+// sentence for the user; LaunchEnvironment's are then to be taken out. Empty: it can.
+std::string WhyNotPreloaded(const std::vector<std::string>& command);
+void LeaveOutPreloaded(const Environment& base, Environment& environment);
 
 // Variables that matter to a training run, without secrets.
 Environment RecordedEnvironment(const Environment& environment);

@@ -150,6 +150,7 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   for (const auto& [name, value] : side.environment) own[name] = value;
   Environment environment =
       LaunchEnvironment(own, spec, {folder, folder / "files", setup_.containment.has_value()}, setup_.probes);
+  if (!WhyNotPreloaded(side.Resolved()).empty()) LeaveOutPreloaded(own, environment);
   if (world) environment["PWD"] = world->working_directory();
   RunInfo info = RunInfoOf(side.command, environment);
   info.working_directory = start;
@@ -163,11 +164,12 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   process.world = world ? &*world : nullptr;
   process.prepare = setup_.prepare;
   process.prepare_environment = AsStrings(own);
-  process.throw_away = setup_.containment.has_value();
-  if (process.throw_away) process.output = folder / "output.txt";
-  if (!process.throw_away) process.leaves_daemons = [&] { return !ProbeEndedAny(folder); };
+  const bool trial = setup_.containment.has_value();
+  process.role = trial ? Role::kTrial : Role::kTraining;
+  if (trial) process.output = folder / "output.txt";
+  process.was_ended = [&] { return ProbeEndedAny(folder); };
   process.stdout_to_stderr = setup_.stdout_to_stderr;
-  process.timeout_s = process.throw_away ? spec.timeout_s : 0;
+  process.timeout_s = trial ? spec.timeout_s : 0;
   std::optional<TargetFollower> follower;
   if (spec.target) follower.emplace(*spec.target, folder, process.output);
   if (follower) process.enough = [&](double now_s) { return follower->Reached(now_s); };

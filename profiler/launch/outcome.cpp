@@ -36,7 +36,7 @@ std::string How(const ProcessEnd& end) {
 }
 
 std::string LastWords(const ProcessEnd& end) {
-  return end.tail.empty() ? "" : "\n  Its last lines:\n" + Indented(end.tail);
+  return end.tail.empty() || end.shown ? "" : "\n  Its last lines:\n" + Indented(end.tail);
 }
 
 // The way out for a program that died before its first step, by what Python said last.

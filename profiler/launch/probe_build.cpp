@@ -32,7 +32,9 @@ constexpr char kWithoutProbeName[] = "torch-without-probe";  // in a run's folde
 constexpr int kShownLines = 6;                               // of a compiler's message
 
 // Prints torch's folder, its version and, where the build says so, the ABI of libstdc++'s strings.
+// Without the working folder, whose modules are the program's; after a line of its own, since a site's start-up may print.
 constexpr char kAsk[] =
+    "import sys;sys.path[:]=[p for p in sys.path if p]\n"
     "import importlib.util as u,os,re\n"
     "s=u.find_spec('torch')\n"
     "if s is None or not s.origin: raise SystemExit(1)\n"
@@ -40,7 +42,8 @@ constexpr char kAsk[] =
     "exec(open(os.path.join(d,'version.py')).read(),v)\n"
     "c=os.path.join(d,'share/cmake/Torch/TorchConfig.cmake')\n"
     "m=re.search(r'_GLIBCXX_USE_CXX11_ABI=(\\d)',open(c).read() if os.path.exists(c) else '')\n"
-    "print(d);print(v['__version__']);print(m.group(1) if m else 1)\n";
+    "print('\\nloopscope asks');print(d);print(v['__version__']);print(m.group(1) if m else 1)\n";
+constexpr char kAnswerLine[] = "loopscope asks";
 
 // Compiles every source below the folder $1, $2 at a time, each object next to its source, and links them.
 constexpr char kCompileAll[] =
@@ -124,7 +127,7 @@ ProcessEnd Compile(const fs::path& folder, const std::string& compiler, const To
   for (const std::string& word : CompileCommand(compiler, torch)) spec.command.push_back(word);
   spec.environment = AsStrings(OwnEnvironment());
   spec.output = folder / "compiler.txt";
-  spec.throw_away = true;
+  spec.role = Role::kTrial;
   spec.timeout_s = kBuildTimeoutS;
   return RunProcess(spec, signals);
 }
@@ -165,7 +168,7 @@ std::string InterpreterOf(const std::vector<std::string>& command) {
 std::optional<TorchInstall> TorchOf(const std::string& interpreter) {
   std::string quoted;
   for (const char c : interpreter) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  const std::string command = fmt::format("timeout {} '{}' -c \"$LOOPSCOPE_ASK\" 2>/dev/null", kAskTimeoutS, quoted);
+  const std::string command = fmt::format("timeout {} '{}' -c \"$LOOPSCOPE_ASK\" 2>/dev/null </dev/null", kAskTimeoutS, quoted);
   setenv("LOOPSCOPE_ASK", kAsk, 1);
   const std::unique_ptr<FILE, int (*)(FILE*)> answer(popen(command.c_str(), "r"), pclose);
   unsetenv("LOOPSCOPE_ASK");
@@ -173,6 +176,9 @@ std::optional<TorchInstall> TorchOf(const std::string& interpreter) {
   char part[4096];
   while (answer && std::fgets(part, sizeof part, answer.get())) text += part;
   std::istringstream lines(text);
+  for (std::string line; line != kAnswerLine;) {
+    if (!std::getline(lines, line)) return std::nullopt;
+  }
   return ReadTorch(lines);
 }
 

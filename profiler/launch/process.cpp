@@ -1,6 +1,7 @@
 #include "profiler/launch/process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
+#include <optional>
 
 #include "profiler/launch/process_streams.h"
 #include "profiler/system/process_tree.h"
@@ -21,7 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kAskEveryMs = 20;
-constexpr double kGraceSeconds = 1;  // for what a program left behind
+constexpr double kGraceSeconds = 1;  // for what a bounded run left behind
+constexpr unsigned kAboveStandard = STDERR_FILENO + 1;
 
 // From the child to us through a pipe that a successful exec closes.
 struct StartFailure {
@@ -42,7 +46,7 @@ class Running {
       : spec_(spec),
         signals_(signals),
         streams_(spec.output, spec.stdout_to_stderr),
-        own_group_(spec.throw_away || !isatty(STDIN_FILENO)),
+        is_trial_(spec.role == Role::kTrial),
         arguments_(Pointers(spec.command)),
         environment_(Pointers(spec.environment)),
         prepare_environment_(Pointers(spec.prepare_environment)) {}
@@ -58,15 +62,14 @@ class Running {
     close(ends[1]);
     exec_pipe_ = ends[0];
     if (main_ < 0) return NotStarted(errno, "a process");
-    if (own_group_) setpgid(main_, main_);
-    streams_.InParent();
+    if (is_trial_) setpgid(main_, main_);
     Follow();
-    streams_.Pass();
-    EndChildren(spec_.throw_away ? 0 : kGraceSeconds, LeavesDaemons());
+    EndWhatIsLeft();
     end_.wall_s = std::chrono::duration<double>(Clock::now() - start_).count();
     ReadStartFailure();
     close(exec_pipe_);
     end_.tail = streams_.Tail();
+    end_.shown = spec_.output.empty();
     return std::move(end_);
   }
 
@@ -88,14 +91,15 @@ class Running {
   }
 
   [[noreturn]] void Child(int pipe) noexcept {
-    if (own_group_) setpgid(0, 0);
-    if (spec_.throw_away) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (is_trial_) setpgid(0, 0);
+    if (spec_.role != Role::kTraining) {
+      prctl(PR_SET_PDEATHSIG, is_trial_ ? SIGKILL : SIGTERM);
       const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
       dup2(nothing, STDIN_FILENO);
     }
     RestoreFileSizeSignal();
     streams_.InChild();
+    if (is_trial_) CloseAtExec();
     if (spec_.world) {
       const auto entered = spec_.world->Enter();
       if (entered.failed) Fail(pipe, entered.failed, entered.error);
@@ -104,6 +108,13 @@ class Running {
     sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
     execvpe(arguments_[0], arguments_.data(), environment_.data());
     Fail(pipe, "", errno);
+  }
+
+  // Whoever started us may have left files and pipes open, which a rerun must neither change nor read.
+  static void CloseAtExec() noexcept {
+    if (close_range(kAboveStandard, ~0u, CLOSE_RANGE_CLOEXEC) == 0) return;
+    const long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = kAboveStandard; fd < std::min(most, 65536L); ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
 
   void Prepare(int pipe) noexcept {
@@ -120,12 +131,13 @@ class Running {
   }
 
   void Follow() {
+    std::optional<OtherSignals> others;
+    if (spec_.role == Role::kTraining) others.emplace();
     while (!ended_) {
-      std::vector<pollfd> polled = streams_.Polled();
-      polled.push_back({signals_.fd(), POLLIN, 0});
-      poll(polled.data(), polled.size(), MillisecondsLeft());
-      streams_.Pass();
-      TakeSignals();
+      pollfd polled[] = {{signals_.fd(), POLLIN, 0}, {others ? others->fd() : -1, POLLIN, 0}};
+      poll(polled, std::size(polled), MillisecondsLeft());
+      TakeSignals(signals_.fd());
+      if (others) TakeSignals(others->fd());
       Reap();
       if (!ended_ && spec_.timeout_s > 0 && Elapsed() > spec_.timeout_s && !timed_out_) {
         timed_out_ = true;
@@ -141,10 +153,25 @@ class Running {
     if (!ended_) KillTree(main_);
   }
 
-  bool LeavesDaemons() const {
-    using How = ProcessEnd::How;
-    const bool by_itself = (end_.how == How::kExited || end_.how == How::kSignaled) && !enough_;
-    return by_itself && spec_.leaves_daemons && spec_.leaves_daemons();
+  bool EndedByItself() const { return !enough_ && !timed_out_ && !(spec_.was_ended && spec_.was_ended()); }
+
+  void EndWhatIsLeft() {
+    if (!is_trial_) {
+      if (!EndedByItself()) end_.left = EndChildren(kGraceSeconds);
+      return;
+    }
+    if (interrupts_ == 0 && EndedByItself()) WaitForChildren();
+    EndChildren(0);
+  }
+
+  // What a program still writes when it has ended is a part of it.
+  void WaitForChildren() {
+    while (interrupts_ == 0 && HasChildren() && (spec_.timeout_s <= 0 || Elapsed() < spec_.timeout_s)) {
+      pollfd polled{signals_.fd(), POLLIN, 0};
+      poll(&polled, 1, static_cast<int>(kAskEveryMs));
+      TakeSignals(signals_.fd());
+      Reap();
+    }
   }
 
   double Elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -155,19 +182,33 @@ class Running {
     return static_cast<int>(std::clamp((spec_.timeout_s - Elapsed()) * 1000 + 1, 1.0, most));
   }
 
-  void TakeSignals() {
+  void TakeSignals(int fd) {
     signalfd_siginfo info;
-    while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
-      if (!IsInterrupt(info.ssi_signo)) continue;
-      signals_.Interrupt();
-      if (++interrupts_ > 1 || spec_.throw_away) {
-        KillTree(main_);
-        continue;
+    while (read(fd, &info, sizeof info) == sizeof info) {
+      const bool ends = signals_.Ends(info) && (is_trial_ || IsInterrupt(info.ssi_signo));
+      if (ends) {
+        signals_.Interrupt();
+        ++interrupts_;
       }
-      // In the terminal's process group, the program has already received what the keyboard sent.
-      const bool had = !own_group_ && info.ssi_code == SI_KERNEL && !IsForLeaderAlone(info.ssi_signo);
-      if (!had) kill(own_group_ ? -main_ : main_, static_cast<int>(info.ssi_signo));
+      if (is_trial_) {
+        if (ends) KillTree(main_);
+      } else {
+        PassOn(info);
+      }
     }
+  }
+
+  // What the kernel sends for the keyboard goes to the whole process group: the program has it already.
+  void PassOn(const signalfd_siginfo& info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    const bool had = info.ssi_code > 0 && !IsForLeaderAlone(info.ssi_signo);
+    if (!had && !ended_ && info.ssi_code == SI_QUEUE) {
+      sigqueue(main_, signal, {.sival_ptr = reinterpret_cast<void*>(info.ssi_ptr)});
+    } else if (!had && !ended_) {
+      kill(main_, signal);
+    }
+    // Whoever waits for us sees that the program stops, and that it goes on.
+    if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) raise(SIGSTOP);
   }
 
   // A terminal that goes away signals the leader of its session and nobody else.
@@ -205,7 +246,7 @@ class Running {
   const ProcessSpec& spec_;
   Signals& signals_;
   ProcessStreams streams_;
-  const bool own_group_;
+  const bool is_trial_;
   // Prepared before fork: the child only makes system calls.
   std::vector<char*> arguments_, environment_, prepare_environment_;
   Clock::time_point start_;

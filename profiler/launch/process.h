@@ -13,6 +13,14 @@
 
 namespace loopscope {
 
+// What is started, and how much it is shielded from us, and we from it.
+enum class Role {
+  kTraining,  // the user's own, in our place: terminal, process group and descriptors as it would have them alone,
+              // every signal that can be is passed on, and what it leaves working after its own end goes on
+  kTrial,  // thrown away: reads /dev/null, has no descriptor above 2, is ended at once by an interrupt, and with us
+  kTool,   // does our work: reads /dev/null, gets signals as a training does, is asked to end when we end
+};
+
 struct ProcessSpec {
   std::vector<std::string> command;       // at least one word; the first is looked up in PATH
   std::vector<std::string> environment;   // all of it, "NAME=value"
@@ -21,10 +29,11 @@ struct ProcessSpec {
   std::vector<std::string> prepare_environment;
   std::filesystem::path output;   // file for what it prints; empty: passed through
   bool stdout_to_stderr = false;  // passed through, all of it to stderr
-  bool throw_away = false;        // a trial: no stdin, ended at once by an interrupt and with us
-  double timeout_s = 0;           // 0: none
-  // Asked when the program has ended by itself: true leaves processes in a session of their own alone. Empty: all end.
-  std::function<bool()> leaves_daemons;
+  Role role = Role::kTraining;
+  // 0: none. A trial that has ended by itself is given the rest of it to see its descendants end.
+  double timeout_s = 0;
+  // Asked when the program has ended: whether a probe ended it (a bounded run). Empty: it ended by itself.
+  std::function<bool()> was_ended;
   // Polled with the seconds since the start: true ends the program, which counts as a normal end.
   std::function<bool(double)> enough;
 };
@@ -35,15 +44,17 @@ struct ProcessEnd {
   int status = 0;             // as a shell reports it: 128 + signal; 127 not found, 126 cannot be executed
   int error = 0;              // kNotStarted: errno
   std::string reason;         // kNotStarted: the step that failed; empty: exec itself
-  std::string tail;           // the last lines that it printed, where they were seen
+  std::string tail;           // the last lines that it printed, where they are in a file
+  bool shown = false;         // what it printed has gone where it would go without us
   std::int64_t start_ns = 0;  // CLOCK_MONOTONIC, just before it was forked
   double wall_s = 0;
+  std::vector<std::string> left;  // names of processes that outlived the program and that we ended
 
   bool ok() const { return how == How::kExited && status == 0; }
 };
 
-// The program's descendants are ended with it, also those that left its process group. An interrupt is forwarded once;
-// a second one kills.
+// The descendants of a program that ended by itself go on where it is a training, and are waited for where it is a
+// trial; those of all others are ended with it, also where they left its process group.
 ProcessEnd RunProcess(const ProcessSpec& spec, Signals& signals);
 
 }  // namespace loopscope

@@ -80,7 +80,7 @@ class Table {
   void TakeSignals() {
     signalfd_siginfo info;
     while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
-      if (!IsInterrupt(info.ssi_signo)) continue;
+      if (!signals_.Ends(info)) continue;
       signals_.Interrupt();
       for (const TurnTaker& taker : takers_) {
         if (!taker.ended) kill(taker.keeper, SIGTERM);

@@ -30,6 +30,13 @@ pid_t ParentOf(const std::string& pid) {
   return parent;
 }
 
+std::string NameOf(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
 // Every process that can be seen, and its parent.
 std::vector<std::pair<pid_t, pid_t>> Processes() {
   std::vector<std::pair<pid_t, pid_t>> processes;
@@ -87,24 +94,29 @@ void BecomeSubreaper() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void EndChildren(double grace_s, bool but_daemons) {
+std::vector<std::string> EndChildren(double grace_s) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
-  const auto is_daemon = [](pid_t child) { return getsid(child) != getsid(0); };
+  std::vector<std::string> names;
   bool asked = false;
   while (!ReapAll()) {
     // Each death may hand us more children, so this repeats until none is left.
     const bool late = Clock::now() >= deadline;
-    if (!asked || late || but_daemons) {
-      const std::vector<pid_t> children = Children();  // none where /proc cannot be read
-      if (but_daemons && !children.empty() && std::ranges::all_of(children, is_daemon)) return;
-      for (const pid_t child : children) {
-        if ((!asked || late) && !(but_daemons && is_daemon(child))) kill(child, late ? SIGKILL : SIGTERM);
+    if (!asked || late) {
+      for (const pid_t child : Children()) {  // none where /proc cannot be read
+        if (!asked) names.push_back(NameOf(child));
+        kill(child, late ? SIGKILL : SIGTERM);
       }
       asked = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+  return names;
+}
+
+bool HasChildren() {
+  siginfo_t info{};
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 std::vector<pid_t> Descendants(pid_t ancestor) {

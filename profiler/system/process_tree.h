@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace loopscope {
@@ -10,9 +11,12 @@ namespace loopscope {
 // Orphans below this process are handed to it from now on.
 void BecomeSubreaper();
 
-// Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills. Not, where
-// `but_daemons`, those in a session of their own.
-void EndChildren(double grace_s, bool but_daemons = false);
+// Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills. Returns the
+// names of those that it asked.
+std::vector<std::string> EndChildren(double grace_s);
+
+// Whether this process has children that have not ended; reaps none.
+bool HasChildren();
 
 // All processes below `ancestor`, without it, parents before their children.
 std::vector<pid_t> Descendants(pid_t ancestor);

@@ -1,7 +1,9 @@
-// Interrupts while programs run: they arrive as data, so that what was recorded is still reported.
+// Signals while programs run: they arrive as data, so that what was recorded is still reported, and so that a program
+// that was started gets those that are meant for it.
 #pragma once
 
 #include <signal.h>
+#include <sys/signalfd.h>
 
 #include <cstdint>
 
@@ -14,7 +16,8 @@ void IgnoreFileSizeSignal();
 // What the signal did before, for a program that we start. Safe between fork and exec.
 void RestoreFileSizeSignal() noexcept;
 
-// While it lives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGPIPE are blocked and arrive through fd(). One at a time.
+// While it lives, every signal that would end this process from outside is blocked and arrives through fd(), and so do
+// SIGCHLD and SIGPIPE. One at a time.
 class Signals {
  public:
   Signals();
@@ -24,13 +27,31 @@ class Signals {
 
   int fd() const { return fd_; }                      // a signalfd, not blocking; -1 when there is none
   const sigset_t& before() const { return before_; }  // the mask that a child gets back
+  // Whether it asks us to end: not what was ignored when we were started (nohup), nor SIGCHLD and SIGPIPE.
+  bool Ends(const signalfd_siginfo& info) const;
   void Interrupt() { interrupted_ = true; }
   bool interrupted();  // also looks at what has arrived since
 
  private:
   int fd_ = -1;
-  sigset_t before_;
+  sigset_t before_, ignored_;
   bool interrupted_ = false;
+};
+
+// The others that a program may be sent, and what stops and continues it: while it lives they arrive through fd() too.
+// For a program that takes our place.
+class OtherSignals {
+ public:
+  OtherSignals();
+  ~OtherSignals();
+  OtherSignals(const OtherSignals&) = delete;
+  OtherSignals& operator=(const OtherSignals&) = delete;
+
+  int fd() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+  sigset_t before_;
 };
 
 }  // namespace loopscope

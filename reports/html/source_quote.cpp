@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/redact.h"
 
 namespace loopscope {
 namespace {
@@ -67,7 +68,7 @@ SourceQuote QuoteSource(const Where& where, const RunInfo& run) {
   const int first = std::max(1, where.line - kAround), last = where.line > 1000000 ? where.line : where.line + kAround;
   std::string line;
   for (int number = 1; number <= last && std::getline(file, line); ++number) {
-    if (number >= first) quote.lines.push_back(Untabbed(line));
+    if (number >= first) quote.lines.push_back(Untabbed(RedactedSource(line)));
   }
   if (first + static_cast<int>(quote.lines.size()) <= where.line) {
     return {0, {}, "the source has no such line (any more)"};

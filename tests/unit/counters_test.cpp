@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "profiler/cli/report_output.h"
+#include "profiler/core/output_file.h"
 #include "profiler/experiments/gate/counter_file.h"
 #include "tests/support/case_reader.h"
 
@@ -223,7 +223,7 @@ class CounterFiles : public testing::Test {
  protected:
   std::filesystem::path Written(const std::string& text) {
     const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "counters.json";
-    EXPECT_TRUE(WriteWhole(path, text));
+    EXPECT_TRUE(WriteOutputFile(path, text));
     return path;
   }
   std::string Refused(const std::string& text) {

@@ -1,5 +1,6 @@
 #include "profiler/launch/launcher.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "profiler/core/launch_text.h"
 #include "profiler/core/text.h"
 #include "profiler/launch/outcome.h"
+#include "profiler/launch/rerunnable.h"
 
 namespace loopscope {
 namespace {
@@ -49,7 +51,7 @@ class ProcessTest : public testing::Test {
     spec.environment = AsStrings(OwnEnvironment());
     spec.prepare_environment = spec.environment;
     spec.prepare = prepare;
-    spec.throw_away = true;
+    spec.role = Role::kTrial;
     spec.timeout_s = timeout_s;
     spec.output = folder_ / "output.txt";
     return RunProcess(spec, signals_);
@@ -102,12 +104,90 @@ TEST_F(ProcessTest, LeavesNoOrphans) {
   const std::string pids = folder_ / "pids";
   // One in the program's group, one in a session of its own; both outlive their parent.
   const ProcessEnd end = Shell("sleep 300 & echo $! > " + pids + "; setsid sh -c 'echo $$ >> " + pids +
-                               "; exec sleep 300' & while [ $(wc -l < " + pids + ") -lt 2 ]; do sleep 0.01; done");
+                                   "; exec sleep 300' & while [ $(wc -l < " + pids + ") -lt 2 ]; do sleep 0.01; done",
+                               1);
   EXPECT_TRUE(end.ok());
   std::istringstream lines(ReadAll(pids));
   int seen = 0;
   for (pid_t pid; lines >> pid; ++seen) EXPECT_EQ(kill(pid, 0), -1) << pid << " is still there";
   EXPECT_EQ(seen, 2);
+}
+
+TEST_F(ProcessTest, WaitsForWhatATrialLeavesWorking) {
+  const std::string late = folder_ / "late";
+  EXPECT_TRUE(Shell("(sleep 0.3; echo done > " + late + ") &").ok());
+  EXPECT_EQ(ReadAll(late), "done\n");
+}
+
+TEST_F(ProcessTest, ATrialHasNoDescriptorsOfOurs) {
+  const int open_here = open("/dev/null", O_RDONLY);  // without O_CLOEXEC
+  EXPECT_TRUE(Shell("! [ -e /proc/self/fd/" + std::to_string(open_here) + " ]").ok());
+  close(open_here);
+}
+
+TEST_F(ProcessTest, ATrainingGetsTheSignalsThatCanBePassedOn) {
+  for (const int signal :
+       {SIGUSR1, SIGUSR2, SIGALRM, SIGQUIT, SIGURG, SIGWINCH, SIGXCPU, SIGVTALRM, SIGIO, SIGRTMIN + 3}) {
+    ProcessSpec spec;
+    const std::string ready = folder_ / ("ready" + std::to_string(signal));
+    spec.command = {"bash", "-c",
+                    "trap 'exit 7' " + std::to_string(signal) + "; touch " + ready + "; while :; do sleep 0.02; done"};
+    spec.environment = AsStrings(OwnEnvironment());
+    // From another process: a thread of this one might be the one that takes it.
+    const std::string send = "(while ! [ -e " + ready + " ]; do sleep 0.02; done; kill -" + std::to_string(signal) +
+                             " " + std::to_string(getpid()) + ") &";
+    ASSERT_EQ(std::system(send.c_str()), 0);
+    const ProcessEnd end = RunProcess(spec, signals_);
+    EXPECT_EQ(end.status, 7) << signal;
+  }
+  EXPECT_FALSE(signals_.interrupted());
+}
+
+TEST_F(ProcessTest, ATrainingThatHandlesInterruptsIsNeverKilled) {
+  ProcessSpec spec;
+  const std::string ready = folder_ / "ready", saved = folder_ / "saved";
+  spec.command = {"bash", "-c",
+                  "n=0; trap 'n=$((n + 1))' INT TERM; touch " + ready +
+                      "; while [ $n -lt 2 ]; do sleep 0.02; done; sleep 0.5; echo whole > " + saved};
+  spec.environment = AsStrings(OwnEnvironment());
+  std::thread sender([&] {
+    while (!fs::exists(ready)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int i = 0; i < 2; ++i) {
+      kill(getpid(), i == 0 ? SIGINT : SIGTERM);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+  const ProcessEnd end = RunProcess(spec, signals_);
+  sender.join();
+  EXPECT_EQ(end.status, 0);
+  EXPECT_EQ(ReadAll(saved), "whole\n");
+  EXPECT_TRUE(signals_.interrupted());
+}
+
+TEST_F(ProcessTest, WhatATrainingLeavesWorkingGoesOn) {
+  ProcessSpec spec;
+  const std::string late = folder_ / "late";
+  spec.command = {"sh", "-c", "(sleep 0.3; echo done > " + late + ") & echo $! > " + (folder_ / "pid").native()};
+  spec.environment = AsStrings(OwnEnvironment());
+  EXPECT_TRUE(RunProcess(spec, signals_).ok());
+  EXPECT_FALSE(fs::exists(late));
+  for (int i = 0; i < 400 && !fs::exists(late); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(ReadAll(late), "done\n");
+}
+
+TEST(Rerunnable, RefusesWhatOnlyTheFirstStartCouldRead) {
+  for (const Words& command : {Words{"./train", "/dev/fd/63"}, Words{"./train", "--data=/proc/self/fd/5"},
+                               Words{"python", "-"}, Words{"python3", "-u", "-"}, Words{"bash", "-s"}, Words{"python"},
+                               Words{"./train", "/dev/stdin"}, Words{"sh", "-c", "./train >&5"}}) {
+    const auto can = CheckRerunnable(command);
+    ASSERT_FALSE(can) << command.back();
+    EXPECT_EQ(can.error().exit_code, 2);
+  }
+  for (const Words& command :
+       {Words{"./train", "/dev/fd/1"}, Words{"python", "train.py", "-"}, Words{"python", "-m", "train"},
+        Words{"sh", "-c", "exec 5>log; ./train >&5"}, Words{"sh", "-c", "./train 2>&1"}, Words{"bash", "run.sh"}}) {
+    EXPECT_TRUE(CheckRerunnable(command)) << command.back();
+  }
 }
 
 TEST_F(ProcessTest, AnInterruptEndsATrialAndIsRemembered) {

@@ -46,7 +46,7 @@ void* Call(void* self, PythonArguments arguments, ssize_t count, void* names) no
   void* const owner = count > 0 ? arguments[0] : python.none;
   if (result == nullptr) {
     const ErrorAside error;
-    if (!After(self, token, owner, nullptr)) python.clear_error();
+    After(self, token, owner, nullptr);
   } else if (!After(self, token, owner, result)) {
     python.give(result);
     result = nullptr;

@@ -6,6 +6,7 @@
 #include "probes/preload/python/api.h"
 #include "probes/preload/python/around.h"
 #include "probes/preload/python/loader.h"
+#include "probes/preload/python/look.h"
 #include "probes/preload/python/loop.h"
 #include "probes/preload/python/modules.h"
 #include "probes/preload/python/script.h"
@@ -73,17 +74,29 @@ PythonMethod Method(const char* name, Function* function) {
 }
 
 PythonMethod methods[] = {
-    Method("loader_gave", Builtin<4, LoaderGave>),        Method("backward_begins", Builtin<0, BackwardBegins>),
-    Method("backward_ends", Builtin<2, BackwardEnds>),    Method("zero_grad_begins", Builtin<0, ZeroGradBegins>),
-    Method("zero_grad_ends", Builtin<2, ZeroGradEnds>),   Method("optimizer_begins", Builtin<0, OptimizerBegins>),
-    Method("optimizer_ends", Builtin<5, OptimizerEnds>),  Method("range", Builtin<5, Range>),
-    Method("around_backward", loopscope::AroundBackward), Method("backward_is_due", loopscope::BackwardIsDue),
-    Method("step_hooks", loopscope::StepHooks),           Method("around_zero_grad", loopscope::AroundZeroGrad),
-    Method("around_modules", loopscope::AroundModules),   Method("modules_changed", loopscope::ModulesChanged),
-    Method("around_next", loopscope::AroundNext),         Method("around_next_index", loopscope::AroundNextIndex),
-    Method("pass_goes_on", loopscope::PassGoesOn),        Method("pass_stops", loopscope::PassStops),
-    Method("around_closure", loopscope::AroundClosure),   Method("around", loopscope::Around),
-    Method("around_output", loopscope::AroundOutput),     Method("around_print", loopscope::AroundPrint),
+    Method("loader_gave", Builtin<4, LoaderGave>),
+    Method("backward_begins", Builtin<0, BackwardBegins>),
+    Method("backward_ends", Builtin<2, BackwardEnds>),
+    Method("zero_grad_begins", Builtin<0, ZeroGradBegins>),
+    Method("zero_grad_ends", Builtin<2, ZeroGradEnds>),
+    Method("optimizer_begins", Builtin<0, OptimizerBegins>),
+    Method("optimizer_ends", Builtin<5, OptimizerEnds>),
+    Method("range", Builtin<5, Range>),
+    Method("around_backward", loopscope::AroundBackward),
+    Method("backward_is_due", loopscope::BackwardIsDue),
+    Method("step_hooks", loopscope::StepHooks),
+    Method("around_zero_grad", loopscope::AroundZeroGrad),
+    Method("around_modules", loopscope::AroundModules),
+    Method("modules_changed", loopscope::ModulesChanged),
+    Method("around_next", loopscope::AroundNext),
+    Method("around_next_index", loopscope::AroundNextIndex),
+    Method("pass_goes_on", loopscope::PassGoesOn),
+    Method("pass_stops", loopscope::PassStops),
+    Method("around_closure", loopscope::AroundClosure),
+    Method("around", loopscope::Around),
+    Method("around_output", loopscope::AroundOutput),
+    Method("around_print", loopscope::AroundPrint),
+    Method("set_look", loopscope::SetLook),
 };
 
 bool Add(void* dict, PythonMethod& method) noexcept {

@@ -18,7 +18,7 @@ enum Argument : ssize_t { kIterator, kGiven, kLoader, kName, kAppend, kPopLeft, 
 
 // The pass that was handed over; under the interpreter's lock.
 struct Pass {
-  void* iterator = nullptr;  // not kept alive: pass_stops() is called when it goes
+  void* iterator = nullptr;  // not kept alive: pass_stops() is called when one goes
   std::uint64_t* given = nullptr;
   std::uint64_t loader = 0;
   void *name = nullptr, *append = nullptr, *popleft = nullptr;  // kept
@@ -77,7 +77,7 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) no
   if (batch == nullptr) {
     if (python.error() == nullptr || python.error_is(*python.stop_iteration) == 0) return nullptr;
     const ErrorAside error;
-    if (!Report(self, kRanOut, iterator, begin_ns, nullptr)) python.clear_error();
+    Report(self, kRanOut, iterator, begin_ns, nullptr);
     return nullptr;
   }
   if (iterator != pass.iterator) {  // not handed over, or another loader was asked meanwhile
@@ -97,10 +97,12 @@ void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void* name
   const bool handed_over = iterator == pass.iterator;
   if (handed_over && pass.of_batch != 0) return index;
   void* const both[] = {iterator, index};
-  if (void* const kept = handed_over ? python.call(pass.append, &index, 1, nullptr) : CallItem(self, kKeep, both, 2)) {
-    python.give(kept);
+  void* const kept = handed_over ? python.call(pass.append, &index, 1, nullptr) : CallItem(self, kKeep, both, 2);
+  if (kept == nullptr) {
+    python.give(index);
+    return nullptr;
   }
-  python.clear_error();
+  python.give(kept);
   return index;
 }
 

@@ -61,13 +61,15 @@ struct Stepped {
 std::array<Stepped, 4> stepped;
 std::size_t next_stepped = 0;
 
-// Asks the shim, whose answer is a tuple (number, name, parameters). Null where it does not know.
+// Asks the shim, whose answer is a tuple (number, name, parameters). Null where it does not know, or with an exception
+// set.
 const Known* Describe(void* self, void* optimizer) noexcept {
   void* const tuple = CallItem(self, kDescribe, &optimizer, 1);
-  void* const reference = tuple != nullptr ? python.new_reference(optimizer, nullptr) : nullptr;
+  if (tuple == nullptr) return nullptr;
+  void* const reference = python.new_reference(optimizer, nullptr);
   if (reference == nullptr) {
     python.clear_error();
-    if (tuple != nullptr) python.give(tuple);
+    python.give(tuple);
     return nullptr;
   }
   const auto number = [&](ssize_t item) { return python.number(python.tuple_item(tuple, item)); };
@@ -88,16 +90,21 @@ const Known* Find(void* self, void* optimizer) noexcept {
   return Describe(self, optimizer);
 }
 
-void EndStep(void* self, bool raised) noexcept {
+// Returns false with an exception set where the shim's answer was interrupted.
+bool EndStep(void* self, bool raised) noexcept {
   const OpenStep step = open_step;
   open_step = {};
   void* const optimizer = python.referent(step.optimizer);
-  if (const Known* known = optimizer != python.none ? Find(self, optimizer) : nullptr) {
+  const Known* const known = optimizer != python.none ? Find(self, optimizer) : nullptr;
+  const bool interrupted = python.error() != nullptr;
+  const ErrorAside error;
+  if (known != nullptr) {
     loopscope_script_optimizer_ends(known->number, known->name, known->parameters, step.begin_ns, raised ? 1 : 0);
   } else {
     loopscope_script_optimizer_ends(0, "", 0, step.begin_ns, 1);
   }
   python.give(step.optimizer);
+  return !interrupted;
 }
 
 bool HasArguments(void* positional, void* named) noexcept {
@@ -110,7 +117,7 @@ bool HasRaised(void* optimizer) noexcept {
 }
 
 void* StepBegins(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
-  if (count > 0 && HasRaised(arguments[0])) EndStep(self, true);
+  if (count > 0 && HasRaised(arguments[0]) && !EndStep(self, true)) return nullptr;
   if (open_step.optimizer != nullptr || count != 3 || HasArguments(arguments[1], arguments[2])) {
     return CallItem(self, kBegins, arguments, count, names);
   }
@@ -123,8 +130,7 @@ void* StepBegins(void* self, PythonArguments arguments, ssize_t count, void* nam
 
 void* StepEnds(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   if (count == 0 || !open_step.IsOf(arguments[0])) return CallItem(self, kEnds, arguments, count, names);
-  EndStep(self, false);
-  return NewNone();
+  return EndStep(self, false) ? NewNone() : nullptr;
 }
 
 enum ZeroGradItem : ssize_t { kZeroGrad, kDefault, kZeroGradItems };
@@ -137,7 +143,7 @@ void* ZeroGrad(void* self, PythonArguments arguments, ssize_t count, void* names
   void* const result = CallItem(self, kZeroGrad, arguments, count, names);
   const ErrorAside error;
   const bool set_to_none = IsTrue(given > 1 ? arguments[1] : python.tuple_item(self, kDefault));
-  python.clear_error();
+  if (python.error() != nullptr) python.clear_error();  // torch has asked it too, and raised the same
   loopscope_script_zero_grad_ends(begin_ns, set_to_none ? 1 : 0);
   return result;
 }

@@ -59,12 +59,13 @@ const Settled* FindSettled(void* module) noexcept {
   return nullptr;
 }
 
+// May leave an exception set: a signal's handler raised it.
 void AskNote(void* self, void* module, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
   void* const arguments[] = {module, python.new_number(begin_ns), python.new_number(end_ns)};
   void* const name = CallItem(self, kNote, arguments, 3);
   python.give(arguments[1]);
   python.give(arguments[2]);
-  if (name == nullptr) return python.clear_error();
+  if (name == nullptr) return;
   if (name == python.none) {
     Unsettle();
   } else if (python.size(name) > 0 && FindSettled(module) == nullptr) {
@@ -82,11 +83,12 @@ void Note(void* self, void* module, std::uint64_t begin_ns) noexcept {
   }
 }
 
+// False, with an exception set, where a signal's handler raised one.
 bool IsCompiling(void* self) noexcept {
   void* const answer = CallItem(self, kIsCompiling, nullptr, 0);
-  const bool is = answer != nullptr && IsTrue(answer);
-  if (answer != nullptr) python.give(answer);
-  python.clear_error();
+  if (answer == nullptr) return false;
+  const bool is = IsTrue(answer);
+  python.give(answer);
   return is;
 }
 
@@ -128,12 +130,13 @@ void* Run(void* self, PythonArguments arguments, ssize_t count, void* names) noe
   return CallItem(self, treated ? kRun : kOriginal, arguments, count, names);
 }
 
-void EnterModule(void* self, void* module) noexcept {
+// Returns false with an exception set where a signal's handler raised one.
+bool EnterModule(void* self, void* module) noexcept {
   place = Place::kInside;
-  if ((loop::Gate().load(std::memory_order_relaxed) & kGateDetail) == 0) return;
+  if ((loop::Gate().load(std::memory_order_relaxed) & kGateDetail) == 0) return true;
   module_names = CallItem(self, kNames, &module, 1);
   if (module_names != nullptr) place = Place::kNaming;
-  python.clear_error();
+  return module_names != nullptr;
 }
 
 void LeaveModule() noexcept {
@@ -143,12 +146,15 @@ void LeaveModule() noexcept {
 
 void* Outermost(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   void* const module = arguments[0];
-  EnterModule(self, module);
+  const bool entered = EnterModule(self, module);
   const std::uint64_t begin_ns = capture::NowNs();
-  void* const result = Run(self, arguments, count, names);
+  void* result = entered ? Run(self, arguments, count, names) : nullptr;
   LeaveModule();
+  if (!entered) return nullptr;
+  const bool raised = result == nullptr;
   const ErrorAside error;
   Note(self, module, begin_ns);
+  if (!raised && python.error() != nullptr) python.give(std::exchange(result, nullptr));
   return result;
 }
 
@@ -156,6 +162,7 @@ void* ModuleCall(void* self, PythonArguments arguments, ssize_t count, void* nam
   if (place == Place::kInside || count == 0) return CallItem(self, kOriginal, arguments, count, names);
   if (place == Place::kNaming) return NamedCall(self, arguments, count, names);
   if (IsCompiling(self)) return CallItem(self, kOriginal, arguments, count, names);
+  if (python.error() != nullptr) return nullptr;
   return Outermost(self, arguments, count, names);
 }
 

@@ -17,11 +17,20 @@ inline bool IsTrue(void* object) noexcept {
   return python.is_true(object) == 1;
 }
 
-// Sets a pending exception aside for a scope; exceptions raised meanwhile are dropped.
+// Sets a pending exception aside for a scope. One that is raised meanwhile takes its place, as one does that is raised
+// while another passes through: what a signal's handler raises must not be lost.
 class ErrorAside {
  public:
   ErrorAside() noexcept { python.fetch_error(&type_, &value_, &trace_); }
-  ~ErrorAside() { python.restore_error(type_, value_, trace_); }
+  ~ErrorAside() {
+    if (python.error() == nullptr) {
+      python.restore_error(type_, value_, trace_);
+      return;
+    }
+    for (void* const one : {type_, value_, trace_}) {
+      if (one != nullptr) python.give(one);
+    }
+  }
   ErrorAside(const ErrorAside&) = delete;
   ErrorAside& operator=(const ErrorAside&) = delete;
 

@@ -54,10 +54,6 @@ LOOPSCOPE_EXPORT void loopscope_script_set_finish(void (*finish)()) {
   loop::CallAtEnd(finish);
 }
 
-LOOPSCOPE_EXPORT void loopscope_script_set_look(void (*look)()) {
-  following::CallBefore(look);
-}
-
 LOOPSCOPE_EXPORT void loopscope_script_interpreter_ends() {
   following::End();
 }

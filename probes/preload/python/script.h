@@ -16,8 +16,6 @@ const char* loopscope_script_load_torch(const char* path);
 void loopscope_script_foreign_code(const char* folders);
 // `finish` is called on the training thread before a bounded run ends.
 void loopscope_script_set_finish(void (*finish)());
-// `look` is called on the training thread before each step whose calls are followed; it belongs to that step.
-void loopscope_script_set_look(void (*look)());
 // The interpreter is about to end: nothing follows its calls from here on.
 void loopscope_script_interpreter_ends();
 // The program is about to end with `status` in a way that runs no exit handler (a signal that it sends to itself).

@@ -1,0 +1,16 @@
+// Whether a command can be started again and again: what only its first start could read makes the others another
+// program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiler/core/result.h"
+
+namespace loopscope {
+
+// Error (exit 2): the command names a descriptor (/dev/fd/63, as a shell's `<(…)` does; `2>&5` in the text of `sh -c`)
+// or standard input (/dev/stdin, `python -`), which reruns do not have.
+Result<void> CheckRerunnable(const std::vector<std::string>& command);
+
+}  // namespace loopscope
