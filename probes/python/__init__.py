@@ -27,6 +27,15 @@ def _name_cells(compiler):
 
 
 def _torch_was_imported(torch, chosen):
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = before or sys.pycache_prefix is not None  # a folder of the user's
+    try:
+        _attach(torch, chosen)
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def _attach(torch, chosen):
     from . import attach, faults
 
     try:

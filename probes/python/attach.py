@@ -133,6 +133,7 @@ class _Session:
     def _bounded_run_ends(self):
         if self._settings.mode == "trace":  # a timed trial's files are thrown away
             writers.wait()
+            writers.remove_temporary_files()
         self._finish()
 
     def _finish(self):

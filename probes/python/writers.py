@@ -1,8 +1,12 @@
 """Threads and processes beside the training that write files: a checkpoint must not be cut off by a bounded run's end."""
 
+import contextlib
+import gc
 import os
+import sys
 import threading
 import time
+import weakref
 
 _LONGEST_S = 10
 _QUIET_S = 0.3  # nothing was written for so long
@@ -50,3 +54,19 @@ def _listed(folder):
         return os.listdir(folder)
     except OSError:
         return []
+
+
+def remove_temporary_files():
+    """Those that Python would remove at its end: the program's temporary folders and named files."""
+    tempfile = sys.modules.get("tempfile")
+    if tempfile is None:
+        return
+    for finalizer, info in list(weakref.finalize._registry.items()):
+        if getattr(info.func, "__qualname__", "") == "TemporaryDirectory._cleanup":
+            with contextlib.suppress(Exception):
+                finalizer()
+    closer = getattr(tempfile, "_TemporaryFileCloser", None)
+    for one in gc.get_objects() if closer is not None else ():
+        if type(one) is closer:
+            with contextlib.suppress(Exception):
+                one.close()

@@ -101,6 +101,9 @@ std::vector<fs::path> ClearLeftovers(const fs::path& base) {
 Result<fs::path> MakeOutputFolder(const fs::path& asked, bool again) {
   std::error_code error;
   const fs::path folder = fs::absolute(asked.empty() ? DefaultFolder() : asked, error);
+  if (again && !fs::is_directory(folder, error)) {
+    return Error{"there is no such folder to go on in", folder, "name the one of the experiment with -o DIR"};
+  }
   if (const int failed = MakePrivateFolder(folder); failed != 0) return NotWritable(folder, std::strerror(failed));
   std::string trial = folder / ".write-trial-XXXXXX";
   const int fd = mkostemp(trial.data(), O_CLOEXEC);
@@ -113,6 +116,10 @@ Result<fs::path> MakeOutputFolder(const fs::path& asked, bool again) {
   if (!again && HoldsRun(folder / kRecordingName)) {
     return Error{"the output folder holds what a run that was killed recorded, or one that still runs", folder,
                  "read it with `loopscope report DIR`, delete it, or name another with -o DIR"};
+  }
+  if (!again && fs::exists(fs::symlink_status(folder / kRecordingName, error))) {
+    return Error{std::string("the output folder holds `") + kRecordingName + "`, which is not ours", folder,
+                 "name another with -o DIR"};
   }
   return fs::canonical(folder, error);
 }

@@ -70,6 +70,14 @@ bool ProbeEndedIt(const fs::path& directory) {
   return ProbeEndedAny(directory);
 }
 
+// Trials write into it what they would write elsewhere.
+bool IsFull(const fs::path& folder) {
+  constexpr std::uintmax_t kLeast = 1 << 20;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  return !error && space.available < kLeast;
+}
+
 // Each rank leaves a file when it begins.
 bool HadRanks(const fs::path& directory) {
   std::error_code error;
@@ -80,6 +88,9 @@ bool HadRanks(const fs::path& directory) {
 }  // namespace
 
 LaunchStatus StatusOf(const ProcessEnd& end, const std::vector<std::string>& command) {
+  if (!end.full.empty() && !end.ok()) {
+    return {LaunchEnd::kOther, "no space is left in " + end.full + ": set TMPDIR to a folder with more"};
+  }
   switch (end.how) {
     case ProcessEnd::How::kTimeout:
       return {LaunchEnd::kTimeout};
@@ -174,6 +185,7 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   if (spec.target) follower.emplace(*spec.target, folder, process.output);
   if (follower) process.enough = [&](double now_s) { return follower->Reached(now_s); };
   Launched launched{{}, folder, RunProcess(process, signals_)};
+  if (trial && !launched.end.ok() && IsFull(setup_.scratch)) launched.end.full = setup_.scratch.parent_path();
   if (follower) launched.by_output = {!spec.target->regex.empty(), follower->reached_s(), follower->best()};
   if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(folder)) {
     launched.status_after_end = std::exchange(launched.end.status, 0);

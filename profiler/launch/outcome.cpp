@@ -116,6 +116,10 @@ Error DescribeStart(const ProcessEnd& end, const std::vector<std::string>& comma
 
 std::optional<Error> DescribeOutcome(const ProcessEnd& end, const std::vector<std::string>& command, const Seen& seen) {
   if (end.how == ProcessEnd::How::kNotStarted) return DescribeStart(end, command);
+  if (!end.ok() && !end.full.empty()) {
+    return Error{"no space is left for what the launches write", end.full, "set TMPDIR to a folder with more",
+                 kProgramFailed};
+  }
   if (!end.ok()) return Died(end, command, seen);
   if (!seen.why_no_capture.empty()) {
     return Error{"its capture cannot be read: " + seen.why_no_capture, Shown(command),

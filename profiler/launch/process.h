@@ -48,6 +48,7 @@ struct ProcessEnd {
   bool shown = false;         // what it printed has gone where it would go without us
   std::int64_t start_ns = 0;  // CLOCK_MONOTONIC, just before it was forked
   double wall_s = 0;
+  std::string full;               // a folder of ours without space, where the program failed: the likely cause
   std::vector<std::string> left;  // names of processes that outlived the program and that we ended
 
   bool ok() const { return how == How::kExited && status == 0; }

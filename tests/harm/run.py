@@ -24,11 +24,18 @@ import time
 
 import page
 
-from scripts import compiled, loaders, process, shared, training
+from scripts import compiled, loaders, process, shared, signals, surroundings, training
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", HERE.parents[1] / "build"))
-THEMES = {"loaders": loaders, "training": training, "compiled": compiled, "process": process}
+THEMES = {
+    "loaders": loaders,
+    "training": training,
+    "compiled": compiled,
+    "process": process,
+    "surroundings": surroundings,
+    "signals": signals,
+}
 SCRIPTS = {name: body for theme in THEMES.values() for name, body in theme.SCRIPTS.items()}
 SECONDS = 240  # a script takes a few
 

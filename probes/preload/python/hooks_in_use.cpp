@@ -52,6 +52,21 @@ bool HasMonitor() noexcept {
   return has;
 }
 
+// An audit hook of the program's that forbids hooks would have each of them reported on stderr.
+bool IsForbidden() noexcept {
+  static const bool forbidden = [] {
+    int (*audit)(const char*, const char*, ...) = nullptr;  // PySys_Audit
+    if (!Find(audit, "PySys_Audit")) return false;
+    for (const char* const event : {"sys.setprofile", "sys.settrace"}) {
+      if (audit(event, nullptr) == 0) continue;
+      python_frames.clear_error();
+      return true;
+    }
+    return false;
+  }();
+  return forbidden;
+}
+
 }  // namespace
 
 bool HasProfileHook() noexcept {
@@ -66,6 +81,7 @@ const char* HookInUse() noexcept {
   if (HasProfileHook()) return "the program follows its calls itself (sys.setprofile, cProfile)";
   if (HasTraceHook()) return "a debugger or a measurement of coverage follows the program (sys.settrace)";
   if (HasMonitor()) return "a profiler, a debugger or a measurement of coverage follows the program (sys.monitoring)";
+  if (IsForbidden()) return "an audit hook of the program forbids to follow its calls";
   return nullptr;
 }
 

@@ -1,7 +1,5 @@
 """Starts Loopscope's shim in a Python process that was launched to be measured, then the sitecustomize it hides."""
 
-import importlib.machinery
-import importlib.util
 import os
 import sys
 
@@ -14,17 +12,32 @@ def _leave_path():
 
 
 def _start_shim():
+    import importlib.util
+
     package = os.path.dirname(_FOLDER)
     spec = importlib.util.spec_from_file_location(
         "_loopscope", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
     )
     module = importlib.util.module_from_spec(spec)
     sys.modules["_loopscope"] = module
-    spec.loader.exec_module(module)
-    module.start()
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = before or sys.pycache_prefix is not None  # a folder of the user's
+    try:
+        spec.loader.exec_module(module)
+        module.start()
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _run_hidden_sitecustomize():
+    if sys.version_info < (3,):  # a child that needs one
+        del sys.modules["sitecustomize"]
+        import sitecustomize  # noqa: F401, PLW0406
+
+        return
+    import importlib.machinery
+    import importlib.util
+
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
     if spec is None or spec.loader is None:
         return
@@ -34,9 +47,9 @@ def _run_hidden_sitecustomize():
 
 
 _leave_path()
-if os.environ.get("LOOPSCOPE_RUN_DIR"):
+if os.environ.get("LOOPSCOPE_RUN_DIR") and sys.version_info >= (3,):
     try:
         _start_shim()
     except Exception as error:
-        sys.stderr.write(f"loopscope: the Python shim is off: {type(error).__name__}: {error}\n")
+        sys.stderr.write("loopscope: the Python shim is off: %s: %s\n" % (type(error).__name__, error))
 _run_hidden_sitecustomize()
