@@ -134,7 +134,7 @@ signal.signal(signal.SIGCHLD, lambda *_: ended.append(os.waitpid(-1, os.WNOHANG)
 for _ in range(3):
     if os.fork() == 0: os._exit(0)
     epochs(1); time.sleep(0.05)
-print(ended)
+print(any(ended))
 """,
     "asyncio_signal_handler": """
 import asyncio, signal
