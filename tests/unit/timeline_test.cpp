@@ -99,6 +99,51 @@ void ExpectPartition(const Timeline& timeline) {
   }
 }
 
+// Each parameter has an optimizer of its own, which a hook of the backward pass steps as soon as there is a gradient.
+TEST(Timeline, UpdatesInHooksOfTheBackwardPassAreTheOptimizers) {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.Forward(10 * kMs);
+    program.In(program.Range(RangeCategory::kBackward, 0), [&] {
+      program.In(program.Op("autograd::engine::evaluate_function: MmBackward0", 0), [&] {
+        program.Op("aten::mm", 4 * kMs);
+        program.Optimizer(3 * kMs);
+        program.Range(RangeCategory::kZeroGrad, 1 * kMs);
+      });
+      program.Op("aten::mm", 5 * kMs);
+      program.Range(RangeCategory::kOptimizer, 2 * kMs, "SGD");
+    });
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOptimizer), 6);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kBackward), 9);
+}
+
+// A device's gradients are taken by a thread of the engine: its hooks step there.
+TEST(Timeline, UpdatesOnTheEnginesThreadAreTheOptimizers) {
+  Program program;
+  program.trace.threads.resize(2);
+  for (int i = 0; i < 20; ++i) {
+    program.Forward(10 * kMs);
+    const std::int64_t begin = program.now;
+    program.Backward(15 * kMs);
+    program.Range(RangeCategory::kZeroGrad, 1 * kMs);
+    program.Mark(MarkKind::kStepEnd, "optimizer:SGD#1", 32);
+    const std::int64_t end = program.now;
+    program.thread = 1;
+    program.now = begin;
+    program.Op("autograd::engine::evaluate_function: MmBackward0", 9 * kMs);
+    program.Range(RangeCategory::kOptimizer, 4 * kMs, "SGD");
+    program.thread = 0;
+    program.now = end;
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOptimizer), 5);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kBackward), 11);
+}
+
 TEST(Timeline, DividesAPlainStep) {
   Program program;
   for (int i = 0; i < 20; ++i) program.Step();
