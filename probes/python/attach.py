@@ -19,7 +19,15 @@ from .probe import Missing, Probe, text
 
 # Processes that import torch but may not train: their capture is opened at the first optimizer, so that those that
 # never train leave none.
-_HELPERS = ("--multiprocessing-fork", "torch.distributed.run", "torch.distributed.launch", "torch._inductor")
+_HELPERS = (
+    "--multiprocessing-fork",
+    "multiprocessing.forkserver",
+    "multiprocessing.resource_tracker",
+    "loky.backend",
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "torch._inductor",
+)
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _FIRST_LOSSES = 3  # kept on each of several ranks while tracing
 
@@ -93,6 +101,7 @@ class _Session:
         if reason:
             return  # the preloaded library has said why
         self._facts.start()
+        self._probe.code_folders(text(frames.START_FOLDER), text(frames.temporary_folder()))
         self._probe.foreign_code(text("\n".join(frames.foreign_folders())))
         for key in self._treatments.keys():
             self._probe.claim(text(key))

@@ -15,6 +15,7 @@ _TEXT, _ID, _NS, _INT = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctype
 _FUNCTIONS = {
     "start": (_TEXT, []),
     "load_torch": (_TEXT, [_TEXT]),
+    "code_folders": (None, [_TEXT, _TEXT]),
     "foreign_code": (None, [_TEXT]),
     "interpreter_ends": (None, []),
     "program_ends": (None, [_INT]),

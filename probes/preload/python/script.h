@@ -12,6 +12,8 @@ const char* loopscope_script_start();
 // Loads a LibTorch probe into the process's torch: the one at `path`, or the one beside this library where that is
 // null. Returns null, or why it is off; the capture says so too.
 const char* loopscope_script_load_torch(const char* path);
+// The folder that the program was started in, and that of temporary files (python/code.h).
+void loopscope_script_code_folders(const char* start, const char* temporary);
 // Code below these folders, one a line, is not the user's: no call stack shows it.
 void loopscope_script_foreign_code(const char* folders);
 // `finish` is called on the training thread before a bounded run ends.
