@@ -126,6 +126,10 @@ class _Session:
         if not self._pid:
             self.start()
         self._loaders.describe_training()
+        if self._optimizers.looks_for_updates():
+            if self._optimizers.updated_out_of_sight():
+                self._probe.updated_out_of_sight()
+            self._probe.backward_is_due()
         if self._alone:
             self._alone.take_over()
             self._probe.backward_is_due()  # at each backward, until it has taken over

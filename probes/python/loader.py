@@ -26,7 +26,7 @@ class Loaders:
         self._described = 0
         self.on_pass = None  # called when a pass begins
         self._starting = 0  # calls of DataLoader.__iter__ that have not returned
-        self._asked = set()  # ids of iterators whose __next__ has not returned, where there are no builtins
+        self._asked, self._drawing = set(), set()  # iterators in __next__, in _next_index, where there are no builtins
         self._first_indices = settings.mode == "trace"  # recorded for each loader's first batch
         self._alone = settings.treatment.get("loader.only") == "on"
         # Whether training batches only need recording, which builtins do.
@@ -77,7 +77,7 @@ class Loaders:
         if self._probe.around_next:
             made._next_index = self._probe.around_next_index(made._next_index, self._keep_index)
         else:
-            wrapping.watch(self._probe, made, "_next_index", after=self._index_asked)
+            wrapping.watch(self._probe, made, "_next_index", self._index_is_asked, self._index_asked)
 
     def _of(self, loader):
         """What is known of it."""
@@ -173,7 +173,15 @@ class Loaders:
         else:  # workers are asked for batches before __iter__ returns
             self._drawn.set(iterator, [index])
 
-    def _index_asked(self, _token, iterator, index, raised):
+    def _index_is_asked(self, iterator):
+        inner = id(iterator) in self._drawing  # by a derived class, whose index this is
+        self._drawing.add(id(iterator))
+        return inner
+
+    def _index_asked(self, inner, iterator, index, raised):
+        if inner:
+            return
+        self._drawing.discard(id(iterator))
         if not raised:
             self._keep_index(iterator, index)
 

@@ -28,6 +28,7 @@ _FUNCTIONS = {
     "zero_grad_begins": (None, []),
     "zero_grad_ends": (None, [_NS, _INT]),
     "optimizer_made": (None, []),
+    "updated_out_of_sight": (None, []),
     "optimizer_begins": (None, []),
     "optimizer_ends": (None, [_ID, _TEXT, ctypes.c_uint64, _NS, _INT]),
     "output": (None, [_TEXT, _NS]),

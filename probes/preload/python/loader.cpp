@@ -95,9 +95,14 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) no
   return batch;
 }
 
+thread_local void* drawing = nullptr;  // the iterator whose _next_index runs
+
 void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  const bool inner = count != 1 || arguments[0] == drawing;
+  void* const outer = inner ? drawing : std::exchange(drawing, arguments[0]);
   void* const index = CallItem(self, kIndexOriginal, arguments, count, names);
-  if (index == nullptr || count != 1) return index;
+  drawing = outer;
+  if (index == nullptr || inner) return index;
   void* const iterator = arguments[0];
   const bool handed_over = iterator == pass.iterator;
   if (handed_over && pass.of_batch != 0) return index;

@@ -96,6 +96,10 @@ LOOPSCOPE_EXPORT void loopscope_script_gradient_taken() {
   loop::GradientTaken();
 }
 
+LOOPSCOPE_EXPORT void loopscope_script_updated_out_of_sight() {
+  loop::UpdatedOutOfSight();
+}
+
 LOOPSCOPE_EXPORT void loopscope_script_zero_grad_begins() {
   loop::ZeroGradBegins();
 }

@@ -35,6 +35,8 @@ void loopscope_script_loader_ran_out(std::uint64_t loader, std::uint64_t begin_n
 void loopscope_script_backward_begins();
 void loopscope_script_backward_ends(std::uint64_t begin_ns, int threw);
 void loopscope_script_gradient_taken();  // outside of a backward pass; only where there was none, and no optimizer
+// Parameters of an optimizer have changed since the last backward pass, by a step that no hook saw.
+void loopscope_script_updated_out_of_sight();
 void loopscope_script_zero_grad_begins();
 void loopscope_script_zero_grad_ends(std::uint64_t begin_ns, int set_to_none);
 void loopscope_script_optimizer_made();

@@ -87,13 +87,18 @@ bool RunsPython(std::string_view name) {
 IntervalSet HostWorking(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   std::vector<bool> runs_python(trace.strings.size());
-  for (std::size_t i = 0; i < runs_python.size(); ++i) runs_python[i] = RunsPython(trace.strings[i]);
+  std::vector<bool> exchanges(trace.strings.size());  // from its start to its wait(), on this thread: gloo's send and receive
+  for (std::size_t i = 0; i < runs_python.size(); ++i) {
+    runs_python[i] = RunsPython(trace.strings[i]);
+    exchanges[i] = IsBackendRange(trace.strings[i]);
+  }
   std::vector<Interval> working;
   // Of the last operator that lies in no other, and of the last such one that runs Python.
   constexpr auto kNever = std::numeric_limits<std::int64_t>::min();
   std::int64_t outermost_end_ns = kNever, python_end_ns = kNever;
   for (const Event& event : trace.threads[timeline.training_thread()].events) {
-    if (event.kind != EventKind::kOp) continue;
+    if (event.kind != EventKind::kOp || (event.flags & wire::kOpAsync)) continue;
+    if (event.name < exchanges.size() && exchanges[event.name]) continue;
     const bool outermost = event.start_ns >= outermost_end_ns;
     if (outermost) outermost_end_ns = event.end_ns;
     if (event.name < runs_python.size() && runs_python[event.name]) {
