@@ -58,6 +58,17 @@ def _losses(torch, probe, settings):
     return check.Losses(torch, probe, most=_FIRST_LOSSES) if settings.mode == "trace" and settings.ranks > 1 else None
 
 
+def _unlink_semaphores():
+    """As the interpreter does at its end, which is not reached here: else the tracker of resources (where processes are
+    started by a fork server, or anew) writes of those that leaked to the user's terminal."""
+    synchronize, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("synchronize", "util"))
+    if synchronize is None or util is None:
+        return
+    for finalizer in list(util._finalizer_registry.values()):
+        if finalizer._callback == synchronize.SemLock._cleanup:
+            finalizer()
+
+
 class _Session:
     """One process's share of a run."""
 
@@ -147,6 +158,8 @@ class _Session:
     def _bounded_run_ends(self):
         if self._settings.mode == "trace":  # a timed trial's files are thrown away
             writers.wait()
+        with contextlib.suppress(Exception):
+            _unlink_semaphores()
         self._finish()
         # For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a
         # failure of the program.
