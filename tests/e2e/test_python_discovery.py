@@ -64,9 +64,8 @@ def test_an_iterator_that_derives_from_torchs(launch, call, mode):
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_workers_of_a_fork_server_are_no_trainings(launch, method):
     body = f"""
-from functools import partial
-DataLoader = partial(DataLoader, multiprocessing_context="{method}")
 if __name__ == "__main__":
+    torch.multiprocessing.set_start_method("{method}")
     main(workers=2, epochs=3)
 """
     done, captures = launch(body, mode="trace", steps=6)

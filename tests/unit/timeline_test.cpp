@@ -1,3 +1,4 @@
+#include "profiler/core/timeline/communication.h"
 #include "profiler/core/timeline/timeline.h"
 
 #include <gmock/gmock.h>
@@ -118,6 +119,25 @@ TEST(Timeline, UpdatesInHooksOfTheBackwardPassAreTheOptimizers) {
   ExpectPartition(timeline);
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOptimizer), 6);
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kBackward), 9);
+}
+
+// gloo's send and receive run from their call to the wait for them, on the thread that trains: where that computes
+// meanwhile, it does not wait.
+TEST(Timeline, WaitingForAnExchangeIsCommunication) {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    const std::uint32_t receives = program.Op("gloo:recv", 9 * kMs, wire::kOpAsync);
+    program.now = program.trace.threads[0].events[receives].start_ns;
+    program.Forward(3 * kMs);
+    program.now += 6 * kMs;
+    program.Backward(5 * kMs);
+    program.Optimizer(1 * kMs);
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kCommunication), 6);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kForward), 3);
+  EXPECT_EQ(OnlyCommunicating(timeline).total_ns(), 20 * 6 * kMs);
 }
 
 // A device's gradients are taken by a thread of the engine: its hooks step there.

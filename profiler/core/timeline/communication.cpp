@@ -39,11 +39,6 @@ bool IsWait(const Event& event) {
   return event.is_range(RangeCategory::kWait) || event.is_range(RangeCategory::kSync);
 }
 
-// As PyTorch names the ranges on its backends' own threads: "gloo:all_reduce", from the start to the last rank's part.
-bool IsBackendRange(std::string_view name) {
-  return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
-}
-
 // What the probe's NCCL plugin wrote, with the device's times: "nccl:all_reduce", "nccl world:all_reduce". PyTorch's
 // own operator of that name only enqueues.
 bool IsPluginName(std::string_view name) {
@@ -54,6 +49,10 @@ bool IsPluginRange(const Event& event, std::string_view name) {
 }
 
 }  // namespace
+
+bool IsBackendRange(std::string_view name) {
+  return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
+}
 
 void ForEachBackendRange(const Timeline& timeline, const std::function<void(const Event&)>& visit) {
   const Trace& trace = timeline.trace();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "profiler/core/devices/device_links.h"
+#include "profiler/core/timeline/communication.h"
 #include "profiler/core/timeline/timeline_build.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/op_names.h"
@@ -96,6 +97,7 @@ void TimelineBuilder::CollectActivity() {
   };
   std::vector<Place> places(events.size());  // a parent comes before its children
   bool after_collective = false;             // nothing but waits since the last collective was called
+  std::vector<Interval> exchanged;           // with another rank, while this thread may work
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     span_.end_ns = std::max(span_.end_ns, event.end_ns);
@@ -109,6 +111,10 @@ void TimelineBuilder::CollectActivity() {
     const auto [in_op, in_phase, in_backward] = places[i];
     const unsigned bits = NameBits(event);
     if (in_backward && IsUpdate(event)) activity_.in_backward.push_back(Of(event));
+    if (event.kind == EventKind::kOp && (event.flags & wire::kOpAsync)) {  // it only waits here, at its end
+      if (IsBackendRange(timeline_.trace_.text(event.name))) exchanged.push_back(Of(event));
+      continue;
+    }
     if (event.is_range(RangeCategory::kWait)) {
       if (!in_op && !in_phase) AddWait(Of(event), after_collective);
       continue;
@@ -136,6 +142,8 @@ void TimelineBuilder::CollectActivity() {
   timeline_.loader_known_ = !activity_.loaders.empty();
   AddBackwardNodes();
   AddUpdatesOfEngine();
+  const IntervalSet waited = IntervalSet(std::move(exchanged)).Subtract(IntervalSet(activity_.outermost));
+  activity_.communication.insert(activity_.communication.end(), waited.intervals().begin(), waited.intervals().end());
 }
 
 // Of a device's tensors, the hooks run on the engine's own threads while the training thread waits in its backward pass.
