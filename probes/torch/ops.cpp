@@ -177,7 +177,8 @@ bool MadeNode(const OpenOp& op) {
     const OpWords words{one.first_word, one.start_ns,
                         std::uint64_t{kNoSequence} << 32 | ((is_long ? duration >> 10 : duration) & 0xffffffffu),
                         flags << kFlagsShift};
-    return api->append(&words, sizeof words);
+    api->append(&words, sizeof words);
+    return;
   }
 }
 

@@ -343,6 +343,22 @@ TEST(Timeline, EpochBoundariesAreNotSteady) {
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kLoaderWait), 5) << "an exhausted draw is no sign of workers";
 }
 
+// What is trained is scored once, on much data: that follows the last epoch's evaluation without a step in between.
+TEST(Timeline, AScoringAfterTheTrainingIsNoEvaluationOfIt) {
+  Program program = WithEpochs(true);
+  for (int i = 0; i < 100; ++i) {
+    program.Range(RangeCategory::kLoader, 1 * kMs, "SequentialSampler");
+    program.Op("aten::conv2d", 5 * kMs);
+  }
+  program.Mark(MarkKind::kEpochStart);
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  EXPECT_EQ(timeline.evaluation().total_ns(), 3 * 16 * kMs + 100 * 6 * kMs);
+  EXPECT_EQ(timeline.whole().evaluations.size(), 3u);
+  EXPECT_EQ(timeline.whole().evaluation_ns, 3 * 16 * kMs);
+  EXPECT_TRUE(timeline.whole().evaluated_after);
+  EXPECT_DOUBLE_EQ(timeline.whole().steps_between_evaluations, 5);
+}
+
 TEST(Timeline, EvaluationIsSeenWithoutMarks) {
   Program program = WithEpochs(false);
   const Timeline timeline = Timeline::Build(std::move(program.trace));
