@@ -153,7 +153,8 @@ void TimelineBuilder::AddUpdatesOfEngine() {
     if (thread == timeline_.training_thread_) continue;
     for (const Event& event : timeline_.trace_.threads[thread].events) {
       if (!IsUpdate(event)) continue;
-      for (const Interval& inside : backward.Within(Of(event)).intervals()) activity_.in_backward.push_back(inside);
+      const IntervalSet inside = backward.Within(Of(event));
+      activity_.in_backward.insert(activity_.in_backward.end(), inside.intervals().begin(), inside.intervals().end());
     }
   }
 }
