@@ -57,7 +57,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.evidence = layers.Describe(type->name);
   if (updates) {
     finding.advice = fmt::format(
-        "The optimizer computes its update in {}: on this machine take one that computes in float32, or train where the "
+        "The optimizer computes its update in {}: on this machine take one that computes in float32, or train where "
+        "the "
         "processor has units for {}.",
         type->name, type->name);
   }

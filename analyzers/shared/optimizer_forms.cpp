@@ -25,8 +25,8 @@ std::vector<std::string> PrefixesOf(const Trace& trace, std::string_view name) {
   return prefixes;
 }
 
-// Whether optimizers of that class can be told to take many tensors at once, by the settings that they were seen to have
-// or as torch.optim's.
+// Whether optimizers of that class can be told to take many tensors at once, by the settings that they were seen to
+// have or as torch.optim's.
 bool HasForm(const Timeline& timeline, std::string_view name, std::string_view form,
              std::initializer_list<std::string_view> of_torch) {
   const std::vector<std::string> prefixes = PrefixesOf(timeline.trace(), name);
@@ -75,14 +75,16 @@ std::string AdviceFor(const Timeline& timeline, const std::map<std::string_view,
   };
   if (names.empty() || any(HasFusedForm)) return "";
   if (OnDevice(timeline) && any(HasForeachForm)) {
-    return fmt::format("{} has no fused form: use foreach=True. Sums are taken in a different order, so losses differ "
-                       "in the last digits.",
-                       names.begin()->first);
+    return fmt::format(
+        "{} has no fused form: use foreach=True. Sums are taken in a different order, so losses differ "
+        "in the last digits.",
+        names.begin()->first);
   }
-  return fmt::format("{} has no form that takes many tensors at once here: compile its update "
-                     "(torch.compile(optimizer.step)), or use an optimizer of torch.optim with fused=True. Losses differ "
-                     "in the last digits.",
-                     names.begin()->first);
+  return fmt::format(
+      "{} has no form that takes many tensors at once here: compile its update "
+      "(torch.compile(optimizer.step)), or use an optimizer of torch.optim with fused=True. Losses differ "
+      "in the last digits.",
+      names.begin()->first);
 }
 
 }  // namespace loopscope

@@ -11,7 +11,6 @@ from .facts import MOST_DESCRIBED
 from .notes import Notes
 from .probe import OPTIMIZER, now_ns, text
 
-
 _MOST_PASSES = 256  # without a step of an optimizer; then backward passes end steps (preload/step_clock.h)
 
 

@@ -29,7 +29,7 @@ struct alignas(64) OpenOp {
   const at::RecordFunction* function;
   std::uint32_t inputs, stack;
   bool is_op, has_detail, may_be_async;
-  bool is_async;       // of user scopes: it may end after what it began in, or on another thread
+  bool is_async;  // of user scopes: it may end after what it began in, or on another thread
   bool host_read;
   bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
   bool made_node;      // an op inside recorded a graph node

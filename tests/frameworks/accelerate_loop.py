@@ -3,8 +3,8 @@
 import time
 
 import torch
-from torch import nn
 from accelerate import Accelerator
+from torch import nn
 
 
 class Pairs(torch.utils.data.Dataset):
@@ -27,7 +27,7 @@ optimizer = torch.optim.AdamW(model.parameters())
 loader = torch.utils.data.DataLoader(Pairs(), batch_size=16)
 held_out = torch.utils.data.DataLoader(Pairs(), batch_size=64)
 model, optimizer, loader, held_out = accelerator.prepare(model, optimizer, loader, held_out)
-for epoch in range(3):
+for _ in range(3):
     model.train()
     for inputs, labels in loader:
         optimizer.zero_grad()

@@ -16,7 +16,7 @@ def update():
 
 
 inputs, labels = torch.randn(64, 64), torch.randn(64, 64)
-for step in range(60):
+for _ in range(60):
     time.sleep(0.005)  # slow
     optimizer.zero_grad()
     nn.functional.mse_loss(model(inputs), labels).backward()

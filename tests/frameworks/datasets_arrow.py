@@ -3,8 +3,8 @@
 import time
 
 import torch
-from torch import nn
 from datasets import Dataset
+from torch import nn
 
 rows = Dataset.from_dict({"x": torch.randn(320, 64).tolist(), "y": [index % 4 for index in range(320)]})
 
@@ -18,7 +18,7 @@ rows.set_transform(prepare)
 model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
 optimizer = torch.optim.AdamW(model.parameters())
 loader = torch.utils.data.DataLoader(rows, batch_size=16)
-for epoch in range(3):
+for _ in range(3):
     for batch in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(batch["x"]), batch["y"]).backward()

@@ -26,7 +26,7 @@ model.train()
 likelihood.train()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
 objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
-for step in range(60):
+for _ in range(60):
     optimizer.zero_grad()
     loss = -objective(model(inputs), targets)
     loss.backward()

@@ -3,8 +3,8 @@
 import time
 
 import torch
-from torch import nn
 from ignite.engine import Engine, Events
+from torch import nn
 
 
 class Pairs(torch.utils.data.Dataset):

@@ -3,9 +3,9 @@
 import time
 
 import torch
-from torch import nn
 from monai.data import DataLoader, Dataset
 from monai.transforms import Compose, Lambdad
+from torch import nn
 
 
 def prepare(image):
@@ -17,7 +17,7 @@ items = [{"x": torch.randn(64), "y": index % 4} for index in range(320)]
 loader = DataLoader(Dataset(items, Compose([Lambdad("x", prepare)])), batch_size=16)
 model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
 optimizer = torch.optim.AdamW(model.parameters())
-for epoch in range(3):
+for _ in range(3):
     for batch in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(batch["x"].as_tensor()), batch["y"]).backward()

@@ -3,8 +3,8 @@
 import time
 
 import torch
-from torch import nn
 from opacus import PrivacyEngine
+from torch import nn
 
 
 class Pairs(torch.utils.data.Dataset):
@@ -28,7 +28,7 @@ model, optimizer, loader = PrivacyEngine().make_private(
     module=model, optimizer=optimizer, data_loader=loader, noise_multiplier=1.0, max_grad_norm=1.0
 )
 steps = 0
-for epoch in range(3):
+for _ in range(3):
     for inputs, labels in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()

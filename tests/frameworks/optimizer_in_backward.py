@@ -18,7 +18,7 @@ for one in model.parameters():
     one.register_post_accumulate_grad_hook(update)
 
 inputs, labels = torch.randn(64, 64), torch.randn(64, 64)
-for step in range(60):
+for _ in range(60):
     time.sleep(0.005)  # slow
     nn.functional.mse_loss(model(inputs), labels).backward()
 print("truth steps=60 optimizer=Adam loader=none evaluations=0")

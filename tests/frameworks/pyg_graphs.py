@@ -32,7 +32,7 @@ class Net(nn.Module):
 model = Net()
 optimizer = torch.optim.Adam(model.parameters())
 loader = DataLoader(Graphs(), batch_size=16)
-for epoch in range(3):
+for _ in range(3):
     for batch in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(batch), batch.y).backward()

@@ -19,6 +19,6 @@ def model(data):
 
 
 inference = SVI(model, AutoNormal(model), pyro.optim.Adam({"lr": 0.01}), Trace_ELBO())
-for step in range(60):
+for _ in range(60):
     inference.step(data)
 print("truth steps=60 optimizer=Adam loader=none evaluations=0")

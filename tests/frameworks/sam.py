@@ -3,13 +3,13 @@
 import time
 
 import torch
-from torch import nn
 from pytorch_optimizer import SAM
+from torch import nn
 
 model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(12)])
 optimizer = SAM(model.parameters(), torch.optim.SGD, lr=0.01)
 inputs, labels = torch.randn(64, 64), torch.randn(64, 64)
-for step in range(60):
+for _ in range(60):
     time.sleep(0.005)  # slow
     nn.functional.mse_loss(model(inputs), labels).backward()
     optimizer.first_step(zero_grad=True)

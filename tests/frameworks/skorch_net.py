@@ -3,9 +3,9 @@
 import time
 
 import torch
-from torch import nn
 from skorch import NeuralNetClassifier
 from skorch.helper import predefined_split
+from torch import nn
 
 
 class Pairs(torch.utils.data.Dataset):

@@ -24,7 +24,7 @@ def build():
 model = build()
 optimizer = torch.optim.AdamW(model.parameters())
 loader = StatefulDataLoader(Pairs(), batch_size=16)
-for epoch in range(3):
+for _ in range(3):
     for inputs, labels in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()

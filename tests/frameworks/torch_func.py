@@ -15,7 +15,7 @@ def loss_of(parameters, inputs, labels):
 
 
 inputs, labels = torch.randn(64, 64), torch.randn(64, 64)
-for step in range(60):
+for _ in range(60):
     time.sleep(0.005)  # slow
     gradients = grad(loss_of)(parameters, inputs, labels)
     parameters = {name: one - 0.01 * gradients[name] for name, one in parameters.items()}

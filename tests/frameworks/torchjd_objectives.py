@@ -11,7 +11,7 @@ model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(12)])
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 aggregator = UPGrad()
 inputs, labels = torch.randn(64, 64), torch.randn(64, 64)
-for step in range(60):
+for _ in range(60):
     time.sleep(0.005)  # slow
     outputs = model(inputs)
     losses = [nn.functional.mse_loss(outputs, labels), outputs.abs().mean()]

@@ -7,8 +7,8 @@ import tempfile
 import time
 
 import torch
-from torch import nn
 import webdataset
+from torch import nn
 
 folder = tempfile.mkdtemp()
 for shard in range(2):
@@ -41,7 +41,7 @@ data = (
 loader = webdataset.WebLoader(data, batch_size=None)
 model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
 optimizer = torch.optim.AdamW(model.parameters())
-for epoch in range(3):
+for _ in range(3):
     for inputs, labels in loader:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()

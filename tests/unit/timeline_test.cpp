@@ -1,4 +1,3 @@
-#include "profiler/core/timeline/communication.h"
 #include "profiler/core/timeline/timeline.h"
 
 #include <gmock/gmock.h>
@@ -8,6 +7,8 @@
 #include <numeric>
 #include <random>
 #include <string>
+
+#include "profiler/core/timeline/communication.h"
 
 namespace loopscope {
 namespace {

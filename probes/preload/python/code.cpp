@@ -19,7 +19,7 @@ struct Known {
   std::unordered_map<void*, Code> codes;
   std::vector<std::string> foreign;
   std::string start_folder, temporary_folder;  // end with a slash; empty: not known
-  std::int64_t started_ns = 0;                   // of the clock that files' times are taken from
+  std::int64_t started_ns = 0;                 // of the clock that files' times are taken from
 };
 
 Known& Cache() {

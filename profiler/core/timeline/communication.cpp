@@ -86,7 +86,8 @@ bool RunsPython(std::string_view name) {
 IntervalSet HostWorking(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   std::vector<bool> runs_python(trace.strings.size());
-  std::vector<bool> exchanges(trace.strings.size());  // from its start to its wait(), on this thread: gloo's send and receive
+  std::vector<bool> exchanges(
+      trace.strings.size());  // from its start to its wait(), on this thread: gloo's send and receive
   for (std::size_t i = 0; i < runs_python.size(); ++i) {
     runs_python[i] = RunsPython(trace.strings[i]);
     exchanges[i] = IsBackendRange(trace.strings[i]);

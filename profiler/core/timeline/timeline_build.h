@@ -59,9 +59,7 @@ class TimelineBuilder {
   void AddWait(const Interval& time, bool for_collective);
   void AddBackwardNodes();
   void AddUpdatesOfEngine();
-  unsigned NameBits(const Event& event) const {
-    return event.name < name_class_.size() ? name_class_[event.name] : 0;
-  }
+  unsigned NameBits(const Event& event) const { return event.name < name_class_.size() ? name_class_[event.name] : 0; }
   void AddMode(EventRef op);
   // timeline_build_clock.cpp: where steps begin and end, which of them rules look at.
   std::vector<std::int64_t> TimesOf(MarkKind kind) const;

@@ -146,7 +146,8 @@ void TimelineBuilder::CollectActivity() {
   activity_.communication.insert(activity_.communication.end(), waited.intervals().begin(), waited.intervals().end());
 }
 
-// Of a device's tensors, the hooks run on the engine's own threads while the training thread waits in its backward pass.
+// Of a device's tensors, the hooks run on the engine's own threads while the training thread waits in its backward
+// pass.
 void TimelineBuilder::AddUpdatesOfEngine() {
   const IntervalSet backward(activity_.backward);
   for (const std::uint32_t thread : timeline_.step_threads_) {

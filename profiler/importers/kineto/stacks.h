@@ -14,8 +14,9 @@ class KinetoStacks {
   explicit KinetoStacks(Trace& trace) : trace_(trace) {}
 
   // The stack in which `frame` (a string's id: "train.py(12): main") was called from `caller` (kNone at the outermost);
-  // `caller` itself for a frame that is not the user's. The number in a frame's name is not of the line that runs: it is
-  // that of the function's definition, or of the line it was in when recording began. `line` tells it ("train.py:41").
+  // `caller` itself for a frame that is not the user's. The number in a frame's name is not of the line that runs: it
+  // is that of the function's definition, or of the line it was in when recording began. `line` tells it
+  // ("train.py:41").
   std::uint32_t Called(std::uint32_t caller, StringId frame, StringId line = kNone);
 
   // The stack of a "Call stack" text: frames separated by ';', innermost first. kNone when none is the user's.
