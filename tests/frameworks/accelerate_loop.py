@@ -35,6 +35,6 @@ for _ in range(3):
         optimizer.step()
     model.eval()
     with torch.no_grad():
-        for inputs, labels in held_out:
+        for inputs, _ in held_out:
             model(inputs)
 print("truth steps=60 optimizer=AdamW loader=yes evaluations=2")
