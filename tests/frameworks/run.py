@@ -2,7 +2,7 @@
 """Runs `loopscope run` on each script of this folder and writes docs/frameworks.md: what it says of a training whose
 steps, optimizer, loader and slow line are known. Not part of CI: it installs packages and takes minutes.
 
-    tests/frameworks/run.py --install DIR   makes an environment in DIR, beside the packages of .venv, and installs all
+    tests/frameworks/run.py --install DIR   makes an environment in DIR, with the torch of .venv, and installs all
     tests/frameworks/run.py --python DIR/bin/python [NAME …]
 
 Each script prints what is true of it ("truth steps=60 optimizer=AdamW loader=yes evaluations=2") and marks the line
@@ -26,7 +26,7 @@ COLUMNS = ("framework", "steps", "loader", "optimizer", "evaluations", "slow lin
 
 def install(folder):
     venv = ROOT / ".venv/bin/python"
-    subprocess.run([venv, "-m", "venv", "--system-site-packages", folder], check=True)
+    subprocess.run([venv, "-m", "venv", folder], check=True)
     torch = subprocess.run(
         [venv, "-c", "import torch; print(torch.__version__)"], check=True, capture_output=True, text=True
     )
