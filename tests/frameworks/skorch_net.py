@@ -25,6 +25,7 @@ def build():
 net = NeuralNetClassifier(
     build(),
     criterion=nn.CrossEntropyLoss,
+    classes=list(range(4)),
     max_epochs=3,
     batch_size=16,
     optimizer=torch.optim.RMSprop,
