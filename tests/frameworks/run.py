@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGES = (
     "accelerate lightning transformers pytorch-ignite skorch keras torchdata webdataset datasets monai torch_geometric"
-    " schedulefree pytorch_optimizer torchao timm opacus torchjd pyro-ppl gpytorch"
+    " schedulefree pytorch_optimizer torchao timm opacus pyro-ppl gpytorch"
 ).split()
 COLUMNS = ("framework", "steps", "loader", "optimizer", "evaluations", "slow line")
 
