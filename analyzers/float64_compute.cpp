@@ -33,9 +33,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                               "float32 needs half of it or less",
                                               100 * layers.share));
   if (!OnDevice(timeline)) finding.expected_gain_ms = kGain * ms;
-  finding.evidence = layers.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("float64 layers: {:.0f} % of the step in the forward pass", layers.SitePct(site));
-  });
+  finding.evidence = layers.Describe("float64");
   return {std::move(finding)};
 }
 

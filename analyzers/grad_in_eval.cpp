@@ -70,8 +70,11 @@ Evaluations Collect(const Timeline& timeline) {
   const NameSet compute(timeline.trace(), ops::IsProduct), nodes(timeline.trace(), ops::IsBackwardNode);
   const auto first = std::ranges::find_if(timeline.steps(), [](const Step& step) { return !step.warmup; });
   const std::int64_t from = first->time.start_ns;
+  // A scoring after the training says what an evaluation takes only where nothing else does.
+  const std::int64_t until = timeline.steps().back().time.end_ns;
   Evaluations seen;
   for (const Interval& stretch : timeline.evaluation().intervals()) {
+    if (stretch.start_ns >= until && !seen.steps.empty()) break;
     if (stretch.start_ns >= from) Add(timeline, stretch, compute, nodes, seen);
   }
   return seen;

@@ -49,12 +49,19 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return own != nullptr;
   });
   if (type == nullptr || 100 * layers.share < kMinSharePct) return {};
+  const bool updates = layers.updates.ms() > layers.sites.ms();
+  const std::string_view what = updates ? "products of the optimizer" : "layers";
   Finding finding = CostingAtMost(timeline, layers.share * timeline.mean_step_ms(),
-                                  fmt::format("{} layers take {:.0f} % of the step on a processor without units for {}",
-                                              type->name, 100 * layers.share, type->name));
-  finding.evidence = layers.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("{} layers: {:.0f} % of the step in the forward pass", type->name, layers.SitePct(site));
-  });
+                                  fmt::format("{} {} take {:.0f} % of the step on a processor without units for {}",
+                                              type->name, what, 100 * layers.share, type->name));
+  finding.evidence = layers.Describe(type->name);
+  if (updates) {
+    finding.advice = fmt::format(
+        "The optimizer computes its update in {}: on this machine take one that computes in float32, or train where "
+        "the "
+        "processor has units for {}.",
+        type->name, type->name);
+  }
   return {std::move(finding)};
 }
 

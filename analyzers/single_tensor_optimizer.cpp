@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,7 +11,7 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
+#include "analyzers/shared/optimizer_forms.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
 
@@ -23,15 +22,12 @@ constexpr double kMinOpsPerTensor = 3;
 constexpr double kMinSharePct = 3;         // of the step's work
 constexpr double kMostProducts = 1 / 3.0;  // of an update's time: with more it is one matrix's by nature
 
-bool IsMultiTensor(std::string_view name) {
-  return name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
+bool IsForeach(std::string_view name) {
+  return name.starts_with("aten::_foreach_");
 }
 
-// Optimizers of torch.optim that have no other implementation: LBFGS works on all parameters as one vector, the others
-// on one tensor by their nature.
-bool HasNoOtherForm(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kNames{"LBFGS", "SparseAdam", "Muon"};
-  return std::ranges::find(kNames, name) != kNames.end();
+bool IsMultiTensor(std::string_view name) {
+  return IsForeach(name) || name.starts_with("aten::_fused_");
 }
 
 // Works on a matrix as a whole: "aten::mm", "aten::linalg_eigh".
@@ -42,7 +38,7 @@ bool TakesAMatrix(std::string_view name) {
 struct OptimizerCall {
   EventRef range;
   std::int64_t begin_ns = 0;  // after the last backward pass inside: a closure's work is not the optimizer's
-  std::uint64_t ops = 0;
+  std::uint64_t ops = 0;      // that take one tensor at a time
   std::uint64_t tensors = 0;  // that got a gradient since the call before; 0 when none was seen
   bool multi_tensor = false;  // an operator inside takes many tensors at once
   std::vector<EventRef> products = {};
@@ -59,28 +55,6 @@ struct OptimizerCall {
   }
 };
 
-// What the keys of the facts about each optimizer of that class begin with: "optimizer.", "optimizer#2.".
-std::vector<std::string> PrefixesOf(const Trace& trace, std::string_view name) {
-  std::vector<std::string> prefixes;
-  for (auto fact = trace.facts.lower_bound("optimizer"); fact != trace.facts.end(); ++fact) {
-    const auto& [key, value] = *fact;
-    if (!key.starts_with("optimizer")) break;
-    if (!key.ends_with(".class") || value != name) continue;
-    prefixes.push_back(key.substr(0, key.size() - std::string_view("class").size()));
-  }
-  return prefixes;
-}
-
-// The most tensors that an optimizer of this class was recorded to have; absent where none was recorded.
-std::optional<std::uint64_t> TensorsOf(const Trace& trace, std::string_view name) {
-  std::optional<std::uint64_t> most;
-  for (const std::string& prefix : PrefixesOf(trace, name)) {
-    const auto tensors = NumberFact(trace, prefix + "parameters");
-    if (tensors) most = std::max(most.value_or(0), static_cast<std::uint64_t>(std::max<std::int64_t>(*tensors, 0)));
-  }
-  return most;
-}
-
 // The calls in steady steps. Autograd accumulates once per parameter tensor and backward pass, which gives the number
 // of tensors; a range's value counts numbers, not tensors.
 class Calls {
@@ -91,6 +65,7 @@ class Calls {
         accumulations_(timeline.trace(), ops::IsAccumulateNode),
         adds_(timeline.trace(), ops::IsAccumulate),
         multi_tensor_(timeline.trace(), IsMultiTensor),
+        foreach_(timeline.trace(), IsForeach),
         matrix_(timeline.trace(), TakesAMatrix) {
     timeline.ForEachSteady([&](EventRef ref) { Collect(ref); });
     std::ranges::sort(accumulated_, {}, &Accumulation::start_ns);
@@ -112,7 +87,7 @@ class Calls {
   // Several optimizers step after the backward passes of all: each updates its own of the tensors.
   void Share(std::uint64_t tensors, std::span<OptimizerCall> calls) {
     std::uint64_t ops = 0;
-    for (const OptimizerCall& call : calls) ops += call.multi_tensor ? 0 : call.ops;
+    for (const OptimizerCall& call : calls) ops += call.ops;
     for (OptimizerCall& call : calls) {
       call.tensors = tensors;
       const StringId name = timeline_.event(call.range).name;
@@ -120,7 +95,7 @@ class Calls {
       if (added) known->second = TensorsOf(timeline_.trace(), timeline_.trace().text(name));
       if (const auto own = known->second) {
         call.tensors = std::min(tensors, *own);
-      } else if (!call.multi_tensor && ops > 0) {
+      } else if (ops > 0 && (call.ops > 0 || !call.multi_tensor)) {
         call.tensors = tensors * call.ops / ops;
       }
     }
@@ -144,11 +119,22 @@ class Calls {
       call.begin_ns = std::max(call.begin_ns, event.end_ns);
       call.ops = 0;
       call.products.clear();
-    } else if (event.start_ns >= call.begin_ns && timeline_.outermost_op(ref)) {
+    } else if (event.start_ns >= call.begin_ns && TakesOneTensor(ref)) {
       ++call.ops;
-      call.multi_tensor |= multi_tensor_.Has(event);
       if (matrix_.Has(event)) call.products.push_back(ref);
+    } else if (multi_tensor_.Has(event)) {
+      call.multi_tensor = true;
     }
+  }
+
+  // An outermost operator, or one that a foreach operator calls for each of its tensors: on a CPU, and where tensors
+  // differ in type or layout, that is all it does.
+  bool TakesOneTensor(EventRef ref) const {
+    if (timeline_.outermost_op(ref)) return !multi_tensor_.Has(timeline_.event(ref));
+    const std::uint32_t up = timeline_.parent(ref);
+    if (timeline_.event(ref).kind != EventKind::kOp || up == kNone) return false;
+    const EventRef caller{ref.thread, up};
+    return foreach_.Has(timeline_.event(caller)) && timeline_.outermost_op(caller);
   }
 
   // Distinct tensors that got a gradient inside `within`. A tensor's first gradient after zero_grad is stored, a
@@ -177,7 +163,7 @@ class Calls {
   };
 
   const Timeline& timeline_;
-  NameSet nodes_, accumulations_, adds_, multi_tensor_, matrix_;
+  NameSet nodes_, accumulations_, adds_, multi_tensor_, foreach_, matrix_;
   std::vector<OptimizerCall> calls_;
   std::map<StringId, std::optional<std::uint64_t>> tensors_;  // of each class
   std::vector<Accumulation> accumulated_;
@@ -186,21 +172,13 @@ class Calls {
 
 struct Optimizer {
   std::uint64_t calls = 0, ops = 0, tensors = 0;
-  bool multi_tensor = false;
+  bool multi_tensor = false;  // some operator takes many tensors at once
+  bool declared = false;      // the program's settings say that all do
   double products_ms = 0;
   CallSites sites;
 
   double ops_per_tensor() const { return tensors == 0 ? 0 : static_cast<double>(ops) / static_cast<double>(tensors); }
 };
-
-// Whether the program's own settings declare it for every optimizer of that class.
-bool SaysMultiTensor(const Trace& trace, std::string_view name) {
-  const auto on = [&](const std::string& key) { return FactOf(trace, key) == "on"; };
-  const std::vector<std::string> prefixes = PrefixesOf(trace, name);
-  return !prefixes.empty() && std::ranges::all_of(prefixes, [&](const std::string& prefix) {
-    return on(prefix + "foreach") || on(prefix + "fused");
-  });
-}
 
 // Calls by the optimizer's name and size: two optimizers are judged separately.
 std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(const Timeline& timeline) {
@@ -212,7 +190,8 @@ std::map<std::pair<std::string_view, std::uint32_t>, Optimizer> ByOptimizer(cons
     ++one.calls;
     one.ops += call.ops;
     one.tensors += call.tensors;
-    one.multi_tensor |= call.multi_tensor || SaysMultiTensor(timeline.trace(), timeline.name(call.range));
+    one.multi_tensor |= call.multi_tensor;
+    one.declared = SaysMultiTensor(timeline, timeline.name(call.range));
     one.products_ms += call.products_ms(cost);
     one.sites.Add(timeline.where(call.range), call.cost_ms(timeline, cost));
   }
@@ -237,7 +216,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   std::map<std::string_view, int> names;
   std::vector<Evidence> evidence;
   for (const auto& [key, one] : optimizers) {
-    if (one.multi_tensor || HasNoOtherForm(key.first)) continue;
+    if (one.declared || HasNoOtherForm(key.first)) continue;
+    if (one.multi_tensor && one.tensors == 0) continue;
     if (one.products_ms > kMostProducts * one.sites.ms()) continue;
     const double ms = MsPerStep(timeline, one.sites.ms(), Part::kOptimizer);
     if (one.tensors == 0) unknown_ms += ms;
@@ -253,6 +233,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (SharePct(timeline, cost_ms) >= kMinSharePct) {
     std::ranges::stable_sort(evidence, std::greater(), &Evidence::ms);
     finding.evidence = std::move(evidence);
+    finding.advice = AdviceFor(timeline, names);
     return {finding};
   }
   if (SharePct(timeline, unknown_ms) >= kMinSharePct) {

@@ -22,6 +22,9 @@ double StepsBetween(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const std::vector<Interval>& evaluations = timeline.whole().evaluations;
+  if (evaluations.empty() && timeline.whole().evaluated_after) {
+    return {Finding::CannotTell("an evaluation was seen only after the last training step")};
+  }
   if (evaluations.empty()) return {Finding::CannotTell("not in the window: no evaluation was seen")};
   const double steps = StepsBetween(timeline);
   if (steps <= 0) {

@@ -1,5 +1,7 @@
 #include "analyzers/shared/layer_types.h"
 
+#include <fmt/format.h>
+
 #include "analyzers/shared/devices.h"
 #include "profiler/core/trace/op_names.h"
 
@@ -31,12 +33,31 @@ LayerTime MeasureLayers(const Timeline& timeline, const std::function<bool(Event
     if (top.thread == last.thread && top.index == last.index) return;
     last = top;
     ms += cost.Ms(top);
-    const bool forward = !HasAncestor(timeline, top, [&](const Event& up) { return nodes.Has(up); });
+    const auto in_optimizer = [](const Event& up) { return up.is_range(RangeCategory::kOptimizer); };
+    // A closure's forward pass runs in there, too: that makes a graph.
+    const bool update = !(timeline.event(ref).flags & wire::kOpGraph) && HasAncestor(timeline, top, in_optimizer);
+    const bool backward = HasAncestor(timeline, top, [&](const Event& up) { return nodes.Has(up); });
     const Where* where = timeline.where(top);
-    if (forward && where) measured.sites.Add(where, cost.Ms(top), ModuleOf(timeline, top));
+    if (update) {
+      measured.updates.Add(where, cost.Ms(top));
+    } else if (!backward && where) {
+      measured.sites.Add(where, cost.Ms(top), ModuleOf(timeline, top));
+    }
   });
   measured.share = measured.detailed_ms > 0 ? ms / measured.detailed_ms : 0;
   return measured;
+}
+
+std::vector<Evidence> LayerTime::Describe(std::string_view type) const {
+  std::vector<Evidence> layers = sites.Describe([&](const CallSites::Site& site) {
+    return fmt::format("{} layers: {:.0f} % of the step in the forward pass", type, SitePct(site));
+  });
+  std::vector<Evidence> products = updates.Describe([&](const CallSites::Site& site) {
+    return fmt::format("{} products of the optimizer: {:.0f} % of the step", type, SitePct(site));
+  });
+  if (updates.ms() > sites.ms()) layers.swap(products);
+  layers.insert(layers.end(), products.begin(), products.end());
+  return layers;
 }
 
 }  // namespace loopscope

@@ -406,6 +406,12 @@ void OptimizerMade() noexcept {
   clock_choice.ExpectOptimizer();
 }
 
+void UpdatedOutOfSight() noexcept {
+  if (!Active()) return;
+  const MutexGuard guard(lock);
+  clock_choice.UpdatedOutOfSight();
+}
+
 void OptimizerZeroed() noexcept {
   if (!backward_ticks.load(std::memory_order_relaxed)) return;
   const MutexGuard guard(lock);

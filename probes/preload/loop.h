@@ -45,6 +45,7 @@ std::uint64_t ParametersOf(const void* optimizer) noexcept;
 void OptimizerMade() noexcept;
 // An optimizer's zero_grad is called: where a class's step cannot be seen, this shows where its steps end.
 void OptimizerZeroed() noexcept;
+void UpdatedOutOfSight() noexcept;  // parameters of an optimizer, since the last backward pass
 // Brackets an optimizer's step; nested ones (a derived class calling its base) count as the outermost.
 void OptimizerBegins() noexcept;
 void OptimizerEnds(const void* optimizer, std::string_view name, std::uint64_t parameters, std::uint64_t begin_ns,

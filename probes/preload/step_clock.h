@@ -23,6 +23,8 @@ class StepClock {
   // program has made an optimizer that it does not ask to zero its gradients between them: it may accumulate over many
   // passes, or attack its inputs many times, before a step.
   static constexpr std::uint64_t kBackwardsToTrust = 24, kBackwardsBesideOptimizer = 256;
+  // Updates between backward passes, without any optimizer step, after which the passes are the clock.
+  static constexpr std::uint64_t kUpdatesToTrust = 3;
   // Steps in a row of another optimizer of the chosen one's class and size, after which it is taken for the chosen one
   // built anew (per fold, per restart). Optimizers that step alternately, such as those of two critics, never are.
   static constexpr std::uint64_t kStepsToInherit = 2;
@@ -37,6 +39,8 @@ class StepClock {
 
   // The program has made an optimizer, which has not stepped yet.
   void ExpectOptimizer() { expects_optimizer_ = true; }
+  // It has updated its parameters since the last pass, by a step that nobody sees (compiled): the pass was one.
+  void UpdatedOutOfSight() { ++unseen_; }
   // It was asked to zero its gradients: where its steps cannot be seen, each pass in between is one.
   void OptimizerZeroed() {
     zeroed_ += passes_since_zeroed_ > 0 ? 1 : 0;
@@ -223,7 +227,8 @@ class StepClock {
                                               [&](const Candidate& other) { return other.kind > ticked.kind; });
     if (stronger) return false;
     if (!expects_optimizer_) return ticked.count >= kBackwardsToTrust;
-    if (ticked.count < kBackwardsBesideOptimizer && zeroed_ < kBackwardsToTrust) return false;
+    const bool unseen = zeroed_ >= kBackwardsToTrust || unseen_ >= kUpdatesToTrust;
+    if (ticked.count < kBackwardsBesideOptimizer && !unseen) return false;
     held_count_ = 0;
     return true;
   }
@@ -246,7 +251,7 @@ class StepClock {
   std::size_t candidate_count_ = 0;
   int optimizers_ = 0;
   bool expects_optimizer_ = false;
-  std::uint64_t zeroed_ = 0, passes_since_zeroed_ = 0;
+  std::uint64_t zeroed_ = 0, passes_since_zeroed_ = 0, unseen_ = 0;
   Candidate* chosen_ = nullptr;
   bool settled_ = false;
   std::array<Held, 256> held_{};

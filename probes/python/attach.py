@@ -1,6 +1,7 @@
 """Joins the shim to a process that has just imported torch: the capture, the wrappers, the treatments."""
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -18,7 +19,15 @@ from .probe import Missing, Probe, text
 
 # Processes that import torch but may not train: their capture is opened at the first optimizer, so that those that
 # never train leave none.
-_HELPERS = ("--multiprocessing-fork", "torch.distributed.run", "torch.distributed.launch", "torch._inductor")
+_HELPERS = (
+    "--multiprocessing-fork",
+    "multiprocessing.forkserver",
+    "multiprocessing.resource_tracker",
+    "loky.backend",
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "torch._inductor",
+)
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _FIRST_LOSSES = 3  # kept on each of several ranks while tracing
 
@@ -47,6 +56,17 @@ def _losses(torch, probe, settings):
         return check.Losses(torch, probe)
     # Ranks whose first losses are the same have trained on the same samples.
     return check.Losses(torch, probe, most=_FIRST_LOSSES) if settings.mode == "trace" and settings.ranks > 1 else None
+
+
+def _unlink_semaphores():
+    """As the interpreter does at its end, which is not reached here: else the tracker of resources (where processes are
+    started by a fork server, or anew) writes of those that leaked to the user's terminal."""
+    synchronize, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("synchronize", "util"))
+    if synchronize is None or util is None:
+        return
+    for finalizer in list(util._finalizer_registry.values()):
+        if finalizer._callback == synchronize.SemLock._cleanup:
+            finalizer()
 
 
 class _Session:
@@ -92,6 +112,7 @@ class _Session:
         if reason:
             return  # the preloaded library has said why
         self._facts.start()
+        self._probe.code_folders(text(frames.START_FOLDER), text(frames.temporary_folder()))
         self._probe.foreign_code(text("\n".join(frames.foreign_folders())))
         for key in self._treatments.keys():
             self._probe.claim(text(key))
@@ -116,6 +137,10 @@ class _Session:
         if not self._pid:
             self.start()
         self._loaders.describe_training()
+        if self._optimizers.looks_for_updates():
+            if self._optimizers.updated_out_of_sight():
+                self._probe.updated_out_of_sight()
+            self._probe.backward_is_due()
         if self._alone:
             self._alone.take_over()
             self._probe.backward_is_due()  # at each backward, until it has taken over
@@ -134,6 +159,8 @@ class _Session:
         if self._settings.mode == "trace":  # a timed trial's files are thrown away
             writers.wait()
             writers.remove_temporary_files()
+        with contextlib.suppress(Exception):
+            _unlink_semaphores()
         self._finish()
 
     def _finish(self):

@@ -3,13 +3,15 @@
 import os
 import sys
 import sysconfig
+import time
 
-_START_FOLDER = os.getcwd()
+START_FOLDER = os.getcwd()
+_START_S = time.time()
 _SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _TYPED = ("<stdin>", "<console>", "<ipython-input", "<string>")  # has no file, and is the user's
 # By file name: looking up the folders takes milliseconds, and treatments need a place in every step.
-_is_foreign, _is_user = {}, {}
+_is_foreign, _is_user, _spelled = {}, {}, {}
 
 
 def foreign_folders():
@@ -24,13 +26,34 @@ def foreign_folders():
     torch = sys.modules.get("torch")
     if torch is not None and torch.__file__:
         folders.append(os.path.join(os.path.dirname(torch.__file__), ""))
+    folders.append(os.path.join(temporary_folder(), "torchinductor_"))  # of any user, from this start or an earlier one
+    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        if os.environ.get(name):
+            folders.append(os.path.join(os.environ[name], ""))
     return folders
+
+
+def temporary_folder():
+    """As tempfile finds it, without its trying to write there."""
+    names = ("TMPDIR", "TEMP", "TMP")
+    return os.path.abspath(next((os.environ[name] for name in names if os.environ.get(name)), "/tmp"))
+
+
+def _is_generated(path):
+    """A library has written it since the program began, under a name that is another one in each start. Where its code
+    runs, the place is that of its caller."""
+    if not path.startswith(os.path.join(temporary_folder(), "")):
+        return False
+    try:
+        return os.stat(path).st_mtime >= _START_S
+    except OSError:
+        return False
 
 
 def _belongs_to_foreign_folder(path):
     known = _is_foreign.get(path)
     if known is None:
-        known = _is_foreign[path] = path.startswith(tuple(foreign_folders()))
+        known = _is_foreign[path] = path.startswith(tuple(foreign_folders())) or _is_generated(path)
     return known
 
 
@@ -64,9 +87,16 @@ def _users(frame):
 
 
 def shown(path):
-    """`path` relative to the folder the program was started in, where it lies below it."""
-    inside = os.path.join(_START_FOLDER, "")
-    return path[len(inside) :] if path.startswith(inside) else path
+    """`path` in its one spelling (a program that was started as ../train.py has others), relative to the folder the
+    program was started in, where it lies below it."""
+    known = _spelled.get(path)
+    if known is None:
+        known = path
+        if not path.startswith("<") and (not os.path.isabs(path) or os.path.normpath(path) != path):
+            known = os.path.realpath(os.path.join(START_FOLDER, path))
+        inside = os.path.join(START_FOLDER, "")
+        known = _spelled[path] = known[len(inside) :] if known.startswith(inside) else known
+    return known
 
 
 def place():

@@ -26,6 +26,7 @@ class Loaders:
         self._described = 0
         self.on_pass = None  # called when a pass begins
         self._starting = 0  # calls of DataLoader.__iter__ that have not returned
+        self._asked, self._drawing = set(), set()  # iterators in __next__, in _next_index, where there are no builtins
         self._first_indices = settings.mode == "trace"  # recorded for each loader's first batch
         self._alone = settings.treatment.get("loader.only") == "on"
         # Whether training batches only need recording, which builtins do.
@@ -41,28 +42,42 @@ class Loaders:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
         wrapping.watch(self._probe, loader, "__init__", after=self._loader_made)
         wrapping.watch(self._probe, loader, "__iter__", self._iter_begins, self._iter_ends)
-        for made in (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessingDataLoaderIter):
-            wrapping.watch(self._probe, made, "__init__", self._iterator_begins, self._iterator_ends)
         self._only_records = self._only_records and not hooks.batch_given
-        if self._probe.around_next:
-            iterator.__next__ = self._probe.around_next(iterator.__next__, self._gave, self._iterator_ran_out)
-        else:
-            wrapping.replace(iterator, "__next__", self._next)
         self._keeps_indices = False
+        wrapping.each_class(iterator, self._watch_iterators)
         if self._first_indices:
             os.register_at_fork(after_in_child=self._probe.forked)  # workers are followed for two batches
         if self._first_indices or not self._only_records:
             self._keep_indices()
 
+    def _watch_iterators(self, made):
+        """Of one class: torch's, or one that derives from it and may do anything its own way (StatefulDataLoader's)."""
+        own = vars(made)
+        if "__init__" in own:
+            wrapping.watch(self._probe, made, "__init__", self._iterator_begins, self._iterator_ends)
+        if "_reset" in own:
+            wrapping.watch(self._probe, made, "_reset", self._iterator_resumes, self._iterator_ends)
+        if "__next__" in own and self._probe.around_next:
+            made.__next__ = self._probe.around_next(made.__next__, self._gave, self._iterator_ran_out)
+        elif "__next__" in own:
+            wrapping.replace(made, "__next__", self._next)
+        if self._keeps_indices:
+            self._watch_indices(made)
+
     def _keep_indices(self):
         """From now on keeps the indices that iterators ask for, to know what a batch holds."""
-        if self._keeps_indices:
+        if not self._keeps_indices:
+            self._keeps_indices = True
+            for made in wrapping.classes_from(self._own):
+                self._watch_indices(made)
+
+    def _watch_indices(self, made):
+        if "_next_index" not in vars(made):
             return
-        self._keeps_indices = True
         if self._probe.around_next:
-            self._own._next_index = self._probe.around_next_index(self._own._next_index, self._keep_index)
+            made._next_index = self._probe.around_next_index(made._next_index, self._keep_index)
         else:
-            wrapping.watch(self._probe, self._own, "_next_index", after=self._index_asked)
+            wrapping.watch(self._probe, made, "_next_index", self._index_is_asked, self._index_asked)
 
     def _of(self, loader):
         """What is known of it."""
@@ -114,6 +129,15 @@ class Loaders:
         self._starting += 1
         return loader, sizes, begin_ns
 
+    def _iterator_resumes(self, iterator, loader=None, *_, **__):
+        """A loader's own __iter__ begins a further pass with the iterator that it kept."""
+        if self._starting or loader is None:
+            return None
+        self._passes.take(iterator)
+        for function in hooks.pass_resumes:
+            function(loader)
+        return self._iterator_begins(iterator, loader)
+
     def _iterator_ends(self, token, iterator, _result, raised):
         if token is None:
             return
@@ -153,20 +177,33 @@ class Loaders:
         else:  # workers are asked for batches before __iter__ returns
             self._drawn.set(iterator, [index])
 
-    def _index_asked(self, _token, iterator, index, raised):
+    def _index_is_asked(self, iterator):
+        inner = id(iterator) in self._drawing  # by a derived class, whose index this is
+        self._drawing.add(id(iterator))
+        return inner
+
+    def _index_asked(self, inner, iterator, index, raised):
+        if inner:
+            return
+        self._drawing.discard(id(iterator))
         if not raised:
             self._keep_index(iterator, index)
 
     def _next(self, original):
-        gave = self._gave
+        gave, asked = self._gave, self._asked
 
         def __next__(iterator):
+            if id(iterator) in asked:  # by a derived class, whose batch this is a part of
+                return original(iterator)
             begin_ns = now_ns()
+            asked.add(id(iterator))
             try:
                 batch = original(iterator)
             except StopIteration:
                 self._iterator_ran_out(iterator, begin_ns)
                 raise
+            finally:
+                asked.discard(id(iterator))
             gave(iterator, begin_ns, batch)
             return batch
 

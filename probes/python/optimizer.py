@@ -1,5 +1,6 @@
 """Optimizers: how they are built, their steps and zero_grad."""
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -10,6 +11,8 @@ from .facts import MOST_DESCRIBED
 from .faults import is_programs, shielded
 from .notes import Notes
 from .probe import OPTIMIZER, now_ns, text
+
+_MOST_PASSES = 256  # without a step of an optimizer; then backward passes end steps (preload/step_clock.h)
 
 
 class Optimizers:
@@ -23,6 +26,7 @@ class Optimizers:
         self._places, self._known = Notes(), Notes()
         self._numbers = _Numbers()
         self._open = _Open()
+        self._unseen = _Unseen()
 
     def install(self, torch):
         from torch.optim import optimizer as module
@@ -45,6 +49,7 @@ class Optimizers:
     def _made(self, _token, optimizer, _result, raised):
         if raised:
             return
+        self._unseen.watch(optimizer)
         self._places.set(optimizer, frames.place())
         for function in hooks.optimizer_made:
             function(optimizer)
@@ -88,6 +93,14 @@ class Optimizers:
             function(optimizer)
         step.goes_on()
         self._report_end(step, 0)
+
+    def looks_for_updates(self):
+        """An optimizer was made, and no step of one has been seen: it may be compiled, hooks and all."""
+        return self._described == 0 and self._unseen.left > 0
+
+    def updated_out_of_sight(self):
+        """Since this was asked last; asked at each backward pass while looks_for_updates()."""
+        return self._unseen.updated()
 
     def forget_open(self):
         """Steps that never ended, because they raised."""
@@ -144,6 +157,29 @@ class Optimizers:
 def _no_hook(optimizer, positional, named):
     """What torch.compile finds in place of the hooks: they leave no trace in a step that it compiles."""
     return None
+
+
+class _Unseen:
+    """Tells by the version of a parameter, which each write to it counts up, that it was updated."""
+
+    def __init__(self):
+        self.left = 0  # backward passes for which this is worth looking at
+        self._parameter = lambda: None
+        self._version = 0
+
+    def watch(self, optimizer):
+        with contextlib.suppress(Exception):  # of a parameter that is lazy, or none
+            parameter = optimizer.param_groups[0]["params"][0]
+            self._parameter, self._version = weakref.ref(parameter), parameter._version
+            self.left = _MOST_PASSES
+
+    def updated(self):
+        self.left -= 1
+        parameter = self._parameter()
+        if parameter is None:
+            return False
+        before, self._version = self._version, parameter._version
+        return self._version != before
 
 
 class _Open(threading.local):

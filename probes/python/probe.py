@@ -16,6 +16,7 @@ _TEXT, _ID, _NS, _INT = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctype
 _FUNCTIONS = {
     "start": (_TEXT, []),
     "load_torch": (_TEXT, [_TEXT]),
+    "code_folders": (None, [_TEXT, _TEXT]),
     "foreign_code": (None, [_TEXT]),
     "interpreter_ends": (None, []),
     "program_ends": (None, [_INT]),
@@ -28,6 +29,7 @@ _FUNCTIONS = {
     "zero_grad_begins": (None, []),
     "zero_grad_ends": (None, [_NS, _INT]),
     "optimizer_made": (None, []),
+    "updated_out_of_sight": (None, []),
     "optimizer_begins": (None, []),
     "optimizer_ends": (None, [_ID, _TEXT, ctypes.c_uint64, _NS, _INT]),
     "output": (None, [_TEXT, _NS]),

@@ -1,5 +1,6 @@
 """Functions of torch and others, watched from beside, or replaced by wrappers that look like them (treatments)."""
 
+import contextlib
 import functools
 import inspect
 import types
@@ -86,3 +87,30 @@ def with_arguments(owner, name, changes):
         return wrapper
 
     replace(owner, name, make)
+
+
+def classes_from(base):
+    """`base` and all that derive from it."""
+    found, classes = {base}, [base]
+    for one in classes:
+        fresh = [derived for derived in one.__subclasses__() if derived not in found]
+        found.update(fresh)
+        classes.extend(fresh)
+    return classes
+
+
+def each_class(base, see):
+    """Calls see(a class) for `base` and all that derive from it, those to come as soon as they are made."""
+    for one in classes_from(base):
+        see(one)
+    own = vars(base).get("__init_subclass__")
+
+    def __init_subclass__(cls, **named):
+        if own is not None:
+            own.__func__(cls, **named)
+        else:
+            super(base, cls).__init_subclass__(**named)
+        with contextlib.suppress(Exception):
+            see(cls)
+
+    base.__init_subclass__ = classmethod(__init_subclass__)

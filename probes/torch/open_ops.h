@@ -29,6 +29,7 @@ struct alignas(64) OpenOp {
   const at::RecordFunction* function;
   std::uint32_t inputs, stack;
   bool is_op, has_detail, may_be_async;
+  bool is_async;  // of user scopes: it may end after what it began in, or on another thread
   bool host_read;
   bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
   bool made_node;      // an op inside recorded a graph node
@@ -45,6 +46,12 @@ struct Known {
 
 struct KnownText : Known {
   char text[50] = "";
+};
+
+// What goes on after the op in which it began has ended (gloo's send, until it is waited for).
+struct Exchange {
+  const at::RecordFunction* function = nullptr;
+  std::uint64_t first_word = 0, start_ns = 0;
 };
 
 // One per thread that runs ops. What every op looks at comes first.
@@ -69,6 +76,8 @@ struct alignas(64) OpenOps {
   std::array<Known, 256> nodes;          // of what the engine runs, by the address of the node's type
   Known unkept;                          // what neither can hold
   std::array<Producers, 192> producers;  // of those with details
+  std::array<Exchange, 32> exchanges{};  // a ring
+  std::uint32_t exchanges_begun = 0;
 };
 
 // Read twice for every op: with this model that takes no call. A pointer finds room even in a library that is loaded

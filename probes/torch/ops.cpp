@@ -88,6 +88,7 @@ struct Beginning {
   op.is_op = is_op;
   op.host_read = host_read;
   op.may_be_async = (name.traits & kMayBeAsync) != 0;
+  op.is_async = !is_op && op.may_be_async && function.isAsync();
   op.has_detail = false;
   op.made_node = false;
   op.node = nullptr;
@@ -159,14 +160,42 @@ bool MadeNode(const OpenOp& op) {
   api->append(&words, sizeof words);
 }
 
+[[gnu::cold]] void SetAside(const OpenOp& op, OpenOps& open) {
+  const auto name = static_cast<std::uint32_t>(op.words[0] >> 32);
+  open.exchanges[open.exchanges_begun++ % open.exchanges.size()] = {
+      op.function, FirstWord(at::RecordScope::FUNCTION, name), op.words[1]};
+}
+
+[[gnu::cold]] void EndExchange(const at::RecordFunction& function, OpenOps& open) {
+  for (std::uint32_t back = 1; back <= std::min<std::size_t>(open.exchanges_begun, open.exchanges.size()); ++back) {
+    Exchange& one = open.exchanges[(open.exchanges_begun - back) % open.exchanges.size()];
+    if (one.function != &function) continue;
+    one.function = nullptr;
+    const std::uint64_t duration = open.clock.NowNs() - one.start_ns;
+    const bool is_long = duration > 0xffffffffu;
+    const std::uint64_t flags = wire::kOpAsync | (is_long ? wire::kOpLongDuration : 0u);
+    const OpWords words{one.first_word, one.start_ns,
+                        std::uint64_t{kNoSequence} << 32 | ((is_long ? duration >> 10 : duration) & 0xffffffffu),
+                        flags << kFlagsShift};
+    api->append(&words, sizeof words);
+    return;
+  }
+}
+
 [[gnu::always_inline]] inline void End(const at::RecordFunction& function, OpenOps& open) {
   std::uint32_t at = open.depth;
   while (at > 0 && open.ops[at - 1].function != &function) --at;
-  if (at == 0) return;  // began while nothing was recorded, or on another thread
+  if (at == 0) {  // began while nothing was recorded, or on another thread, or in an op that has ended
+    if (open.exchanges_begun > 0) EndExchange(function, open);
+    return;
+  }
   const std::uint64_t end_ns = open.clock.NowNs();
   Write(function, open, open.ops[at - 1], end_ns);
-  // Deeper ones that never ended here ended on other threads.
-  for (std::uint32_t n = at - 1; n < open.depth; ++n) open.op_depth -= open.ops[n].is_op ? 1 : 0;
+  // Deeper ones that never ended here end on other threads, or later.
+  for (std::uint32_t n = at - 1; n < open.depth; ++n) {
+    open.op_depth -= open.ops[n].is_op ? 1 : 0;
+    if (n >= at && open.ops[n].is_async) SetAside(open.ops[n], open);
+  }
   open.depth = at - 1;
 }
 
@@ -184,7 +213,7 @@ std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function)
 
 void OnEnd(const at::RecordFunction& function, at::ObserverContext*) {
   OpenOps* open = mine;
-  if (open != nullptr && open->depth > 0) End(function, *open);
+  if (open != nullptr && (open->depth > 0 || open->exchanges_begun > 0)) End(function, *open);
 }
 
 bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys) {

@@ -15,9 +15,10 @@ constexpr std::uintmax_t kMaxInspectorBytes = std::uintmax_t{1} << 32;
 
 bool SniffInspector(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\n'));
-  return line.starts_with('{') && line.find("\"header\"") != line.npos &&
-         (line.find("\"coll_perf\"") != line.npos || line.find("\"p2p_perf\"") != line.npos ||
-          line.find("\"inspector_output_format_version\"") != line.npos);
+  const auto has = [&](std::string_view member) { return line.find(member) != line.npos; };
+  if (!line.starts_with('{')) return false;
+  if (has("\"header\"")) return has("_perf\"") || has("\"inspector_output_format_version\"");
+  return (has("\"coll_perf\"") && has("\"coll_sn\"")) || (has("\"p2p_perf\"") && has("\"p2p_sn\""));
 }
 
 Result<Trace> ReadInspector(const Input& input) {

@@ -68,6 +68,8 @@ struct JsonFields<LineRow> {
     fields("phase", line.phase);
     fields("ms_per_step", line.ms);
     fields("share_pct", line.share_pct);
+    fields("what_ms", line.what_ms);
+    fields("operators_ms", line.operators_ms);
   }
 };
 

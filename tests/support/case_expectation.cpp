@@ -44,7 +44,7 @@ void ReadBound(const std::string& key, double number, int line, Expectation& exp
 std::string AllText(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& one : findings) {
-    text += one.reason + "\n" + one.title + "\n";
+    text += one.reason + "\n" + one.title + "\n" + one.advice + "\n";
     for (const Evidence& evidence : one.evidence) text += evidence.text + "\n";
   }
   return text;

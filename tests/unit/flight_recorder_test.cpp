@@ -168,5 +168,34 @@ TEST_F(FlightRecorder, InspectorLinesAreCollectivesThatEnded) {
   EXPECT_THAT(trace->quality.warnings.at(0).text, HasSubstr("1 of 3 lines"));
 }
 
+// From version 4.3 of the format on, records stand in groups: one line has the communicator, the time and the counters.
+TEST_F(FlightRecorder, InspectorLinesMayBeGrouped) {
+  const auto group = [](const std::string& id, int ranks, int written_us) {
+    return fmt::format(
+        R"({{"header":{{"id":"{}","rank":1,"n_ranks":{}}},"metadata":{{"inspector_output_format_version":"v4.3",)"
+        R"("dump_timestamp_us":{}}},"dump_stats":{{"colls":2,"coll_dropped":3}}}})",
+        id, ranks, written_us);
+  };
+  const auto record = [](int number) {
+    return fmt::format(R"({{"coll_perf":{{"coll":"AllReduce","coll_sn":{},"coll_msg_size_bytes":64,)"
+                       R"("coll_exec_time_us":7}}}})",
+                       number);
+  };
+  const auto one = record(1), two = record(2), three = record(3), a = group("0xa", 8, 5), b = group("0xb", 2, 6);
+  for (const std::string& text : {a + "\n" + one + "\n" + two + "\n" + b + "\n" + three + "\n",
+                                  one + "\n" + two + "\n" + a + "\n" + three + "\n" + b + "\n"}) {
+    const Result<Trace> trace = Read(text);
+    ASSERT_TRUE(trace.ok()) << trace.error().Message();
+    EXPECT_EQ(trace->run.ranks, 8);
+    ASSERT_EQ(trace->entered.size(), 3u);
+    EXPECT_EQ(trace->text(trace->entered[1].group), "0xa");
+    EXPECT_EQ(trace->text(trace->entered[2].group), "0xb");
+    EXPECT_EQ(trace->entered[1].ended_ns, 5000);
+    EXPECT_EQ(trace->entered[2].sequence, 3u);
+    EXPECT_EQ(trace->quality.dropped, 0u);
+    EXPECT_THAT(trace->quality.warnings.at(0).text, HasSubstr("left out 6 collectives"));
+  }
+}
+
 }  // namespace
 }  // namespace loopscope

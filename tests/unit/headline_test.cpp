@@ -76,6 +76,26 @@ TEST(Headline, IsWhatNoFindingExplainsWhereThatIsLarger) {
   EXPECT_DOUBLE_EQ(headline.ms, 140);
 }
 
+// One line that calls a whole framework: what several callees share is the line's, of one phase, without the operators.
+TEST(Headline, GivesALineToNoCalleeThatHasAPartOfIt) {
+  Report report = Unexplained();
+  const auto row = [](int library, std::string what, std::string phase, double ms, double what_ms, double ops_ms) {
+    LineRow made = Line(At(8), std::move(what), std::move(phase), ms);
+    made.library = At(library, "/v/site-packages/keras/trainer.py", "fit");
+    made.what_ms = what_ms;
+    made.operators_ms = ops_ms;
+    return made;
+  };
+  report.lines = {row(10, "on_train_batch_end", "other", 30, 26, 0), row(20, "apply", "other", 28, 20, 0),
+                  row(30, "train_step", "other", 22, 9, 0), row(10, "_next_data", "loader_wait", 20, 20, 0),
+                  row(20, "call", "forward", 40, 12, 30)};
+  EXPECT_EQ(HeadlineText(report), "51 % of the step (80.0 ms of 158 ms) is Python at train.py:8 in main.");
+  report.lines[0] = row(10, "on_train_batch_end", "other", 90, 88, 0);
+  EXPECT_EQ(HeadlineText(report),
+            "89 % of the step (140 ms of 158 ms) is Python at train.py:8 in main (/v/site-packages/keras/trainer.py:10 "
+            "in fit): on_train_batch_end.");
+}
+
 TEST(Headline, NamesTheLibraryBesideALineThatOnlyCallsIt) {
   Report report = Unexplained();
   report.lines[0].library = At(210, "/usr/lib/trainer.py", "fit");

@@ -218,7 +218,35 @@ TEST_F(KinetoImporter, PythonFramesTellWhere) {
   ASSERT_EQ(trace.threads.at(0).events.size(), 2u);
   const Where* where = timeline.where({0, 1});
   ASSERT_NE(where, nullptr);
-  EXPECT_EQ(*where, (Where{"train.py", 30, "<module>"}));
+  EXPECT_EQ(*where, (Where{"train.py", 0, "<module>"}));  // 30 is of the line that ran when recording began
+}
+
+// A function's name carries the line of its definition; where torch says from which line each call came, that is the
+// place, for callers too.
+TEST_F(KinetoImporter, CallsTellTheLine) {
+  const auto call = [](const std::string& name, int start, int duration, const std::string& from) {
+    return Other("python_function", name, start, duration, R"("CallFrom": ")" + from + R"(", "Python id": 1)") + ",";
+  };
+  const Trace trace = Elements(
+      call("train.py(30): <module>", 0, 1000, "train.py:30") + call("train.py(9): loss_of", 10, 80, "train.py:31") +
+      call("torch/nn/functional.py(2): relu", 20, 10, "train.py:12") +
+      call("<built-in method relu of type object at 0x1>", 21, 5, "torch/nn/functional.py:3") +
+      call("<built-in method item of Tensor object at 0x1>", 50, 10, "train.py:14") +
+      call("torch/_tensor.py(5): backward", 100, 50, "train.py:32") +
+      call("torch/_tensor.py(5): backward", 200, 50, "elsewhere.py:40") + Op("aten::relu", "22", "1") + "," +
+      Op("aten::add", "40", "5") + "," + Op("aten::item", "52", "5") + "," + Op("aten::ones_like", "110", "5") + "," +
+      Op("aten::zeros_like", "210", "5"));
+  const auto stack_of = [&](std::string_view name) {
+    const Event* const event = Find(trace, name);
+    return trace.stacks.at(trace.details.at(event->detail).stack).frames;
+  };
+  const Where outer{"train.py", 31, "<module>"};
+  EXPECT_EQ(stack_of("aten::relu"), (std::vector<Where>{{"train.py", 12, "loss_of"}, outer}));
+  EXPECT_EQ(stack_of("aten::item"), (std::vector<Where>{{"train.py", 14, "loss_of"}, outer}));
+  // Python's own operators are no calls: the line is not known.
+  EXPECT_EQ(stack_of("aten::add"), (std::vector<Where>{{"train.py", 0, "loss_of"}, outer}));
+  EXPECT_EQ(stack_of("aten::ones_like"), (std::vector<Where>{{"train.py", 32, "<module>"}}));
+  EXPECT_EQ(stack_of("aten::zeros_like"), (std::vector<Where>{{"train.py", 0, "<module>"}}));
 }
 
 TEST_F(KinetoImporter, StepsFromProfilerSteps) {

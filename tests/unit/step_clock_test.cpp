@@ -37,6 +37,7 @@ class Clock {
   void Settle() { clock_.Settle(Collect()); }
   void ExpectOptimizer() { clock_.ExpectOptimizer(); }
   void OptimizerZeroed() { clock_.OptimizerZeroed(); }
+  void UpdatedOutOfSight() { clock_.UpdatedOutOfSight(); }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
@@ -163,6 +164,18 @@ TEST(StepClock, AnOptimizerThatIsZeroedAfterEachPassStepsOutOfSight) {
     clock.Tick(Kind::kBackward);
   }
   EXPECT_EQ(clock.emitted().size(), 9u);
+  EXPECT_THAT(clock.names(), ::testing::Each("backward"));
+}
+
+// A compiled step calls no hook; its parameters change all the same.
+TEST(StepClock, UpdatesOutOfSightMakeBackwardTheClockSoon) {
+  Clock clock;
+  clock.ExpectOptimizer();
+  for (std::uint64_t n = 0; n < StepClock::kUpdatesToTrust + 20; ++n) {
+    if (n > 0) clock.UpdatedOutOfSight();
+    clock.Tick(Kind::kBackward);
+  }
+  EXPECT_EQ(clock.emitted().size(), 18u);
   EXPECT_THAT(clock.names(), ::testing::Each("backward"));
 }
 

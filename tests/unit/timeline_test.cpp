@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "profiler/core/timeline/communication.h"
+
 namespace loopscope {
 namespace {
 
@@ -97,6 +99,70 @@ void ExpectPartition(const Timeline& timeline) {
     EXPECT_EQ(std::accumulate(step.parts_ns.begin(), step.parts_ns.end(), std::int64_t{0}), step.time.length());
     for (const std::int64_t part : step.parts_ns) EXPECT_GE(part, 0);
   }
+}
+
+// Each parameter has an optimizer of its own, which a hook of the backward pass steps as soon as there is a gradient.
+TEST(Timeline, UpdatesInHooksOfTheBackwardPassAreTheOptimizers) {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.Forward(10 * kMs);
+    program.In(program.Range(RangeCategory::kBackward, 0), [&] {
+      program.In(program.Op("autograd::engine::evaluate_function: MmBackward0", 0), [&] {
+        program.Op("aten::mm", 4 * kMs);
+        program.Optimizer(3 * kMs);
+        program.Range(RangeCategory::kZeroGrad, 1 * kMs);
+      });
+      program.Op("aten::mm", 5 * kMs);
+      program.Range(RangeCategory::kOptimizer, 2 * kMs, "SGD");
+    });
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOptimizer), 6);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kBackward), 9);
+}
+
+// gloo's send and receive run from their call to the wait for them, on the thread that trains: where that computes
+// meanwhile, it does not wait.
+TEST(Timeline, WaitingForAnExchangeIsCommunication) {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    const std::uint32_t receives = program.Op("gloo:recv", 9 * kMs, wire::kOpAsync);
+    program.now = program.trace.threads[0].events[receives].start_ns;
+    program.Forward(3 * kMs);
+    program.now += 6 * kMs;
+    program.Backward(5 * kMs);
+    program.Optimizer(1 * kMs);
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kCommunication), 6);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kForward), 3);
+  EXPECT_EQ(OnlyCommunicating(timeline).total_ns(), 20 * 6 * kMs);
+}
+
+// A device's gradients are taken by a thread of the engine: its hooks step there.
+TEST(Timeline, UpdatesOnTheEnginesThreadAreTheOptimizers) {
+  Program program;
+  program.trace.threads.resize(2);
+  for (int i = 0; i < 20; ++i) {
+    program.Forward(10 * kMs);
+    const std::int64_t begin = program.now;
+    program.Backward(15 * kMs);
+    program.Range(RangeCategory::kZeroGrad, 1 * kMs);
+    program.Mark(MarkKind::kStepEnd, "optimizer:SGD#1", 32);
+    const std::int64_t end = program.now;
+    program.thread = 1;
+    program.now = begin;
+    program.Op("autograd::engine::evaluate_function: MmBackward0", 9 * kMs);
+    program.Range(RangeCategory::kOptimizer, 4 * kMs, "SGD");
+    program.thread = 0;
+    program.now = end;
+  }
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  ExpectPartition(timeline);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOptimizer), 5);
+  EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kBackward), 11);
 }
 
 TEST(Timeline, DividesAPlainStep) {
@@ -276,6 +342,22 @@ TEST(Timeline, EpochBoundariesAreNotSteady) {
   EXPECT_NEAR(timeline.per_epoch_ms(), 16 + 4 + 0.001, 1e-9);
   EXPECT_DOUBLE_EQ(timeline.mean_step_ms(), 42);
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kLoaderWait), 5) << "an exhausted draw is no sign of workers";
+}
+
+// What is trained is scored once, on much data: that follows the last epoch's evaluation without a step in between.
+TEST(Timeline, AScoringAfterTheTrainingIsNoEvaluationOfIt) {
+  Program program = WithEpochs(true);
+  for (int i = 0; i < 100; ++i) {
+    program.Range(RangeCategory::kLoader, 1 * kMs, "SequentialSampler");
+    program.Op("aten::conv2d", 5 * kMs);
+  }
+  program.Mark(MarkKind::kEpochStart);
+  const Timeline timeline = Timeline::Build(std::move(program.trace));
+  EXPECT_EQ(timeline.evaluation().total_ns(), 3 * 16 * kMs + 100 * 6 * kMs);
+  EXPECT_EQ(timeline.whole().evaluations.size(), 3u);
+  EXPECT_EQ(timeline.whole().evaluation_ns, 3 * 16 * kMs);
+  EXPECT_TRUE(timeline.whole().evaluated_after);
+  EXPECT_DOUBLE_EQ(timeline.whole().steps_between_evaluations, 5);
 }
 
 TEST(Timeline, EvaluationIsSeenWithoutMarks) {

@@ -1,9 +1,13 @@
 #include "probes/preload/python/code.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <vector>
 
 #include "probes/capture/records.h"
@@ -14,6 +18,8 @@ namespace {
 struct Known {
   std::unordered_map<void*, Code> codes;
   std::vector<std::string> foreign;
+  std::string start_folder, temporary_folder;  // end with a slash; empty: not known
+  std::int64_t started_ns = 0;                 // of the clock that files' times are taken from
 };
 
 Known& Cache() {
@@ -46,8 +52,34 @@ bool IsGenerated(const std::string& path) {
          std::ranges::none_of(kTyped, [&](std::string_view typed) { return path.starts_with(typed); });
 }
 
+std::int64_t Nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// A library has written it since the program began, under a name that is another one in each start.
+bool IsFreshTemporary(const std::string& path) {
+  const std::string& folder = Cache().temporary_folder;
+  if (folder.empty() || !path.starts_with(folder)) return false;
+  struct stat file {};
+  return stat(path.c_str(), &file) == 0 && Nanoseconds(file.st_mtim) >= Cache().started_ns;
+}
+
+// A program that was started as ../train.py has its code's path written otherwise than what it imports.
+std::string Spelled(std::string path) {
+  if (path.empty() || path.front() == '<') return path;
+  if (path.front() != '/') path.insert(0, Cache().start_folder);
+  const bool plain = path.front() == '/' && path.find("/../") == path.npos && path.find("/./") == path.npos &&
+                     path.find("//") == path.npos;
+  if (plain) return path;
+  char* const real = realpath(path.c_str(), nullptr);
+  if (real == nullptr) return std::filesystem::path(path).lexically_normal().native();
+  path = real;
+  std::free(real);
+  return path;
+}
+
 Owner OwnerOf(const std::string& path) {
-  if (IsGenerated(path)) return Owner::kForeign;
+  if (IsGenerated(path) || IsFreshTemporary(path)) return Owner::kForeign;
   for (const std::string& foreign : Cache().foreign) {
     if (path.starts_with(foreign)) return Owner::kForeign;
   }
@@ -79,7 +111,7 @@ Code& CodeOf(void* object) {
   if (is_new) {
     python_frames.take(object);
     Code& made = found->second;
-    made.path = AttributeText(object, "co_filename");
+    made.path = Spelled(AttributeText(object, "co_filename"));
     made.function = AttributeText(object, "co_name");
     made.owner = OwnerOf(made.path);
   }
@@ -97,6 +129,22 @@ std::uint64_t FrameText(Code& code, int line) {
   std::uint32_t& id = code.lines[line];
   if (id == 0) id = capture::StringId(code.path + ":" + std::to_string(line) + ":" + code.function);
   return wire::kFrameIsText | (code.owner == Owner::kPackage ? wire::kFrameIsLibrary : 0) | id;
+}
+
+void SetCodeFolders(std::string_view start, std::string_view temporary) noexcept {
+  const auto folder = [](std::string_view path) {
+    return path.empty() || path.ends_with('/') ? std::string(path) : std::string(path) + '/';
+  };
+  try {
+    Known& known = Cache();
+    known.start_folder = folder(start);
+    known.temporary_folder = folder(temporary);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    known.started_ns = Nanoseconds(now);
+  } catch (...) {
+    capture::WriteMark(wire::MarkKind::kProbeOff, "out of memory: call stacks show generated code");
+  }
 }
 
 void SetForeignCode(std::string_view folders) noexcept {

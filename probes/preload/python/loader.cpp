@@ -69,11 +69,16 @@ bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns, vo
   return answer != nullptr;
 }
 
+thread_local void* asked = nullptr;  // the iterator whose __next__ runs
+
 void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
-  if (count != 1) return CallItem(self, kNextOriginal, arguments, count, names);
+  // Asked by the __next__ of a derived class: what that gives is the batch.
+  if (count != 1 || arguments[0] == asked) return CallItem(self, kNextOriginal, arguments, count, names);
   void* const iterator = arguments[0];
   const std::uint64_t begin_ns = capture::NowNs();
+  void* const outer = std::exchange(asked, iterator);
   void* const batch = CallItem(self, kNextOriginal, arguments, count);
+  asked = outer;
   if (batch == nullptr) {
     if (python.error() == nullptr || python.error_is(*python.stop_iteration) == 0) return nullptr;
     const ErrorAside error;
@@ -90,9 +95,14 @@ void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) no
   return batch;
 }
 
+thread_local void* drawing = nullptr;  // the iterator whose _next_index runs
+
 void* NextIndex(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
+  const bool inner = count != 1 || arguments[0] == drawing;
+  void* const outer = inner ? drawing : std::exchange(drawing, arguments[0]);
   void* const index = CallItem(self, kIndexOriginal, arguments, count, names);
-  if (index == nullptr || count != 1) return index;
+  drawing = outer;
+  if (index == nullptr || inner) return index;
   void* const iterator = arguments[0];
   const bool handed_over = iterator == pass.iterator;
   if (handed_over && pass.of_batch != 0) return index;

@@ -46,6 +46,10 @@ LOOPSCOPE_EXPORT const char* loopscope_script_load_torch(const char* path) {
   return loop::Active() ? AttachTorchProbe(path) : "no capture is open";
 }
 
+LOOPSCOPE_EXPORT void loopscope_script_code_folders(const char* start, const char* temporary) {
+  SetCodeFolders(Text(start), Text(temporary));
+}
+
 LOOPSCOPE_EXPORT void loopscope_script_foreign_code(const char* folders) {
   SetForeignCode(Text(folders));
 }
@@ -86,6 +90,10 @@ LOOPSCOPE_EXPORT void loopscope_script_backward_ends(std::uint64_t begin_ns, int
 
 LOOPSCOPE_EXPORT void loopscope_script_gradient_taken() {
   loop::GradientTaken();
+}
+
+LOOPSCOPE_EXPORT void loopscope_script_updated_out_of_sight() {
+  loop::UpdatedOutOfSight();
 }
 
 LOOPSCOPE_EXPORT void loopscope_script_zero_grad_begins() {

@@ -12,6 +12,8 @@ const char* loopscope_script_start();
 // Loads a LibTorch probe into the process's torch: the one at `path`, or the one beside this library where that is
 // null. Returns null, or why it is off; the capture says so too.
 const char* loopscope_script_load_torch(const char* path);
+// The folder that the program was started in, and that of temporary files (python/code.h).
+void loopscope_script_code_folders(const char* start, const char* temporary);
 // Code below these folders, one a line, is not the user's: no call stack shows it.
 void loopscope_script_foreign_code(const char* folders);
 // `finish` is called on the training thread before a bounded run ends.
@@ -31,6 +33,8 @@ void loopscope_script_loader_ran_out(std::uint64_t loader, std::uint64_t begin_n
 void loopscope_script_backward_begins();
 void loopscope_script_backward_ends(std::uint64_t begin_ns, int threw);
 void loopscope_script_gradient_taken();  // outside of a backward pass; only where there was none, and no optimizer
+// Parameters of an optimizer have changed since the last backward pass, by a step that no hook saw.
+void loopscope_script_updated_out_of_sight();
 void loopscope_script_zero_grad_begins();
 void loopscope_script_zero_grad_ends(std::uint64_t begin_ns, int set_to_none);
 void loopscope_script_optimizer_made();

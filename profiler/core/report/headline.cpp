@@ -124,8 +124,8 @@ Candidate LargestPlace(const std::vector<UnexplainedPlace>& places, const Report
                         .where = largest.row.where,
                         .library = largest.row.library,
                         .what = largest.row.what,
-                        .ms = largest.row.ms,
-                        .share_pct = std::min(100 * largest.row.ms / *report.steps.mean_ms, 100.0)};
+                        .ms = largest.phase_ms,
+                        .share_pct = std::min(100 * largest.phase_ms / *report.steps.mean_ms, 100.0)};
   return candidate;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 struct Group {
   std::map<std::string, double> what;
-  double ms = 0;
+  double ms = 0, operators_ms = 0;
 };
 
 using Place = std::tuple<Where, Where, std::string>;  // the user's line, the library's, the phase
@@ -31,11 +31,12 @@ Place PlaceOf(const Trace& trace, std::uint32_t stack, std::string phase) {
 
 using Groups = std::map<Place, Group>;
 
-void Add(const Trace& trace, std::uint32_t stack, StringId what, std::string phase, double ms, Groups& groups) {
+void Add(const Trace& trace, const LineShare& share, std::string phase, double ms, Groups& groups) {
   if (ms <= 0) return;
-  Group& group = groups[PlaceOf(trace, stack, std::move(phase))];
+  Group& group = groups[PlaceOf(trace, share.stack, std::move(phase))];
   group.ms += ms;
-  group.what[std::string(ops::Shown(trace.text(what)))] += ms;
+  group.operators_ms += share.in_operator ? ms : 0;
+  group.what[std::string(ops::Shown(trace.text(share.what)))] += ms;
 }
 
 std::optional<Where> Known(const Where& where) {
@@ -47,8 +48,9 @@ std::vector<LineRow> RowsOf(const Groups& groups, double whole_ms) {
   for (const auto& [place, group] : groups) {
     const auto& [user, library, phase] = place;
     const auto most = std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; });
-    rows.push_back({Known(user), Known(library), most == group.what.end() ? "" : most->first, phase, group.ms,
-                    whole_ms > 0 ? 100 * group.ms / whole_ms : 0});
+    if (most == group.what.end()) continue;
+    rows.push_back({Known(user), Known(library), most->first, phase, group.ms,
+                    whole_ms > 0 ? 100 * group.ms / whole_ms : 0, most->second, group.operators_ms});
   }
   std::ranges::stable_sort(rows, std::ranges::greater{}, &LineRow::ms);
   return rows;
@@ -62,7 +64,7 @@ std::vector<LineRow> OccurrenceRows(const Timeline& timeline, std::span<const In
   for (const Interval& one : occurrences) total_ms += static_cast<double>(one.length()) / 1e6;
   const auto count = static_cast<double>(times);
   for (const LineShare& share : LinesIn(timeline, occurrences)) {
-    Add(timeline.trace(), share.stack, share.what, phase, share.ms / count, groups);
+    Add(timeline.trace(), share, phase, share.ms / count, groups);
   }
   const bool known = std::ranges::any_of(groups, [](const auto& one) { return std::get<0>(one.first) != Where{}; });
   return known ? RowsOf(groups, total_ms / count) : std::vector<LineRow>();
@@ -73,7 +75,7 @@ std::vector<LineRow> OccurrenceRows(const Timeline& timeline, std::span<const In
 std::vector<LineRow> LineRowsOf(const Timeline& timeline) {
   Groups groups;
   for (const LineShare& share : timeline.lines()) {
-    Add(timeline.trace(), share.stack, share.what, std::string(PartName(share.part)), share.ms, groups);
+    Add(timeline.trace(), share, std::string(PartName(share.part)), share.ms, groups);
   }
   return RowsOf(groups, timeline.mean_step_ms());
 }
@@ -97,7 +99,7 @@ std::vector<LineRow> WorkerLineRowsOf(const Timeline& timeline) {
   double total_ms = 0;
   for (const LineShare& share : WorkerLines(timeline)) {
     total_ms += share.ms;
-    Add(timeline.trace(), share.stack, share.what, "loading", share.ms, groups);
+    Add(timeline.trace(), share, "loading", share.ms, groups);
   }
   return RowsOf(groups, total_ms);
 }

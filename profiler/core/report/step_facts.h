@@ -49,6 +49,7 @@ struct LineRow {
                          // "evaluation", "other_between_steps"; in worker_lines: "loading"
   double ms = 0;         // per step; in whole_lines per occurrence; in worker_lines per batch
   double share_pct = 0;  // of the step, the occurrence or the batch
+  std::optional<double> what_ms = {}, operators_ms = {};  // of ms: in `what`; in operators of PyTorch
 };
 
 }  // namespace loopscope

@@ -22,6 +22,8 @@ constexpr std::pair<std::string_view, std::string_view> kExplains[] = {
     {"periodic-stall", "other"},
 };
 
+constexpr double kCarries = 0.5;  // of the time at a place: what has that is what takes it
+
 // Rules that say why a GPU stood still.
 constexpr std::string_view kIdleRules[] = {"gpu-starvation", "launch-bound",  "host-sync",
                                            "blocking-copy",  "pageable-copy", "input-starvation"};
@@ -113,7 +115,10 @@ double ExplainedAt(const Report& report, const std::optional<Where>& where) {
 std::vector<LineRow> LostRows(const Report& report) {
   std::vector<LineRow> rows;
   for (const LineRow& row : report.lines) {
-    if (IsLost(row) && Positive(row.ms) > 0) rows.push_back(row);
+    if (!IsLost(row) || Positive(row.ms) <= 0) continue;
+    LineRow lost = row;
+    if (row.phase == "forward") lost.ms = Positive(row.ms - row.operators_ms.value_or(0));  // what computes is not lost
+    if (lost.ms > 0) rows.push_back(std::move(lost));
   }
   if (!report.lines.empty()) return rows;
   for (int part = 0; part < kParts; ++part) {
@@ -136,25 +141,38 @@ double MostThatDevicesLose(const Report& report) {
   return std::max(*report.gpu->idle_pct / 100 * *report.steps.mean_ms - explained_ms, 0.0);
 }
 
-// Rows of one place as one, that of the largest.
-std::vector<UnexplainedPlace> Merged(const std::vector<LineRow>& rows, const std::string& directory) {
-  std::vector<UnexplainedPlace> places;
-  std::vector<double> largest_ms;
-  for (const LineRow& row : rows) {
-    const auto same = std::ranges::find_if(places, [&](const UnexplainedPlace& one) {
-      return SamePlace(one.row.where, row.where, directory) && (row.where || one.row.phase == row.phase);
-    });
-    if (same == places.end()) {
-      places.push_back({row, 0});
-      largest_ms.push_back(row.ms);
-      continue;
-    }
-    const double sum_ms = same->row.ms + row.ms;
-    double& largest = largest_ms[static_cast<std::size_t>(same - places.begin())];
-    if (row.ms > largest) same->row = row;
-    largest = std::max(largest, row.ms);
-    same->row.ms = sum_ms;
+// As one: the largest of them, with the time of all. Where several callees or lines of a library share its time, none
+// of them is what takes it.
+UnexplainedPlace AsOne(const std::vector<const LineRow*>& rows) {
+  const LineRow& largest = **std::ranges::max_element(rows, {}, [](const LineRow* row) { return row->ms; });
+  UnexplainedPlace place{.row = largest};
+  place.row.ms = 0;
+  double in_library_ms = 0, in_callee_ms = 0;
+  for (const LineRow* row : rows) {
+    place.row.ms += row->ms;
+    if (row->phase != largest.phase) continue;
+    place.phase_ms += row->ms;
+    if (row->library != largest.library) continue;
+    in_library_ms += row->ms;
+    if (row->what == largest.what) in_callee_ms += std::min(row->what_ms.value_or(row->ms), row->ms);
   }
+  if (in_library_ms < kCarries * place.phase_ms) place.row.library.reset();
+  if (in_callee_ms < kCarries * place.phase_ms) place.row.what.clear();
+  return place;
+}
+
+// Rows of one place as one.
+std::vector<UnexplainedPlace> Merged(const std::vector<LineRow>& rows, const std::string& directory) {
+  std::vector<std::vector<const LineRow*>> groups;
+  for (const LineRow& row : rows) {
+    const auto same = std::ranges::find_if(groups, [&](const std::vector<const LineRow*>& group) {
+      const LineRow& one = *group.front();
+      return SamePlace(one.where, row.where, directory) && (row.where || one.phase == row.phase);
+    });
+    (same == groups.end() ? groups.emplace_back() : *same).push_back(&row);
+  }
+  std::vector<UnexplainedPlace> places;
+  for (const auto& group : groups) places.push_back(AsOne(group));
   return places;
 }
 

@@ -17,8 +17,9 @@ bool Refuted(const Report& report, const Finding& finding);
 
 // All lost time at one place, whatever the phase; without a place, of one phase.
 struct UnexplainedPlace {
-  LineRow row;         // of the largest of its rows, with the ms of all
-  double left_ms = 0;  // per step: what no finding explains
+  LineRow row;          // of the largest of its rows, with the ms of all; names what has half of phase_ms, else nothing
+  double left_ms = 0;   // per step: what no finding explains
+  double phase_ms = 0;  // of the ms: in the row's phase
 };
 // Largest first. Where no lines are known, one per part of the step.
 std::vector<UnexplainedPlace> UnexplainedPlaces(const Report& report);

@@ -39,11 +39,6 @@ bool IsWait(const Event& event) {
   return event.is_range(RangeCategory::kWait) || event.is_range(RangeCategory::kSync);
 }
 
-// As PyTorch names the ranges on its backends' own threads: "gloo:all_reduce", from the start to the last rank's part.
-bool IsBackendRange(std::string_view name) {
-  return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
-}
-
 // What the probe's NCCL plugin wrote, with the device's times: "nccl:all_reduce", "nccl world:all_reduce". PyTorch's
 // own operator of that name only enqueues.
 bool IsPluginName(std::string_view name) {
@@ -54,6 +49,10 @@ bool IsPluginRange(const Event& event, std::string_view name) {
 }
 
 }  // namespace
+
+bool IsBackendRange(std::string_view name) {
+  return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
+}
 
 void ForEachBackendRange(const Timeline& timeline, const std::function<void(const Event&)>& visit) {
   const Trace& trace = timeline.trace();
@@ -87,13 +86,19 @@ bool RunsPython(std::string_view name) {
 IntervalSet HostWorking(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   std::vector<bool> runs_python(trace.strings.size());
-  for (std::size_t i = 0; i < runs_python.size(); ++i) runs_python[i] = RunsPython(trace.strings[i]);
+  std::vector<bool> exchanges(
+      trace.strings.size());  // from its start to its wait(), on this thread: gloo's send and receive
+  for (std::size_t i = 0; i < runs_python.size(); ++i) {
+    runs_python[i] = RunsPython(trace.strings[i]);
+    exchanges[i] = IsBackendRange(trace.strings[i]);
+  }
   std::vector<Interval> working;
   // Of the last operator that lies in no other, and of the last such one that runs Python.
   constexpr auto kNever = std::numeric_limits<std::int64_t>::min();
   std::int64_t outermost_end_ns = kNever, python_end_ns = kNever;
   for (const Event& event : trace.threads[timeline.training_thread()].events) {
-    if (event.kind != EventKind::kOp) continue;
+    if (event.kind != EventKind::kOp || (event.flags & wire::kOpAsync)) continue;
+    if (event.name < exchanges.size() && exchanges[event.name]) continue;
     const bool outermost = event.start_ns >= outermost_end_ns;
     if (outermost) outermost_end_ns = event.end_ns;
     if (event.name < runs_python.size() && runs_python[event.name]) {

@@ -10,6 +10,10 @@
 
 namespace loopscope {
 
+// As PyTorch names what its backends do, from the start to the last rank's part: "gloo:all_reduce" on their own
+// threads, "gloo:send" on the one that waits for it.
+bool IsBackendRange(std::string_view name);
+
 // A collective of PyTorch's distributed package in a steady step: its operator, "c10d::allreduce_".
 struct HostCollective {
   EventRef op;

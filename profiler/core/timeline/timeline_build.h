@@ -21,6 +21,7 @@ struct Activity {
   std::vector<Interval> backward;     // kBackward ranges and bursts of autograd nodes outside of them
   std::vector<Interval> optimizer;    // kOptimizer and kZeroGrad
   std::vector<Interval> steps_taken;  // kOptimizer alone
+  std::vector<Interval> in_backward;  // kOptimizer and kZeroGrad that a hook of the backward pass calls
   std::vector<Interval> sync, communication, copies, evaluations;
   std::vector<Interval> waits;         // kWait of kMinWaitNs or more, outside ops and ranges above, not for other ranks
   std::vector<Interval> host_reads;    // outermost
@@ -57,6 +58,8 @@ class TimelineBuilder {
   void AddRange(const Event& range);
   void AddWait(const Interval& time, bool for_collective);
   void AddBackwardNodes();
+  void AddUpdatesOfEngine();
+  unsigned NameBits(const Event& event) const { return event.name < name_class_.size() ? name_class_[event.name] : 0; }
   void AddMode(EventRef op);
   // timeline_build_clock.cpp: where steps begin and end, which of them rules look at.
   std::vector<std::int64_t> TimesOf(MarkKind kind) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "profiler/core/devices/device_links.h"
+#include "profiler/core/timeline/communication.h"
 #include "profiler/core/timeline/timeline_build.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/op_names.h"
@@ -10,6 +11,10 @@ namespace {
 
 Interval Of(const Event& event) {
   return {event.start_ns, event.end_ns};
+}
+
+bool IsUpdate(const Event& event) {
+  return event.is_range(RangeCategory::kOptimizer) || event.is_range(RangeCategory::kZeroGrad);
 }
 
 bool IsPhase(const Event& range) {
@@ -88,9 +93,11 @@ void TimelineBuilder::CollectActivity() {
   HostCallReader calls(copies);
   struct Place {
     bool in_op = false, in_phase = false;  // a phase between the event and the nearest op above it
+    bool in_backward = false;              // a backward pass, or a node of one
   };
   std::vector<Place> places(events.size());  // a parent comes before its children
   bool after_collective = false;             // nothing but waits since the last collective was called
+  std::vector<Interval> exchanged;           // with another rank, while this thread may work
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     span_.end_ns = std::max(span_.end_ns, event.end_ns);
@@ -98,9 +105,16 @@ void TimelineBuilder::CollectActivity() {
       const bool below_op = events[up].kind == EventKind::kOp;
       places[i].in_op = below_op || places[up].in_op;
       places[i].in_phase = !below_op && (IsPhase(events[up]) || places[up].in_phase);
+      places[i].in_backward = places[up].in_backward || events[up].is_range(RangeCategory::kBackward) ||
+                              (below_op && (NameBits(events[up]) & kNameBackwardNode));
     }
-    const auto [in_op, in_phase] = places[i];
-    const unsigned bits = event.name < name_class_.size() ? name_class_[event.name] : 0;
+    const auto [in_op, in_phase, in_backward] = places[i];
+    const unsigned bits = NameBits(event);
+    if (in_backward && IsUpdate(event)) activity_.in_backward.push_back(Of(event));
+    if (event.kind == EventKind::kOp && (event.flags & wire::kOpAsync)) {  // it only waits here, at its end
+      if (IsBackendRange(timeline_.trace_.text(event.name))) exchanged.push_back(Of(event));
+      continue;
+    }
     if (event.is_range(RangeCategory::kWait)) {
       if (!in_op && !in_phase) AddWait(Of(event), after_collective);
       continue;
@@ -127,6 +141,23 @@ void TimelineBuilder::CollectActivity() {
   if (!events.empty()) span_.start_ns = events.front().start_ns;
   timeline_.loader_known_ = !activity_.loaders.empty();
   AddBackwardNodes();
+  AddUpdatesOfEngine();
+  const IntervalSet waited = IntervalSet(std::move(exchanged)).Subtract(IntervalSet(activity_.outermost));
+  activity_.communication.insert(activity_.communication.end(), waited.intervals().begin(), waited.intervals().end());
+}
+
+// Of a device's tensors, the hooks run on the engine's own threads while the training thread waits in its backward
+// pass.
+void TimelineBuilder::AddUpdatesOfEngine() {
+  const IntervalSet backward(activity_.backward);
+  for (const std::uint32_t thread : timeline_.step_threads_) {
+    if (thread == timeline_.training_thread_) continue;
+    for (const Event& event : timeline_.trace_.threads[thread].events) {
+      if (!IsUpdate(event)) continue;
+      const IntervalSet inside = backward.Within(Of(event));
+      activity_.in_backward.insert(activity_.in_backward.end(), inside.intervals().begin(), inside.intervals().end());
+    }
+  }
 }
 
 void TimelineBuilder::AddMode(EventRef op) {

@@ -92,8 +92,9 @@ void TimelineBuilder::FindParts() {
   std::vector<Interval> syncs = activity_.sync;
   const bool device = !activity_.sync.empty() || !activity_.copies.empty();
   if (device) syncs.insert(syncs.end(), activity_.host_reads.begin(), activity_.host_reads.end());
-  take(Part::kBackward, IntervalSet(activity_.backward));
-  take(Part::kOptimizer, IntervalSet(activity_.optimizer));
+  const IntervalSet hooked(activity_.in_backward);
+  take(Part::kBackward, IntervalSet(activity_.backward).Subtract(hooked));
+  take(Part::kOptimizer, IntervalSet(activity_.optimizer).Union(hooked));
   take(Part::kSyncWait, IntervalSet(std::move(syncs)));
   take(Part::kCommunication, IntervalSet(activity_.communication));
   take(Part::kCopyToDevice, IntervalSet(activity_.copies));

@@ -72,6 +72,9 @@ void TimelineBuilder::FindWhole() {
   }
   const std::int64_t plain_ns = Median(lengths), plain_wait_ns = Median(waits);
   whole.evaluations = Joined(timeline_.evaluation_.intervals(), activity_.backward);
+  whole.evaluated_after = std::erase_if(whole.evaluations, [&](const Interval& one) {
+                            return one.start_ns >= steps.back().time.end_ns;
+                          }) > 0;
   const IntervalSet evaluations(whole.evaluations);
   const std::int64_t started_ns = ProcessStart(timeline_.trace_);
   const std::int64_t first_ns = steps.front().time.start_ns;

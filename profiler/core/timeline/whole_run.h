@@ -11,7 +11,10 @@ namespace loopscope {
 
 struct WholeRun {
   std::int64_t start_up_ns = 0, steps_ns = 0, epoch_starts_ns = 0, evaluation_ns = 0, other_ns = 0;
-  std::vector<Interval> epoch_starts, evaluations;  // by start; warm-up included
+  // By start; warm-up included. What follows the last step is no part of the training: the last epoch's evaluation
+  // cannot be told there from the scoring of what was trained.
+  std::vector<Interval> epoch_starts, evaluations;
+  bool evaluated_after = false;  // the last step
   // Of the steps with an epoch's start: before the loader is asked for the first batch, without evaluations.
   std::vector<Interval> before_epoch_starts;
   int steps = 0;

@@ -1,8 +1,11 @@
 #include "profiler/importers/flight/entries.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "profiler/core/json_members.h"
 #include "profiler/importers/shared/ascii.h"
@@ -132,35 +135,86 @@ void AddGroups(const json& groups, Trace& trace) {
   }
 }
 
-// A line of NCCL Inspector. False: it is none.
-bool AddPerformed(const json& object, Strings& strings, Trace& trace) {
-  try {
-    const bool between_two = object.is_object() && object.contains("p2p_perf");
-    const json& performed = Member(object, between_two ? "p2p_perf" : "coll_perf");
+// The lines of NCCL Inspector. Up to version 4.0 of its format each record carries the communicator and the time; later
+// ones group records, and the line with the group's counters ("dump_stats") alone carries them, before or after them.
+class InspectorLines {
+ public:
+  explicit InspectorLines(Trace& trace) : trace_(trace), strings_(trace) {}
+
+  // False: it is none.
+  bool Add(const json& object) {
+    if (!object.is_object()) return false;
     const json& header = Member(object, "header");
-    if (!performed.is_object() || !header.is_object()) return false;
+    std::vector<std::pair<const json*, bool>> records;  // and whether between two
+    for (const bool between_two : {false, true}) {
+      const json& performed = Member(object, between_two ? "p2p_perf" : "coll_perf");
+      if (performed.is_object()) records.push_back({&performed, between_two});
+      if (!performed.is_array()) continue;
+      for (const json& one : performed) {
+        if (one.is_object()) records.push_back({&one, between_two});
+      }
+    }
+    if (records.empty() && !header.is_object()) return false;
+    if (header.is_object()) {
+      AddRanks(header);
+      group_ = strings_.Id(Text(header, "id"));
+      written_ns_ = Whole<std::int64_t>(Member(object, "metadata"), "dump_timestamp_us") * 1000;
+      AddStats(Member(object, "dump_stats"));
+      for (; grouped_after_ && complete_ < trace_.entered.size(); ++complete_) Complete(trace_.entered[complete_]);
+    } else if (!any_header_) {
+      grouped_after_ = true;
+    }
+    any_header_ |= header.is_object();
+    for (const auto& [record, between_two] : records) AddRecord(*record, between_two);
+    return true;
+  }
+
+  std::uint64_t lost() const { return lost_; }  // by NCCL itself, as it says
+
+ private:
+  void AddRecord(const json& performed, bool between_two) {
     const auto of = [&](const char* name) { return (between_two ? "p2p" : "coll") + std::string(name); };
     EnteredCollective entered;
-    entered.operation = strings.Id(Text(performed, of("").c_str()));
-    entered.group = strings.Id(Text(header, "id"));
+    entered.operation = strings_.Id(Text(performed, of("").c_str()));
     entered.sequence = Whole<std::uint64_t>(performed, of("_sn").c_str());
     entered.bytes = Whole<std::uint64_t>(performed, of("_msg_size_bytes").c_str());
     entered.length_ns = static_cast<std::int64_t>(Number(performed, of("_exec_time_us").c_str()).value_or(0) * 1e3);
-    entered.ended_ns = Whole<std::int64_t>(Member(object, "metadata"), "dump_timestamp_us") * 1000;
     entered.ended = true;
     entered.between_two = between_two;
-    trace.entered.push_back(entered);
-    ++trace.quality.events;
-    // The communicator of most ranks is the whole run's.
-    if (const int ranks = Whole<int>(header, "n_ranks"); ranks >= trace.run.ranks) {
-      trace.run.ranks = ranks;
-      trace.run.rank = Whole<int>(header, "rank");
-    }
-    return true;
-  } catch (const json::exception&) {
-    return false;
+    Complete(entered);
+    trace_.entered.push_back(entered);
+    if (!grouped_after_) complete_ = trace_.entered.size();
+    ++trace_.quality.events;
   }
-}
+
+  void Complete(EnteredCollective& entered) const {
+    entered.group = group_;
+    entered.ended_ns = written_ns_;
+  }
+
+  // The communicator of most ranks is the whole run's.
+  void AddRanks(const json& header) {
+    const int ranks = Whole<int>(header, "n_ranks");
+    if (ranks < trace_.run.ranks) return;
+    trace_.run.ranks = ranks;
+    trace_.run.rank = Whole<int>(header, "rank");
+  }
+
+  void AddStats(const json& stats) {
+    if (!stats.is_object()) return;
+    for (const auto& [name, count] : stats.items()) {
+      if (name.find("drop") != name.npos && count.is_number_unsigned()) lost_ += count.get<std::uint64_t>();
+    }
+  }
+
+  Trace& trace_;
+  Strings strings_;
+  StringId group_ = 0;
+  std::int64_t written_ns_ = 0;
+  bool any_header_ = false, grouped_after_ = false;
+  std::size_t complete_ = 0;  // of the records: their group is known
+  std::uint64_t lost_ = 0;
+};
 
 }  // namespace
 
@@ -190,14 +244,22 @@ Trace TraceOfInspectorLines(std::string_view text) {
   trace.run.source = "nccl-inspector";
   trace.run.rank = -1;
   trace.quality.clean_end = text.empty() || text.back() == '\n';
-  Strings strings(trace);
+  InspectorLines lines(trace);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const json object = json::parse(line, nullptr, false);
-    if (!AddPerformed(object, strings, trace)) ++trace.quality.dropped;
+    try {
+      if (!lines.Add(object)) ++trace.quality.dropped;
+    } catch (const json::exception&) {
+      ++trace.quality.dropped;
+    }
+  }
+  if (lines.lost() > 0) {
+    trace.quality.warnings.push_back(
+        fmt::format("NCCL's inspector says that it left out {} collectives of its own", lines.lost()));
   }
   return trace;
 }

@@ -14,8 +14,16 @@ bool WantsStack(const Event& event) {
 
 void KinetoDetails::Enter(const PythonCall& call) {
   while (!frames_.empty() && frames_.back().end_ns <= call.start_ns) frames_.pop_back();
-  const std::uint32_t caller = frames_.empty() ? kNone : frames_.back().stack;
-  frames_.push_back({call.end_ns, stacks_.Called(caller, call.name)});
+  const std::uint32_t caller = CalledBy(call);
+  frames_.push_back({call.end_ns, stacks_.Called(caller, call.name), caller, call.name});
+}
+
+// The function that runs is the caller, and the call tells in which of its lines it is.
+std::uint32_t KinetoDetails::CalledBy(const PythonCall& call) {
+  if (frames_.empty()) return kNone;
+  const Frame& running = frames_.back();
+  if (call.called_from == kNone || running.stack == running.caller) return running.stack;
+  return stacks_.Called(running.caller, running.name, call.called_from);
 }
 
 void KinetoDetails::MarkDeviceUse(const std::vector<Event>& events) {

@@ -40,8 +40,11 @@ class KinetoDetails {
 
   struct Frame {
     std::int64_t end_ns;
-    std::uint32_t stack;
+    std::uint32_t stack;   // its line is not known
+    std::uint32_t caller;  // the stack that called it; the same as `stack` where the function is not the user's
+    StringId name;
   };
+  std::uint32_t CalledBy(const PythonCall& call);
   const KinetoRawDetails& raw_;
   Trace& trace_;
   KinetoStacks& stacks_;

@@ -96,7 +96,9 @@ void KinetoEvents::Add(const Element& element) {
 
 void KinetoEvents::AddHost(const Element& element, KinetoThread& thread) {
   if (element.category == KinetoCategory::kPython) {
-    thread.python.current.push_back({element.start_ns, element.start_ns + element.duration_ns, Name(element.name)});
+    const std::string_view from = element.args.call_from;
+    thread.python.current.push_back({element.start_ns, element.start_ns + element.duration_ns, Name(element.name),
+                                     from.empty() ? kNone : Name(from)});
   } else {
     (element.category == KinetoCategory::kCall ? thread.calls : thread.ops).current.push_back(HostEvent(element));
   }

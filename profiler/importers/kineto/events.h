@@ -20,7 +20,7 @@ class KinetoEvents {
     std::int64_t elements_in = 0, elements_out = 0, ranks = 0, collective_sequence = 0;
     std::int64_t external = 0;
     std::int64_t device_type = 0, device_id = 0, allocated = 0;
-    std::string_view dims, types, concrete, call_stack, collective, dtype, group, purpose, name;
+    std::string_view dims, types, concrete, call_stack, call_from, collective, dtype, group, purpose, name;
   };
   // The fields of one element that this format uses. Strings are raw.
   struct Element {

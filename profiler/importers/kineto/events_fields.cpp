@@ -84,8 +84,7 @@ bool KinetoEvents::ReadField(JsonCursor& cursor, std::string_view key, Element& 
       if (!Is(key, "args") || cursor.Next() != '{') return cursor.Skip();
       if (element.phase == 'M') return ReadArgs(cursor, element.args);
       if (element.phase == 0 || !element.has_category) return cursor.Raw(element.unread_args);
-      if (element.category == KinetoCategory::kOther || element.category == KinetoCategory::kPython)
-        return cursor.Skip();
+      if (element.category == KinetoCategory::kOther) return cursor.Skip();
       return ReadArgs(cursor, element.args);
     default:
       return cursor.Skip();
@@ -128,6 +127,9 @@ bool KinetoEvents::ReadArg(JsonCursor& cursor, std::string_view key, Args& args)
     case 6:
       if (Is(key, "stream")) return ReadNumber(cursor, args.stream);
       if (Is(key, "device")) return ReadNumber(cursor, args.device);
+      break;
+    case 8:
+      if (Is(key, "CallFrom")) return ReadText(cursor, args.call_from);
       break;
     case 9:
       if (Is(key, "Device Id")) return ReadNumber(cursor, args.device_id);

@@ -174,8 +174,9 @@ void KinetoMerge::MergeThread(MergedThread& merged) {
   ForEachBlock(ColumnsOf(merged, &KinetoThread::python), [&](std::size_t from, const KinetoBlock<PythonCall>& block) {
     for (std::size_t i = 0; i < block.size; ++i) {
       const PythonCall& call = block.items[i];
-      merged.python.push_back(
-          {call.start_ns + base_ns_, call.end_ns + base_ns_, names_[merged.shards[from]][call.name]});
+      const std::vector<StringId>& names = names_[merged.shards[from]];
+      merged.python.push_back({call.start_ns + base_ns_, call.end_ns + base_ns_, names[call.name],
+                               call.called_from == kNone ? kNone : names[call.called_from]});
     }
   });
   SortRuns(std::span(merged.python), StartsFirst);

@@ -21,6 +21,7 @@ namespace loopscope {
 struct PythonCall {
   std::int64_t start_ns = 0, end_ns = 0;
   std::uint32_t name = 0;
+  std::uint32_t called_from = kNone;  // a name, too: "train.py:41", the line that called it; kNone before torch 2.14
 };
 
 // Names and details in the records are indices into the shard's own tables.

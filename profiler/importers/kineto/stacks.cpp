@@ -1,6 +1,7 @@
 #include "profiler/importers/kineto/stacks.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -11,23 +12,36 @@ namespace {
 
 constexpr std::size_t kMaxFrames = 32;  // innermost ones; the rest of a recursion adds nothing new
 
+// Of "train.py:41"; 0 where that is not in `path`.
+int LineIn(std::string_view path, std::string_view place) {
+  int line = 0;
+  if (!place.starts_with(path) || !place.substr(path.size()).starts_with(':')) return 0;
+  const char* const end = place.data() + place.size();
+  const auto [at, error] = std::from_chars(place.data() + path.size() + 1, end, line);
+  return error == std::errc() && at == end && line > 0 ? line : 0;
+}
+
 }  // namespace
 
 const Where* KinetoStacks::UserFrame(StringId frame) {
   const auto [place, added] = frames_.try_emplace(frame);
   if (added) {
     std::optional<Where> where = WhereOfFrame(trace_.text(frame));
-    if (where && IsUserFrame(*where)) place->second = std::move(*where);
+    if (where && IsUserFrame(*where)) place->second = {std::move(where->path), 0, std::move(where->function)};
   }
   return place->second.path.empty() ? nullptr : &place->second;
 }
 
-std::uint32_t KinetoStacks::Called(std::uint32_t caller, StringId frame) {
-  const Where* const where = UserFrame(frame);
-  if (where == nullptr) return caller;
-  const auto [place, added] = by_caller_.try_emplace(std::uint64_t{caller} << 32 | frame);
-  if (added) place->second = Add(caller, *where);
-  return place->second;
+std::uint32_t KinetoStacks::Called(std::uint32_t caller, StringId frame, StringId line) {
+  const Where* const function = UserFrame(frame);
+  if (function == nullptr) return caller;
+  const auto [stack, added] = stacks_.try_emplace({caller, frame, line});
+  if (added) {
+    Where where = *function;
+    if (line != kNone) where.line = LineIn(where.path, trace_.text(line));
+    stack->second = Add(caller, where);
+  }
+  return stack->second;
 }
 
 std::uint32_t KinetoStacks::Add(std::uint32_t caller, const Where& where) {
