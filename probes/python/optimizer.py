@@ -1,6 +1,5 @@
 """Optimizers: how they are built, their steps and zero_grad."""
 
-import contextlib
 import functools
 import inspect
 import threading
@@ -168,10 +167,13 @@ class _Unseen:
         self._version = 0
 
     def watch(self, optimizer):
-        with contextlib.suppress(Exception):  # of a parameter that is lazy, or none
+        try:
             parameter = optimizer.param_groups[0]["params"][0]
             self._parameter, self._version = weakref.ref(parameter), parameter._version
             self.left = _MOST_PASSES
+        except Exception as error:  # of a parameter that is lazy, or none
+            if is_programs(error):
+                raise
 
     def updated(self):
         self.left -= 1

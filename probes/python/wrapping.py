@@ -1,9 +1,10 @@
 """Functions of torch and others, watched from beside, or replaced by wrappers that look like them (treatments)."""
 
-import contextlib
 import functools
 import inspect
 import types
+
+from .faults import is_programs
 
 
 def watch(probe, owner, name, before=None, after=None):
@@ -110,7 +111,10 @@ def each_class(base, see):
             own.__func__(cls, **named)
         else:
             super(base, cls).__init_subclass__(**named)
-        with contextlib.suppress(Exception):
+        try:
             see(cls)
+        except Exception as error:
+            if is_programs(error):
+                raise
 
     base.__init_subclass__ = classmethod(__init_subclass__)

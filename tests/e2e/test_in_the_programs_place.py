@@ -25,7 +25,9 @@ def wait_for(path):
     assert path.exists()
 
 
-SAVES = "import os, pathlib, signal, time\n" + """
+SAVES = (
+    "import os, pathlib, signal, time\n"
+    + """
 stop = []
 for one in ({signals}): signal.signal(one, lambda number, frame: stop.append(number))
 pathlib.Path("ready").touch()
@@ -35,6 +37,7 @@ with open("checkpoint", "w") as file:
         file.write("x"); file.flush(); time.sleep(0.1)
 raise SystemExit(5)
 """
+)
 
 
 @pytest.mark.parametrize("pair", [("INT", "INT"), ("INT", "TERM"), ("TERM", "TERM"), ("HUP", "INT")])
@@ -51,10 +54,14 @@ def test_a_second_signal_does_not_cut_off_a_checkpoint(loopscope, tmp_path, pair
     assert started.returncode == 5 and (tmp_path / "checkpoint").read_text() == "x" * 10
 
 
-@pytest.mark.parametrize("name", ["USR1", "USR2", "ALRM", "QUIT", "URG", "WINCH", "IO", "XCPU", "VTALRM", "PROF", "RTMIN"])
+@pytest.mark.parametrize(
+    "name", ["USR1", "USR2", "ALRM", "QUIT", "URG", "WINCH", "IO", "XCPU", "VTALRM", "PROF", "RTMIN"]
+)
 def test_every_signal_is_passed_on(loopscope, tmp_path, name):
     number = getattr(signal, "SIG" + name)
-    (tmp_path / "train.py").write_text(SAVES.format(signals=f"signal.SIG{name},", count=1).replace("time.sleep(0.1)", "0"))
+    (tmp_path / "train.py").write_text(
+        SAVES.format(signals=f"signal.SIG{name},", count=1).replace("time.sleep(0.1)", "0")
+    )
     started = start(tmp_path, [sys.executable, "train.py"], stdin=subprocess.DEVNULL)
     wait_for(tmp_path / "ready")
     os.kill(started.pid, number)
@@ -85,7 +92,9 @@ def test_it_has_the_descriptors_that_it_would_have(loopscope, tmp_path, script):
     with open(tmp_path / "five", "w") as five:
         line = [BUILD / "loopscope", "run", "--quiet", "--", program]
         os.dup2(five.fileno(), 55)
-        subprocess.run(["bash", "-c", 'exec 5>&55 55>&-; exec "$@"', "bash", *line], cwd=tmp_path, pass_fds=[55], check=True)
+        subprocess.run(
+            ["bash", "-c", 'exec 5>&55 55>&-; exec "$@"', "bash", *line], cwd=tmp_path, pass_fds=[55], check=True
+        )
         os.close(55)
     assert (tmp_path / "five").read_text() == "to five\n"
 
@@ -107,7 +116,7 @@ def test_reruns_write_through_no_descriptor(loopscope, tmp_path, script):
     log = tmp_path / "log"
     log.write_text("mine\n")
     program = script("echo theirs >&7; exit 0\n")
-    line = f'exec 7>>{log}; exec {BUILD / "loopscope"} {" ".join(RERUNS)} -- {program}'
+    line = f"exec 7>>{log}; exec {BUILD / 'loopscope'} {' '.join(RERUNS)} -- {program}"
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert log.read_text() == "mine\n", done.stderr
 
