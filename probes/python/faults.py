@@ -30,9 +30,8 @@ _OF_LIBRARIES = ("builtins", "torch", "numpy", "_ctypes", "ctypes", "inspect", "
 def _code_of(handler):
     handler = getattr(handler, "func", handler)  # functools.partial
     handler = getattr(handler, "__func__", handler)
-    if callable(handler) and not hasattr(handler, "__code__"):
-        handler = getattr(type(handler), "__call__", None)
-    return getattr(handler, "__code__", None)
+    code = getattr(handler, "__code__", None)
+    return code if code is not None else getattr(getattr(type(handler), "__call__", None), "__code__", None)
 
 
 def shielded(function, instead=None):

@@ -30,7 +30,7 @@ def _start_shim():
 
 
 def _run_hidden_sitecustomize():
-    if sys.version_info < (3,):  # a child that needs one
+    if sys.version_info < (3,):  # noqa: UP036, a child that needs one
         del sys.modules["sitecustomize"]
         import sitecustomize  # noqa: F401, PLW0406
 
@@ -51,5 +51,5 @@ if os.environ.get("LOOPSCOPE_RUN_DIR") and sys.version_info >= (3,):
     try:
         _start_shim()
     except Exception as error:
-        sys.stderr.write("loopscope: the Python shim is off: %s: %s\n" % (type(error).__name__, error))
+        sys.stderr.write("loopscope: the Python shim is off: {}: {}\n".format(type(error).__name__, error))
 _run_hidden_sitecustomize()
