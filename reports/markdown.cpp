@@ -15,6 +15,7 @@
 #include "reports/words/step_wording.h"
 #include "reports/words/sweep_wording.h"
 #include "reports/words/time_tables.h"
+#include "reports/words/trial_entries.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -61,7 +62,7 @@ std::string CostCell(const Report& report, const Finding& finding) {
 
 std::string FirstPlace(const Finding& finding, const std::string& directory) {
   for (const Evidence& one : finding.evidence) {
-    if (one.where) return MarkdownText(PlaceText(*one.where, directory), 160);
+    if (one.where) return MarkdownText(PlaceText(one, directory), 160);
   }
   return "–";
 }
@@ -86,7 +87,7 @@ std::string DetailText(const Finding& finding, const Report& report) {
   std::size_t places = 0;
   for (const Evidence& one : finding.evidence) {
     if (++places > kMostPlaces) break;
-    const std::string place = one.where ? PlaceText(*one.where, report.run.working_directory) : "";
+    const std::string place = one.where ? PlaceText(one, report.run.working_directory) : "";
     const std::string_view between = place.empty() || one.text.empty() ? "" : ": ";
     text += "- " + MarkdownText(fmt::format("{}{}{}", place, between, Printable(one.text, 200))) + "\n";
   }
@@ -228,10 +229,11 @@ void WriteTrials(const Report& report, Comment& comment) {
   comment.Add(
       "\n### What each fix was measured to bring\n\n"
       "| fix | speedup, 95 % CI | blocks | verdict | checks |\n|---|---:|---:|---|---|\n");
-  comment.AddEach(report.trials, "trials", [&](const TrialRow& trial) {
+  comment.AddEach(TrialEntries(report), "trials", [&](const TrialEntry& entry) {
+    const TrialRow& trial = report.trials[entry.shown];
     const std::string speedup = Known(trial.speedup) ? HumanSpeedup(*trial.speedup, trial.ci95) : "–";
     return fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
-                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise), 300),
+                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise) + (entry.other.empty() ? "" : "; " + entry.other), 300),
                        MarkdownText(ChecksText(trial), 300));
   });
   if (report.combined && !report.combined->treatments.empty()) {

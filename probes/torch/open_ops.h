@@ -32,6 +32,7 @@ struct alignas(64) OpenOp {
   bool host_read;
   bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
   bool made_node;      // an op inside recorded a graph node
+  bool traced;         // it runs for a dispatch mode, as while torch.compile traces, or inside of one that does
   const void* node;    // the graph's, which the engine runs in this op; null: it is another op
 };
 static_assert(sizeof(OpenOp) == 64);
