@@ -78,15 +78,20 @@ class Steps {
   const std::vector<Long>& long_ones() const { return long_; }
   bool IsLong(std::uint32_t step) const { return std::ranges::find(long_, step, &Long::step) != long_.end(); }
   // That show lines, as long ones or as ordinary ones do.
-  std::vector<Interval> Shown(bool long_ones) const {
-    std::vector<Interval> shown;
-    for (const std::uint32_t i : plain_) {
-      if (timeline_.steps()[i].disturbed() && IsLong(i) == long_ones) shown.push_back(timeline_.steps()[i].time);
-    }
-    return shown;
-  }
+  std::vector<Interval> Shown(bool long_ones) const { return Of(long_ones, true); }
+  // The others.
+  std::vector<Interval> Undisturbed(bool long_ones) const { return Of(long_ones, false); }
 
  private:
+  std::vector<Interval> Of(bool long_ones, bool disturbed) const {
+    std::vector<Interval> found;
+    for (const std::uint32_t i : plain_) {
+      const Step& step = timeline_.steps()[i];
+      if (step.disturbed() == disturbed && step.operators && IsLong(i) == long_ones) found.push_back(step.time);
+    }
+    return found;
+  }
+
   bool Counted(std::uint32_t step) const { return std::ranges::binary_search(timeline_.undisturbed(), step); }
 
   double Scale(std::uint32_t step) {
@@ -153,6 +158,24 @@ double MeanMs(std::span<const Interval> steps) {
   double ms = 0;
   for (const Interval& one : steps) ms += Ms(one.length());
   return ms / static_cast<double>(steps.size());
+}
+
+// What a long step holds more of than an ordinary one, by the lines that were seen now and then in steps without
+// details, in ms of a long step.
+std::vector<PlaceTime> SampledExcess(const Timeline& timeline, const Steps& steps) {
+  const std::vector<Interval> of_long = steps.Undisturbed(true), of_ordinary = steps.Undisturbed(false);
+  if (of_long.empty() || of_ordinary.empty()) return {};
+  std::vector<PlaceTime> places = SampledPlaces(timeline, of_long);
+  const std::vector<PlaceTime> usual = SampledPlaces(timeline, of_ordinary);
+  for (PlaceTime& place : places) {
+    const auto known = std::ranges::find(usual, place.where, &PlaceTime::where);
+    const double usual_ms = known == usual.end() ? 0 : known->ms / static_cast<double>(of_ordinary.size());
+    const double long_ms = place.ms / static_cast<double>(of_long.size());
+    place.ms = long_ms > kMuchLonger * usual_ms ? long_ms - usual_ms : 0;
+  }
+  std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
+  std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
+  return places;
 }
 
 // What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
@@ -249,7 +272,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (share_pct < (alone ? kMinUnseenPct : kMinSharePct)) return {};
   const auto disturbed = [&](const Long& one) { return timeline.steps()[one.step].disturbed(); };
   const bool seen = std::ranges::any_of(dearest, disturbed);
-  const std::vector<PlaceTime> places = seen ? Excess(timeline, steps) : std::vector<PlaceTime>{};
+  const std::vector<PlaceTime> places = seen ? Excess(timeline, steps) : SampledExcess(timeline, steps);
   if (places.empty() && (seen || share_pct < kMinUnseenPct)) return {};
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
@@ -286,7 +309,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
          steps.long_ones().size(), place.where, cost_ms * place.ms / shown_ms});
   }
-  if (!seen) finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
+  if (places.empty()) finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
   return {std::move(finding)};
 }
 

@@ -92,6 +92,33 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   return places;
 }
 
+std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const Interval> within) {
+  const Trace& trace = timeline.trace();
+  std::vector<LineShare> lines;
+  for (const Interval& stretch : within) {
+    LineShare open;
+    std::int64_t since_ns = stretch.start_ns;
+    const auto close = [&](std::int64_t time_ns) {
+      open.ms = static_cast<double>(time_ns - since_ns) / 1e6;
+      if (open.ms > 0) lines.push_back(open);
+      since_ns = time_ns;
+    };
+    timeline.ForEach(timeline.training_thread(), stretch, [&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      const EventDetail* const detail = timeline.detail(ref);
+      const auto of_range = trace.range_stacks.find(std::uint64_t{ref.thread} << 32 | ref.index);
+      const std::uint32_t stack = detail != nullptr && detail->stack != kNone ? detail->stack
+                                  : of_range != trace.range_stacks.end()      ? of_range->second
+                                                                              : kNone;
+      if (stack == kNone || event.start_ns < since_ns) return;
+      close(event.start_ns);
+      open = {.stack = stack, .what = event.name, .in_operator = event.kind == EventKind::kOp};
+    });
+    close(stretch.end_ns);
+  }
+  return PlacesOf(timeline, lines);
+}
+
 double TotalMs(std::span<const LineShare> lines) {
   double ms = 0;
   for (const LineShare& line : lines) ms += line.ms;

@@ -21,6 +21,10 @@ struct PlaceTime {
 std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines,
                                 std::optional<Part> part = std::nullopt);
 
+// By the lines that were seen now and then (of operators, of calls of the system), each from then until the next was
+// seen; in all of `within`, costliest first.
+std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const Interval> within);
+
 double TotalMs(std::span<const LineShare> lines);
 
 // Those of `stretches` in steps whose operators were recorded; all where there are none.

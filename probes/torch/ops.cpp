@@ -1,6 +1,7 @@
 #include "probes/torch/ops.h"
 
 #include <ATen/SequenceNumber.h>
+#include <dlfcn.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 
@@ -83,6 +84,25 @@ struct Beginning {
   std::uint16_t forward_thread;
 };
 
+// Steps that hold other work may all lie outside of the detail window: there, too, a line is seen now and then. Of an
+// interpreter's program the calls are followed.
+constexpr std::uint64_t kBetweenStacksNs = 1'000'000;
+
+bool HasInterpreter() {
+  static const bool has = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr;
+  return has;
+}
+
+[[gnu::cold]] void TakeStack(OpenOps& open, OpenOp& op) {
+  open.stack_due_ns = HasInterpreter() ? UINT64_MAX : op.words[1] + kBetweenStacksNs;
+  if (HasInterpreter() || api->in_backward()) return;
+  op.has_detail = true;
+  op.inputs = 0;
+  op.stack = api->call_stack();
+  open.producers[open.depth - 1] = {wire::kNoSequence, 0, {}};
+  op.words[1] = open.clock.NowNs();
+}
+
 [[gnu::always_inline]] inline void Begin(const at::RecordFunction& function, const Beginning& given, const Known& name,
                                          OpenOps& open, bool detail) {
   OpenOp& op = open.ops[open.depth];
@@ -109,6 +129,7 @@ struct Beginning {
   open.op_depth += is_op ? 1 : 0;
   if (detail || host_read) TakeDetail(function, open, op, detail, outermost);
   op.words[1] = open.clock.NowNs();
+  if (!op.has_detail && outermost && op.words[1] >= open.stack_due_ns) TakeStack(open, op);
   if (detail) NoteUse(function, op.words[1]);
 }
 
