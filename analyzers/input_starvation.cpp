@@ -86,7 +86,7 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
 std::string WorkersOption(const Finding& finding, std::int64_t workers) {
   const auto native = [](const Evidence& one) { return one.where && !one.where->path.ends_with(".py"); };
   const bool cpp = std::ranges::any_of(finding.evidence, native);
-  return fmt::format(cpp ? "workers({})" : "num_workers={}, persistent_workers=True", workers);
+  return cpp ? fmt::format("workers({})", workers) : fmt::format("num_workers={}, persistent_workers=True", workers);
 }
 
 // The call that takes most of a batch's time, where it takes half of it or more.

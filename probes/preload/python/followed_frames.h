@@ -16,6 +16,7 @@ struct Frame {
   int line = 0;              // that runs
   std::uint32_t called = 0;  // the name of what it calls
   bool calling = false;      // it waits for a call to return
+  bool in_container = false;  // what it calls runs a list of transforms or modules
   std::size_t named_at = 0;  // it called a nameless wrapper: frames below the call that gave the name
 };
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kOwnSliceNs = 5000;  // calls of one line that take long
 constexpr std::size_t kMaxSlices = 200'000;  // of a run: a program that makes more is followed no further
 
 struct Follower {
-  bool on = false;
+  bool on = false, loads = false;
   pid_t thread = 0;
   std::uint64_t last_ns = 0, calls = 0, lines = 0, slices = 0;
   FollowedFrames frames;
@@ -128,11 +128,28 @@ void OnLine(void* frame) {
   place.line = line;
 }
 
+// A list of modules is a model, but where samples are made: there it is a list of transforms.
+bool RunsTransforms(const Code& code) {
+  return code.container == Container::kTransforms || (code.container == Container::kModules && follower.loads);
+}
+
+// The place's call runs a list: what is named from here on are its members.
+void NameMembers(Frame& place, std::uint64_t now_ns) {
+  CallEnds(now_ns);
+  place.calling = true;
+  place.called = 0;
+  place.named_at = 0;
+  place.in_container = true;
+  follower.open.call_ns = now_ns;
+}
+
 // A wrapper without a name of its own calls something: that is what the place runs until it returns.
 void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
   Frame* place = Innermost();
-  if (place == nullptr || place->called != 0) return;
+  if (place == nullptr) return;
   const std::uint32_t name = NameOfFrame(frame, code);
+  if (place->calling && !place->in_container && RunsTransforms(code)) return NameMembers(*place, now_ns);
+  if (place->called != 0 || (place->in_container && code.module_call)) return;
   if (name == 0) return;
   CallEnds(now_ns);
   place->calling = true;
@@ -161,6 +178,7 @@ void OnCall(void* frame, std::uint64_t now_ns) {
     follower.open.call_ns = now_ns;
     place.named_at = 0;
     place.called = IsPlace(code) && code.owner == Owner::kUser ? 0 : NameOfFrame(frame, code);
+    place.in_container = RunsTransforms(code);
   } else {
     Advance(now_ns);
     NameInside(frame, code, now_ns);
@@ -217,6 +235,10 @@ std::uint64_t Cost() {
 
 bool IsOn() noexcept {
   return follower.on;
+}
+
+void FollowLoading() noexcept {
+  follower.loads = true;
 }
 
 bool IsOnHere() noexcept {

@@ -48,7 +48,7 @@ double RankPct(const Finding& finding) {
 
 std::string_view GainBasisName(GainBasis basis) {
   switch (basis) {
-    case GainBasis::kNone:
+    case GainBasis::kWithout:
       return "none";
     case GainBasis::kMeasured:
       return "measured";
@@ -86,7 +86,7 @@ ExpectedGain ExpectedGainOf(const Finding& finding) {
 
 std::optional<ExpectedGainPct> ExpectedGainPctOf(const Finding& finding) {
   const ExpectedGain gain = ExpectedGainOf(finding);
-  if (gain.basis == GainBasis::kNone || !(finding.cost_ms_per_step > 0)) return std::nullopt;
+  if (gain.basis == GainBasis::kWithout || !(finding.cost_ms_per_step > 0)) return std::nullopt;
   const double pct = finding.cost_pct / finding.cost_ms_per_step;
   return ExpectedGainPct{gain.ms * pct, gain.low_ms * pct, gain.high_ms * pct, gain.basis};
 }

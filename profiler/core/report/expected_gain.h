@@ -10,7 +10,7 @@ namespace loopscope {
 
 // What the expectation rests on.
 enum class GainBasis {
-  kNone,      // the finding has no cost
+  kWithout,   // the finding has no cost
   kMeasured,  // a measurement in the program, or of the trace
   kExact,     // the cost, which goes with its cause
   kLikely,    // a share of a bound
@@ -20,7 +20,7 @@ std::string_view GainBasisName(GainBasis basis);  // "none", "measured", "exact"
 
 struct ExpectedGain {
   double ms = 0, low_ms = 0, high_ms = 0;  // per step: the value, and nine of ten fixes gain between low and high
-  GainBasis basis = GainBasis::kNone;
+  GainBasis basis = GainBasis::kWithout;
 };
 
 ExpectedGain ExpectedGainOf(const Finding& finding);
@@ -28,7 +28,7 @@ ExpectedGain ExpectedGainOf(const Finding& finding);
 // In percent of the step, as cost_pct; absent without a cost.
 struct ExpectedGainPct {
   double pct = 0, low = 0, high = 0;
-  GainBasis basis = GainBasis::kNone;
+  GainBasis basis = GainBasis::kWithout;
 };
 std::optional<ExpectedGainPct> ExpectedGainPctOf(const Finding& finding);
 
