@@ -26,7 +26,7 @@ using Shape = std::vector<std::int64_t>;
 struct Table {
   std::int64_t most_used = 0;  // rows that one step looks up, at most: each index may be another row
   double ms = 0;               // whole gradients made, and passes over whole tables; in all detailed steps
-  double optimizer_ms = 0;   // of it, in optimizers
+  double optimizer_ms = 0;     // of it, in optimizers
   CallSites sites;
 
   double used_share(const Shape& shape) const { return static_cast<double>(most_used) / static_cast<double>(shape[0]); }

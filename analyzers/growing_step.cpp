@@ -184,10 +184,11 @@ Cause CauseOf(const Timeline& timeline, const Grown& grown, bool is_operator) {
             Evidence{"registers hooks on a module that has many of them already", 1, hooks}};
   }
   if (is_operator && backward && grown.more_calls()) {
-    return {"; each backward pass goes through more of earlier steps' graphs",
-            "Detach what is carried from one step to the next (state.detach(), loss.item()), so that a backward pass ends "
-            "at its own step.",
-            std::nullopt};
+    return {
+        "; each backward pass goes through more of earlier steps' graphs",
+        "Detach what is carried from one step to the next (state.detach(), loss.item()), so that a backward pass ends "
+        "at its own step.",
+        std::nullopt};
   }
   const std::string inputs = is_operator ? GrownInputs(timeline, grown.name) : "";
   return {inputs.empty() ? "" : "; " + inputs, "", std::nullopt};
@@ -220,12 +221,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
   const Cause cause = CauseOf(timeline, grown, is_operator);
-  Finding finding =
-      Costing(timeline, std::max((late_ms - early_ms) / 2, mean(lengths) - mean(std::span(lengths).first(first))),
-              fmt::format("steps get longer: from {} to {} within {} steps{}{}", MsText(early_ms), MsText(late_ms),
-                          lengths.size(),
-                          is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : "",
-                          cause.text));
+  Finding finding = Costing(
+      timeline, std::max((late_ms - early_ms) / 2, mean(lengths) - mean(std::span(lengths).first(first))),
+      fmt::format("steps get longer: from {} to {} within {} steps{}{}", MsText(early_ms), MsText(late_ms),
+                  lengths.size(),
+                  is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : "", cause.text));
   finding.advice = cause.advice;
   const bool in_backward = is_operator && ops::IsBackwardNode(timeline.trace().text(grown.name));
   finding.claims = {{in_backward || !is_operator ? Part::kBackward : Part::kForward, finding.cost_ms_per_step}};

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +58,13 @@ double PerStep(const Timeline& timeline, const Waits& waits, double wait_ns) {
   return waits.steps_ns == 0 ? 0 : timeline.mean_step_ms() * wait_ns / waits.steps_ns;
 }
 
+// What takes the time at a line: all the transforms of a list that take much of it.
+std::vector<std::string> NamesAt(const PlaceTime& place) {
+  std::vector<std::string> names = {WhatText(place)};
+  names.insert(names.end(), place.also.begin(), place.also.end());
+  return names;
+}
+
 // Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
 // thread, or of the workers that it waits for; these are followed in some batches, of batch_ms each.
 void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
@@ -72,8 +80,9 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
   for (const PlaceTime& place : places) {
     if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
     if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
-    inside.push_back({fmt::format("{} {}: {}{}", MsText(place.ms), of, WhatText(place), HintFor(place)), 1, place.where,
-                      wait_ms * place.ms / ms});
+    inside.push_back(
+        {fmt::format("{} {}: {}{}", MsText(place.ms), of, fmt::join(NamesAt(place), " and "), HintFor(place)), 1,
+         place.where, wait_ms * place.ms / ms});
   }
   // Where they take most of what is known of the wait, the place to change is the largest of them, not the line that
   // asks for a batch.
@@ -125,10 +134,10 @@ void AdviseByCause(const Timeline& timeline, double wait_ms, std::span<const Lin
                     WorkersOption(finding, static_cast<std::int64_t>(wanted)), MsText(made_ms), most, MsText(own_ms));
   } else if (!enough) {
     finding.advice = fmt::format(
-        "Make a sample cheaper: a batch takes {}{}, the rest of a step {}, and {} cannot make up for that. Do once what "
+        "Make a sample cheaper: a batch takes {}{}, the rest of a step {}, and {} cannot make up for that. Do once "
+        "what "
         "is the same in each epoch, and crop or drop before what is dear.{}",
-        MsText(made_ms), most, MsText(own_ms),
-        Counted(static_cast<std::uint64_t>(cores), "processor"),
+        MsText(made_ms), most, MsText(own_ms), Counted(static_cast<std::uint64_t>(cores), "processor"),
         none ? fmt::format(" Then workers ({}).", WorkersOption(finding, 1)) : "");
   }
 }

@@ -309,7 +309,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
          steps.long_ones().size(), place.where, cost_ms * place.ms / shown_ms});
   }
-  if (places.empty()) finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
+  if (places.empty())
+    finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
   return {std::move(finding)};
 }
 

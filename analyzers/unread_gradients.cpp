@@ -144,7 +144,7 @@ std::vector<Reader> ReadersOf(const Timeline& timeline) {
 
 // The optimizers which step after the pass, up to the next pass after one of them.
 std::set<Optimizer> ReadersAfter(const Timeline& timeline, const Pass& pass, const std::vector<Pass>& passes,
-                       const std::vector<Reader>& readers) {
+                                 const std::vector<Reader>& readers) {
   const std::int64_t end_ns = timeline.event(pass.range).end_ns;
   const auto first = std::ranges::lower_bound(readers, end_ns, {}, &Reader::start_ns);
   if (first == readers.end()) return {};

@@ -232,9 +232,11 @@ void WriteTrials(const Report& report, Comment& comment) {
   comment.AddEach(TrialEntries(report), "trials", [&](const TrialEntry& entry) {
     const TrialRow& trial = report.trials[entry.shown];
     const std::string speedup = Known(trial.speedup) ? HumanSpeedup(*trial.speedup, trial.ci95) : "–";
-    return fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
-                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise) + (entry.other.empty() ? "" : "; " + entry.other), 300),
-                       MarkdownText(ChecksText(trial), 300));
+    return fmt::format(
+        "| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
+        MarkdownText(speedup), trial.n,
+        MarkdownText(VerdictText(trial, report.noise) + (entry.other.empty() ? "" : "; " + entry.other), 300),
+        MarkdownText(ChecksText(trial), 300));
   });
   if (report.combined && !report.combined->treatments.empty()) {
     const std::string all = fmt::format("{}", fmt::join(report.combined->treatments, ", "));

@@ -110,7 +110,8 @@ void LeaveToLock(const Finding& lock, std::vector<Finding>& spread) {
 // Steps that get longer because graphs are kept: the cause is told, with what it costs.
 void TellCause(Finding& kept, std::vector<Finding>& growing) {
   Finding& growth = growing.front();
-  const bool in_forward = std::ranges::any_of(growth.claims, [](const Claim& one) { return one.part == Part::kForward; });
+  const bool in_forward =
+      std::ranges::any_of(growth.claims, [](const Claim& one) { return one.part == Part::kForward; });
   if (in_forward) return;
   kept.title += "; " + growth.title;
   kept.severity = std::max(kept.severity, growth.severity);

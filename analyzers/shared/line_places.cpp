@@ -11,6 +11,8 @@
 namespace loopscope {
 namespace {
 
+constexpr double kWorthNaming = 0.2;  // of a place's time, beside what takes most of it
+
 std::optional<Where> PlaceOfStack(const Trace& trace, std::uint32_t stack) {
   if (stack >= trace.stacks.size()) return std::nullopt;
   const Stack& taken = trace.stacks[stack];
@@ -86,6 +88,10 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   std::vector<PlaceTime> places;
   for (auto& [where, group] : groups) {
     group.place.what = std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; })->first;
+    for (const auto& [name, ms] : group.what) {
+      if (!name.empty() && name != group.place.what && ms >= kWorthNaming * group.place.ms)
+        group.place.also.push_back(name);
+    }
     places.push_back(std::move(group.place));
   }
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);

@@ -13,8 +13,9 @@ namespace loopscope {
 struct PlaceTime {
   std::optional<Where> where;  // the user's line; a library's where there is none; absent: not known
   double ms = 0;
-  double operators_ms = 0;  // of it, in operators
-  std::string what;         // what takes longest there: an operator or a function; "" the line's own code
+  double operators_ms = 0;             // of it, in operators
+  std::string what;                    // what takes longest there: an operator or a function; "" the line's own code
+  std::vector<std::string> also = {};  // further functions that take a fifth of its time or more
 };
 
 // Costliest first. `part`: only lines of that part of the step.

@@ -12,12 +12,10 @@ struct Operator {
   std::string_view name;
   Kind kind;
 };
-constexpr std::array kOperators = {Operator{"aten::embedding", Kind::kEmbedding},
-                                   Operator{"aten::embedding_bag", Kind::kBag},
-                                   Operator{"aten::_embedding_bag", Kind::kBag},
-                                   Operator{"aten::gather", Kind::kGather},
-                                   Operator{"aten::index_select", Kind::kIndexSelect},
-                                   Operator{"aten::index", Kind::kIndex}};
+constexpr std::array kOperators = {
+    Operator{"aten::embedding", Kind::kEmbedding},      Operator{"aten::embedding_bag", Kind::kBag},
+    Operator{"aten::_embedding_bag", Kind::kBag},       Operator{"aten::gather", Kind::kGather},
+    Operator{"aten::index_select", Kind::kIndexSelect}, Operator{"aten::index", Kind::kIndex}};
 
 const Operator* Find(std::string_view name) {
   const auto found = std::ranges::find(kOperators, name, &Operator::name);

@@ -111,8 +111,7 @@ extern "C" LOOPSCOPE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexc
   using namespace loopscope;
   auto* const real = Next(real_lock, "pthread_mutex_lock");
   const CallObserver* const observer = Observer();
-  if (observer == nullptr || !locks.load(std::memory_order_relaxed) ||
-      !CalledByProgram(__builtin_return_address(0))) {
+  if (observer == nullptr || !locks.load(std::memory_order_relaxed) || !CalledByProgram(__builtin_return_address(0))) {
     return real(mutex);
   }
   const int tried = pthread_mutex_trylock(mutex);

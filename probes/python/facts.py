@@ -134,7 +134,9 @@ class Facts:
 
         anomaly, profiler = torch.autograd.anomaly_mode, torch.autograd.profiler
         wrapping.watch(self._probe, anomaly.detect_anomaly, "__enter__", made("debug.anomaly"))
-        wrapping.watch_arguments(self._probe, anomaly.set_detect_anomaly, "__init__", turned_on("debug.anomaly", "mode"))
+        wrapping.watch_arguments(
+            self._probe, anomaly.set_detect_anomaly, "__init__", turned_on("debug.anomaly", "mode")
+        )
         wrapping.watch(self._probe, torch, "set_anomaly_enabled", set_to("debug.anomaly"))
         wrapping.watch(self._probe, torch.profiler.profile, "__init__", made("debug.profiler"))
         wrapping.watch_arguments(self._probe, profiler.profile, "__init__", turned_on("debug.profiler", "enabled"))

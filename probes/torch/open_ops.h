@@ -54,7 +54,7 @@ struct alignas(64) OpenOps {
   std::uint32_t op_depth = 0;  // without user scopes
   std::uint32_t outermost_ops = 0;
   std::uint16_t profiler_flags = 0;
-  std::uint64_t stack_due_ns = 0;  // from when on an op shows its line, outside of the detail window as well
+  std::uint64_t stack_due_ns = 0;     // from when on an op shows its line, outside of the detail window as well
   const void* node_begins = nullptr;  // while the engine's op for it is being made
   const std::atomic<std::uint32_t>& gate = *api->gate;
   capture::ThreadClock& clock = *api->thread_clock();

@@ -56,7 +56,8 @@ TEST(ExpectedGain, OrdersFindings) {
 TEST(ExpectedGain, LeadsTheHeadline) {
   Report report;
   report.steps.mean_ms = 100;
-  report.findings = {Costing("input-starvation", 6, CostKind::kExact), Costing("unread-gradients", 37, CostKind::kBound)};
+  report.findings = {Costing("input-starvation", 6, CostKind::kExact),
+                     Costing("unread-gradients", 37, CostKind::kBound)};
   EXPECT_EQ(HeadlineOf(report).finding->rule, "unread-gradients");
   report.findings[1].cost_ms_per_step = report.findings[1].cost_pct = 10;
   EXPECT_EQ(HeadlineOf(report).finding->rule, "input-starvation");
@@ -107,7 +108,8 @@ TEST(CountOnce, AGrowingStepIsToldWithItsCause) {
   growing.evidence = {{"AddBackward0", 1, Where{"train.py", 20, "train"}}};
   growing.claims = {{Part::kBackward, 30}};
   const auto both = Once({{"graph-retained", kept}, {"growing-step", growing}});
-  EXPECT_EQ(Of(both, "graph-retained").title, "a sum keeps every step's graph alive; steps get longer: from 3 ms to 9 ms");
+  EXPECT_EQ(Of(both, "graph-retained").title,
+            "a sum keeps every step's graph alive; steps get longer: from 3 ms to 9 ms");
   EXPECT_DOUBLE_EQ(Of(both, "graph-retained").cost_ms_per_step, 30);
   EXPECT_EQ(Of(both, "graph-retained").evidence.front().where->line, 12);
   EXPECT_EQ(Of(both, "growing-step").verdict, Verdict::kNotApplicable);

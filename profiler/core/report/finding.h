@@ -31,7 +31,7 @@ struct Evidence {
   std::string text;
   std::uint64_t count = 1;
   std::optional<Where> where;
-  double ms = 0;  // per step, of the finding's cost at this place; 0 where it is not known
+  double ms = 0;                        // per step, of the finding's cost at this place; 0 where it is not known
   std::optional<Where> called_at = {};  // where `where` lies in a package: the line outside of it that leads there
 };
 

@@ -37,9 +37,9 @@ struct Headline {
   int places = 0;  // kSpread: how many lines
 };
 
-// Findings above info count by what their fix is expected to gain (expected_gain.h), never more than the step; one whose
-// fix was measured to bring nothing does not count. Shares of the run are compared where the run is known. The report
-// must outlive the result.
+// Findings above info count by what their fix is expected to gain (expected_gain.h), never more than the step; one
+// whose fix was measured to bring nothing does not count. Shares of the run are compared where the run is known. The
+// report must outlive the result.
 Headline HeadlineOf(const Report& report);
 
 // What the finding costs of the run as far as it was seen, without its start-up, in percent; absent where the run is
