@@ -26,7 +26,7 @@ struct JsonFields<Evidence> {
     fields("count", one.count);
     fields.If(one.ms > 0, "ms", one.ms);
     fields("where", one.where);
-    fields.Given("called_at", one.called_at);
+    fields("called_at", one.called_at);
   }
 };
 
