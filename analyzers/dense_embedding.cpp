@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzers/gradients/lookups.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/lookups.h"
 #include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"

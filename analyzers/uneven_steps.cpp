@@ -115,43 +115,9 @@ class Steps {
   double all_ms_ = 0, median_ms_ = 0;
 };
 
-// Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
-// passes and updates.
-std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interval> within, bool without_training) {
-  std::vector<LineShare> lines = LinesIn(timeline, within);
-  const bool ranks = timeline.trace().run.ranks > 1;
-  std::erase_if(lines, [&](const LineShare& line) {
-    const bool trains = line.part == Part::kForward || line.part == Part::kBackward || line.part == Part::kOptimizer;
-    const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
-    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && trains);
-  });
-  return lines;
-}
-
-// Optimizers' steps of the training thread, per step of the loop.
-double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps) {
-  double count = 0;
-  for (const Interval& one : steps) {
-    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) {
-      const Event& event = timeline.event(ref);
-      count += event.is_range(RangeCategory::kOptimizer) && event.start_ns >= one.start_ns;
-    });
-  }
-  return count / static_cast<double>(steps.size());
-}
-
 // Long steps update another network as well, which is trained less often: that is training, not other work.
 bool TrainsMore(const Timeline& timeline, const Steps& steps) {
   return UpdatesIn(timeline, steps.Shown(true)) > UpdatesIn(timeline, steps.Shown(false)) + kMoreUpdates;
-}
-
-// Outermost operators of the training thread, per step.
-double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
-  double count = 0;
-  for (const Interval& one : steps) {
-    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
-  }
-  return count / static_cast<double>(steps.size());
 }
 
 double MeanMs(std::span<const Interval> steps) {
@@ -183,10 +149,10 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   if (of_long.empty() || of_ordinary.empty()) return {};
   const bool trains_more = TrainsMore(timeline, steps);
-  std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, of_long, trains_more));
+  std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, of_long, trains_more));
   const bool same_work = OperatorsIn(timeline, of_long) <= kAsMany * OperatorsIn(timeline, of_ordinary);
   std::map<std::optional<Where>, double> usual;
-  for (const PlaceTime& place : PlacesOf(timeline, OwnLines(timeline, of_ordinary, trains_more)))
+  for (const PlaceTime& place : PlacesOf(timeline, LinesOfWork(timeline, of_ordinary, trains_more)))
     usual[place.where] = place.ms;
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
@@ -205,7 +171,7 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
 // The long steps whose lines are known and that spend much of their excess at this place.
 std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const PlaceTime& place) {
   return std::ranges::count_if(steps.Shown(true), [&](const Interval& step) {
-    const std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, std::array{step}, false));
+    const std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, std::array{step}, false));
     const auto here = std::ranges::find(places, place.where, &PlaceTime::where);
     return here != places.end() && here->ms > place.ms / 2;
   });

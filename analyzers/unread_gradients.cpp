@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyzers/gradients/unread_nodes.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/tensors.h"
-#include "analyzers/shared/unread_nodes.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 

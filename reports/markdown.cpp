@@ -61,10 +61,8 @@ std::string CostCell(const Report& report, const Finding& finding) {
 }
 
 std::string FirstPlace(const Finding& finding, const std::string& directory) {
-  for (const Evidence& one : finding.evidence) {
-    if (one.where) return MarkdownText(PlaceText(one, directory), 160);
-  }
-  return "–";
+  const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
+  return placed == finding.evidence.end() ? "–" : MarkdownText(PlaceText(*placed, directory), 160);
 }
 
 // A change as a fenced diff; each line begins with its sign, so that none can end the fence.
@@ -232,16 +230,13 @@ void WriteTrials(const Report& report, Comment& comment) {
   comment.AddEach(TrialEntries(report), "trials", [&](const TrialEntry& entry) {
     const TrialRow& trial = report.trials[entry.shown];
     const std::string speedup = Known(trial.speedup) ? HumanSpeedup(*trial.speedup, trial.ci95) : "–";
-    return fmt::format(
-        "| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
-        MarkdownText(speedup), trial.n,
-        MarkdownText(VerdictText(trial, report.noise) + (entry.other.empty() ? "" : "; " + entry.other), 300),
-        MarkdownText(ChecksText(trial), 300));
+    return fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
+                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise) + AlsoText(entry)),
+                       MarkdownText(ChecksText(trial), 300));
   });
-  if (report.combined && !report.combined->treatments.empty()) {
-    const std::string all = fmt::format("{}", fmt::join(report.combined->treatments, ", "));
-    comment.Add("\nTogether: " + MarkdownText(all, 300) + "\n");
-  }
+  if (!report.combined || report.combined->treatments.empty()) return;
+  const std::string all = fmt::format("{}", fmt::join(report.combined->treatments, ", "));
+  comment.Add("\nTogether: " + MarkdownText(all, 300) + "\n");
 }
 
 void WriteDetails(const Report& report, Comment& comment) {

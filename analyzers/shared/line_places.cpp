@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "profiler/core/timeline/line_pieces.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
@@ -123,6 +124,36 @@ std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const I
     close(stretch.end_ns);
   }
   return PlacesOf(timeline, lines);
+}
+
+std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Interval> within, bool without_training) {
+  std::vector<LineShare> lines = LinesIn(timeline, within);
+  const bool ranks = timeline.trace().run.ranks > 1;
+  std::erase_if(lines, [&](const LineShare& line) {
+    const bool trains = line.part == Part::kForward || line.part == Part::kBackward || line.part == Part::kOptimizer;
+    const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
+    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && trains);
+  });
+  return lines;
+}
+
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps) {
+  double count = 0;
+  for (const Interval& one : steps) {
+    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      count += event.is_range(RangeCategory::kOptimizer) && event.start_ns >= one.start_ns;
+    });
+  }
+  return count / static_cast<double>(steps.size());
+}
+
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
+  double count = 0;
+  for (const Interval& one : steps) {
+    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
+  }
+  return count / static_cast<double>(steps.size());
 }
 
 double TotalMs(std::span<const LineShare> lines) {

@@ -26,6 +26,13 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
 // seen; in all of `within`, costliest first.
 std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const Interval> within);
 
+// Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
+// passes and updates.
+std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Interval> within, bool without_training);
+
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps);  // optimizers' steps, per step of the loop
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps);  // outermost ones, per step
+
 double TotalMs(std::span<const LineShare> lines);
 
 // Those of `stretches` in steps whose operators were recorded; all where there are none.

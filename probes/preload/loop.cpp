@@ -18,7 +18,6 @@
 #include "probes/preload/live.h"
 #include "probes/preload/op_load.h"
 #include "probes/preload/passes.h"
-#include "probes/preload/pauses.h"
 #include "probes/preload/process/devices.h"
 #include "probes/preload/process/memory.h"
 #include "probes/preload/process/processors.h"
@@ -264,7 +263,6 @@ void Start(const Settings& from) noexcept {
     static constexpr WaitObserver waits{.now_ns = NowNs, .waited = Waited};
     gate.store(kGateOps);
     Calls().observe_waits(&waits);
-    RecordCalls();
     if (settings.window.detail > 0) lifetimes::Follow();
   }
   active.store(true);

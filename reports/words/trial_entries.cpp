@@ -42,4 +42,8 @@ std::vector<TrialEntry> TrialEntries(const Report& report) {
   return entries;
 }
 
+std::string AlsoText(const TrialEntry& entry) {
+  return entry.other.empty() ? "" : "; " + entry.other;
+}
+
 }  // namespace loopscope

@@ -14,5 +14,6 @@ struct TrialEntry {
   std::string other;      // what the other measurement brought: "alone 1.08x [1.02, 1.14]"; empty without one
 };
 std::vector<TrialEntry> TrialEntries(const Report& report);
+std::string AlsoText(const TrialEntry& entry);  // "; alone 1.08x [1.02, 1.14]", behind the verdict
 
 }  // namespace loopscope

@@ -133,13 +133,12 @@ bool RunsTransforms(const Code& code) {
   return code.container == Container::kTransforms || (code.container == Container::kModules && follower.loads);
 }
 
-// The place's call runs a list: what is named from here on are its members.
-void NameMembers(Frame& place, std::uint64_t now_ns) {
+// The place's call goes on under another name.
+void Rename(Frame& place, std::uint32_t called, std::size_t named_at, std::uint64_t now_ns) {
   CallEnds(now_ns);
   place.calling = true;
-  place.called = 0;
-  place.named_at = 0;
-  place.in_container = true;
+  place.called = called;
+  place.named_at = named_at;
   follower.open.call_ns = now_ns;
 }
 
@@ -148,24 +147,18 @@ void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
   Frame* place = Innermost();
   if (place == nullptr) return;
   const std::uint32_t name = NameOfFrame(frame, code);
-  if (place->calling && !place->in_container && RunsTransforms(code)) return NameMembers(*place, now_ns);
+  if (place->calling && !place->in_container && RunsTransforms(code)) {
+    place->in_container = true;
+    return Rename(*place, 0, 0, now_ns);  // what is named from here on are the members of the list
+  }
   if (place->called != 0 || (place->in_container && code.module_call)) return;
-  if (name == 0) return;
-  CallEnds(now_ns);
-  place->calling = true;
-  place->called = name;
-  place->named_at = follower.frames.depth();
-  follower.open.call_ns = now_ns;
+  if (name != 0) Rename(*place, name, follower.frames.depth(), now_ns);
 }
 
 void NamedReturns(std::uint64_t now_ns) {
   Frame* place = Innermost();
   if (place == nullptr || !place->calling || place->named_at == 0 || place->named_at != follower.frames.depth()) return;
-  CallEnds(now_ns);
-  place->calling = true;
-  place->called = 0;
-  place->named_at = 0;
-  follower.open.call_ns = now_ns;
+  Rename(*place, 0, 0, now_ns);
 }
 
 void OnCall(void* frame, std::uint64_t now_ns) {
@@ -271,9 +264,8 @@ std::uint64_t Forget() noexcept {
 
 std::uint64_t End() noexcept {
   try {
-    const std::uint64_t now_ns = capture::NowNs();
-    Advance(now_ns);
-    Flush(now_ns);
+    Advance(capture::NowNs());
+    Flush(follower.last_ns);
   } catch (...) {
   }
   return Forget();
@@ -284,22 +276,12 @@ void OnCallEvent(void* frame, int what, void* argument) noexcept {
   try {
     ++follower.calls;
     ++follower.open.calls;
-    switch (what) {
-      case kCall:
-        OnCall(frame, now_ns);
-        break;
-      case kReturn:
-        OnReturn(frame, now_ns);
-        break;
-      case kCallBuiltin:
-        OnBuiltin(argument, true, now_ns);
-        break;
-      case kBuiltinRaised:
-      case kBuiltinReturned:
-        OnBuiltin(argument, false, now_ns);
-        break;
-      default:
-        break;
+    if (what == kCall) {
+      OnCall(frame, now_ns);
+    } else if (what == kReturn) {
+      OnReturn(frame, now_ns);
+    } else if (what == kCallBuiltin || what == kBuiltinRaised || what == kBuiltinReturned) {
+      OnBuiltin(argument, what == kCallBuiltin, now_ns);
     }
   } catch (...) {  // out of memory: what is known of the frames may be wrong
     follower.frames.Clear();

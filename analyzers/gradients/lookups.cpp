@@ -1,4 +1,4 @@
-#include "analyzers/shared/lookups.h"
+#include "analyzers/gradients/lookups.h"
 
 #include <algorithm>
 #include <array>

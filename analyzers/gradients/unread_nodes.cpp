@@ -1,4 +1,4 @@
-#include "analyzers/shared/unread_nodes.h"
+#include "analyzers/gradients/unread_nodes.h"
 
 #include <ranges>
 #include <vector>
