@@ -1,3 +1,4 @@
+# ctest labels: measured
 """What a report blames holds in ordinary steps, and stands at the line that switches it on or takes the time."""
 
 import sys
