@@ -6,6 +6,7 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/communication.h"
 
@@ -95,7 +96,7 @@ double CostMs(const Timeline& timeline, const Exchanges& found) {
 }
 
 // Where backward is called; else where the collective is.
-std::optional<Where> PlaceOf(const Timeline& timeline, const Exchanges& found) {
+std::optional<Where> PlaceOfPass(const Timeline& timeline, const Exchanges& found) {
   std::optional<Where> place;
   timeline.ForEachSteady([&](EventRef ref) {
     if (place || !timeline.event(ref).is_range(RangeCategory::kBackward)) return;
@@ -126,10 +127,19 @@ std::vector<Finding> Run(const Timeline& timeline) {
       Costing(timeline, cost_ms,
               fmt::format("gradients are exchanged in {:.3g} backward passes per optimizer step: {} more than once",
                           passes, MsText(cost_ms)));
+  if (const auto alone = PlaceOf(FactOf(timeline.trace(), "ddp.no_sync.backward_alone"))) {
+    finding.evidence.push_back(
+        {"no_sync() is around the backward pass alone and has no effect: the forward pass, which decides whether "
+         "gradients are exchanged, runs outside of it",
+         1, alone});
+    finding.advice =
+        "Move the forward pass into the no_sync() that is around the backward pass: DistributedDataParallel decides in "
+        "the forward pass whether the backward pass that follows exchanges gradients.";
+  }
   finding.evidence.push_back(
       {fmt::format("{:.3g} MB are exchanged per step for {:.3g} million numbers that are updated", found.bytes / 1e6,
                    updated / 1e6),
-       found.passes.size(), PlaceOf(timeline, found)});
+       found.passes.size(), PlaceOfPass(timeline, found)});
   return {finding};
 }
 

@@ -110,9 +110,14 @@ std::vector<Setting> CostlySettings(const RunInfo& run) {
   return settings;
 }
 
+// The line to change stands before those that take the time.
 void AddPlace(const Trace& trace, const DebugSwitch& one, std::vector<Evidence>& evidence) {
-  const std::string_view told = FactOf(trace, one.place);
-  if (!told.empty()) evidence.push_back({fmt::format("{} is turned on here", one.name), 1, PlaceOf(told)});
+  const auto where = PlaceOf(FactOf(trace, one.place));
+  if (where) {
+    evidence.insert(evidence.begin(), {fmt::format("{} is turned on here", one.name), 1, where});
+  } else {
+    evidence.back().text += "; the line that turns it on is not known";
+  }
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

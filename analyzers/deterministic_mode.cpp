@@ -71,6 +71,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
         kMostPlaces);
     finding.evidence.insert(finding.evidence.end(), described.begin(), described.end());
   };
+  if (const auto asked = PlaceOf(FactOf(trace, "deterministic.where"))) {
+    finding.evidence.push_back({"deterministic algorithms are asked for here", 1, asked});
+  }
   if (slow) tell(found.sites, "operators with a slower deterministic form");
   if (filled) tell(found.fills, "new memory filled before it is used");
   return {finding};

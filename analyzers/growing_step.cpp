@@ -8,8 +8,10 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
+#include "analyzers/shared/facts.h"
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
+#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/statistics/trend.h"
@@ -134,7 +136,7 @@ Grown FindGrown(const Timeline& timeline) {
 }
 
 // The line where the operator runs longest; without an operator, the costliest line of the loop's own code.
-std::optional<Where> PlaceOf(const Timeline& timeline, const Grown& grown, bool is_operator) {
+std::optional<Where> PlaceOfGrown(const Timeline& timeline, const Grown& grown, bool is_operator) {
   std::vector<LineShare> lines;
   std::ranges::copy_if(timeline.lines(), std::back_inserter(lines), [&](const LineShare& line) {
     return is_operator ? line.in_operator && line.what == grown.name : line.part == Part::kOther && !line.in_operator;
@@ -143,6 +145,53 @@ std::optional<Where> PlaceOf(const Timeline& timeline, const Grown& grown, bool 
     if (place.where) return place.where;
   }
   return std::nullopt;
+}
+
+// The sizes of what the operator's calls take in a step: of the first, and of the last step with details. Empty where
+// they do not grow.
+std::string GrownInputs(const Timeline& timeline, StringId name) {
+  std::int64_t first = 0, last = 0;
+  int first_step = -1, last_step = -1;
+  timeline.ForEachDetailed([&](EventRef ref) {
+    const Event& event = timeline.event(ref);
+    if (event.kind != EventKind::kOp || event.name != name || !timeline.outermost_op(ref)) return;
+    const int step = timeline.step_at(event.start_ns);
+    std::int64_t elements = 0;
+    for (const TensorText& tensor : TensorsOf(timeline.inputs(ref))) elements += tensor.elements();
+    if (first_step < 0) first_step = step;
+    if (step != last_step) last = 0;
+    last_step = step;
+    last += elements;
+    if (step == first_step) first += elements;
+  });
+  if (last_step <= first_step || first <= 0 || last <= first) return "";
+  return fmt::format("its inputs grow, from {} numbers to {} in {} steps", first, last, last_step - first_step);
+}
+
+// Why steps get longer, where what was recorded says so, and what to do about it.
+struct Cause {
+  std::string text, advice;
+  std::optional<Evidence> evidence;  // with the place to change
+};
+
+Cause CauseOf(const Timeline& timeline, const Grown& grown, bool is_operator) {
+  const bool backward = ops::IsBackwardNode(timeline.trace().text(grown.name));
+  const auto hooks = PlaceOf(FactOf(timeline.trace(), "hooks.where"));
+  if (hooks && (!is_operator || (grown.more_calls() && !backward))) {
+    return {"; hooks are registered again and again, and each runs in every pass",
+            "Register hooks once, before the loop, or remove them when they have done their work "
+            "(handle.remove()).",
+            Evidence{"registers hooks on a module that has many of them already", 1, hooks}};
+  }
+  if (is_operator && backward && grown.more_calls()) {
+    return {
+        "; each backward pass goes through more of earlier steps' graphs",
+        "Detach what is carried from one step to the next (state.detach(), loss.item()), so that a backward pass ends "
+        "at its own step.",
+        std::nullopt};
+  }
+  const std::string inputs = is_operator ? GrownInputs(timeline, grown.name) : "";
+  return {inputs.empty() ? "" : "; " + inputs, "", std::nullopt};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
@@ -171,20 +220,25 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const std::size_t first = std::max<std::size_t>(lengths.size() / 10, 1);
   const bool is_operator = grown.rise_ms() > kMinOperatorShare * (late_ms - early_ms);
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
-  Finding finding =
-      Costing(timeline, std::max((late_ms - early_ms) / 2, mean(lengths) - mean(std::span(lengths).first(first))),
-              fmt::format("steps get longer: from {} to {} within {} steps{}", MsText(early_ms), MsText(late_ms),
-                          lengths.size(),
-                          is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : ""));
+  const Cause cause = CauseOf(timeline, grown, is_operator);
+  Finding finding = Costing(
+      timeline, std::max((late_ms - early_ms) / 2, mean(lengths) - mean(std::span(lengths).first(first))),
+      fmt::format("steps get longer: from {} to {} within {} steps{}{}", MsText(early_ms), MsText(late_ms),
+                  lengths.size(),
+                  is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : "", cause.text));
+  finding.advice = cause.advice;
+  const bool in_backward = is_operator && ops::IsBackwardNode(timeline.trace().text(grown.name));
+  finding.claims = {{in_backward || !is_operator ? Part::kBackward : Part::kForward, finding.cost_ms_per_step}};
+  if (cause.evidence) finding.evidence.push_back(*cause.evidence);
   finding.severity = std::max(SeverityOfShare(trend->change_pct / 2), Severity::kMedium);
   if (is_operator) {
     finding.evidence.push_back({fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",
                                             timeline.trace().text(grown.name), grown.before.count,
                                             MsText(grown.before.ms), grown.after.count, MsText(grown.after.ms)),
-                                1, PlaceOf(timeline, grown, true), grown.rise_ms()});
+                                1, PlaceOfGrown(timeline, grown, true), grown.rise_ms()});
   } else {
     finding.evidence.push_back({"no operator of the step takes much longer than before: the program's own code does", 1,
-                                PlaceOf(timeline, grown, false)});
+                                PlaceOfGrown(timeline, grown, false)});
   }
   return {std::move(finding)};
 }

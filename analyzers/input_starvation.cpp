@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -56,6 +58,13 @@ double PerStep(const Timeline& timeline, const Waits& waits, double wait_ns) {
   return waits.steps_ns == 0 ? 0 : timeline.mean_step_ms() * wait_ns / waits.steps_ns;
 }
 
+// What takes the time at a line: all the transforms of a list that take much of it.
+std::vector<std::string> NamesAt(const PlaceTime& place) {
+  std::vector<std::string> names = {WhatText(place)};
+  names.insert(names.end(), place.also.begin(), place.also.end());
+  return names;
+}
+
 // Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
 // thread, or of the workers that it waits for; these are followed in some batches, of batch_ms each.
 void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
@@ -71,8 +80,9 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
   for (const PlaceTime& place : places) {
     if (inside.size() == kMostPlaces || place.ms < kMinPlaceShare * ms) break;
     if (!place.where || (asked && place.where->path == asked->path && place.where->line == asked->line)) continue;
-    inside.push_back({fmt::format("{} {}: {}{}", MsText(place.ms), of, WhatText(place), HintFor(place)), 1, place.where,
-                      wait_ms * place.ms / ms});
+    inside.push_back(
+        {fmt::format("{} {}: {}{}", MsText(place.ms), of, fmt::join(NamesAt(place), " and "), HintFor(place)), 1,
+         place.where, wait_ms * place.ms / ms});
   }
   // Where they take most of what is known of the wait, the place to change is the largest of them, not the line that
   // asks for a batch.
@@ -80,6 +90,56 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
   for (const Evidence& one : inside) inside_ms += one.ms;
   const bool first = inside_ms > (wait_ms - unknown_ms) / 2;
   finding.evidence.insert(first ? finding.evidence.begin() : finding.evidence.end(), inside.begin(), inside.end());
+}
+
+std::string WorkersOption(const Finding& finding, std::int64_t workers) {
+  const auto native = [](const Evidence& one) { return one.where && !one.where->path.ends_with(".py"); };
+  const bool cpp = std::ranges::any_of(finding.evidence, native);
+  return cpp ? fmt::format("workers({})", workers) : fmt::format("num_workers={}, persistent_workers=True", workers);
+}
+
+// The call that takes most of a batch's time, where it takes half of it or more.
+std::string DearestCall(const Timeline& timeline, std::span<const LineShare> lines, std::optional<Part> part) {
+  const std::vector<PlaceTime> places = PlacesOf(timeline, lines, part);
+  double all_ms = 0;
+  for (const PlaceTime& place : places) all_ms += place.ms;
+  if (places.empty() || !places.front().where || places.front().ms < all_ms / 2) return "";
+  const std::string at = fmt::format("line {}", places.front().where->line);
+  return places.front().what.empty() ? at : fmt::format("{} at {}", places.front().what, at);
+}
+
+// What helps depends on why the loop waits: nobody works beside it, too few do, or no number of workers is enough.
+void AdviseByCause(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
+                   Finding& finding) {
+  const auto workers = NumberFact(timeline.trace(), "loader.workers");
+  const std::int64_t cores = std::max(timeline.trace().run.cores, 1);
+  if (!workers) return;
+  const bool none = *workers == 0;
+  const double made_ms = none ? wait_ms : batch_ms, own_ms = timeline.mean_step_ms() - wait_ms;
+  if (made_ms <= 0) return;
+  const double wanted = own_ms > 0 ? std::ceil(made_ms / own_ms) : HUGE_VAL;
+  const bool enough = wanted <= static_cast<double>(std::max<std::int64_t>(cores - 1, 1));
+  const std::string dearest = none ? DearestCall(timeline, timeline.lines(), Part::kLoaderWait)
+                                   : DearestCall(timeline, in_workers, std::nullopt);
+  const std::string most = dearest.empty() ? "" : fmt::format(", most of it in {}", dearest);
+  if (none && enough) {
+    finding.advice = fmt::format(
+        "Make batches beside the training thread ({}): one takes {}{}, the rest of a step {}. If the loop still waits, "
+        "make a sample cheaper.",
+        WorkersOption(finding, static_cast<std::int64_t>(wanted)), MsText(made_ms), most, MsText(own_ms));
+  } else if (enough && wanted > static_cast<double>(*workers)) {
+    finding.advice =
+        fmt::format("{} are too few ({}): a batch takes one of them {}{}, the rest of a step takes {}.",
+                    Counted(static_cast<std::uint64_t>(*workers), "worker"),
+                    WorkersOption(finding, static_cast<std::int64_t>(wanted)), MsText(made_ms), most, MsText(own_ms));
+  } else if (!enough) {
+    finding.advice = fmt::format(
+        "Make a sample cheaper: a batch takes {}{}, the rest of a step {}, and {} cannot make up for that. Do once "
+        "what "
+        "is the same in each epoch, and crop or drop before what is dear.{}",
+        MsText(made_ms), most, MsText(own_ms), Counted(static_cast<std::uint64_t>(cores), "processor"),
+        none ? fmt::format(" Then workers ({}).", WorkersOption(finding, 1)) : "");
+  }
 }
 
 // Workers that have a batch ready before the loop asks for one: it waits for the batch to be handed over. They have not
@@ -144,6 +204,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const std::vector<LineShare> in_workers = WorkerLines(timeline);
   const double batch_ms = TotalMs(in_workers);
   AddLines(timeline, ms, in_workers, batch_ms, finding);
+  AdviseByCause(timeline, ms, in_workers, batch_ms, finding);
   SayIfWorkersAreReady(timeline, ms, batch_ms, finding);
   SayIfSamplesAreRows(timeline, finding);
   return {finding};

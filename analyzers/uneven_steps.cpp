@@ -78,15 +78,20 @@ class Steps {
   const std::vector<Long>& long_ones() const { return long_; }
   bool IsLong(std::uint32_t step) const { return std::ranges::find(long_, step, &Long::step) != long_.end(); }
   // That show lines, as long ones or as ordinary ones do.
-  std::vector<Interval> Shown(bool long_ones) const {
-    std::vector<Interval> shown;
-    for (const std::uint32_t i : plain_) {
-      if (timeline_.steps()[i].disturbed() && IsLong(i) == long_ones) shown.push_back(timeline_.steps()[i].time);
-    }
-    return shown;
-  }
+  std::vector<Interval> Shown(bool long_ones) const { return Of(long_ones, true); }
+  // The others.
+  std::vector<Interval> Undisturbed(bool long_ones) const { return Of(long_ones, false); }
 
  private:
+  std::vector<Interval> Of(bool long_ones, bool disturbed) const {
+    std::vector<Interval> found;
+    for (const std::uint32_t i : plain_) {
+      const Step& step = timeline_.steps()[i];
+      if (step.disturbed() == disturbed && step.operators && IsLong(i) == long_ones) found.push_back(step.time);
+    }
+    return found;
+  }
+
   bool Counted(std::uint32_t step) const { return std::ranges::binary_search(timeline_.undisturbed(), step); }
 
   double Scale(std::uint32_t step) {
@@ -110,43 +115,9 @@ class Steps {
   double all_ms_ = 0, median_ms_ = 0;
 };
 
-// Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
-// passes and updates.
-std::vector<LineShare> OwnLines(const Timeline& timeline, std::span<const Interval> within, bool without_training) {
-  std::vector<LineShare> lines = LinesIn(timeline, within);
-  const bool ranks = timeline.trace().run.ranks > 1;
-  std::erase_if(lines, [&](const LineShare& line) {
-    const bool trains = line.part == Part::kForward || line.part == Part::kBackward || line.part == Part::kOptimizer;
-    const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
-    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && trains);
-  });
-  return lines;
-}
-
-// Optimizers' steps of the training thread, per step of the loop.
-double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps) {
-  double count = 0;
-  for (const Interval& one : steps) {
-    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) {
-      const Event& event = timeline.event(ref);
-      count += event.is_range(RangeCategory::kOptimizer) && event.start_ns >= one.start_ns;
-    });
-  }
-  return count / static_cast<double>(steps.size());
-}
-
 // Long steps update another network as well, which is trained less often: that is training, not other work.
 bool TrainsMore(const Timeline& timeline, const Steps& steps) {
   return UpdatesIn(timeline, steps.Shown(true)) > UpdatesIn(timeline, steps.Shown(false)) + kMoreUpdates;
-}
-
-// Outermost operators of the training thread, per step.
-double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
-  double count = 0;
-  for (const Interval& one : steps) {
-    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
-  }
-  return count / static_cast<double>(steps.size());
 }
 
 double MeanMs(std::span<const Interval> steps) {
@@ -155,15 +126,33 @@ double MeanMs(std::span<const Interval> steps) {
   return ms / static_cast<double>(steps.size());
 }
 
+// What a long step holds more of than an ordinary one, by the lines that were seen now and then in steps without
+// details, in ms of a long step.
+std::vector<PlaceTime> SampledExcess(const Timeline& timeline, const Steps& steps) {
+  const std::vector<Interval> of_long = steps.Undisturbed(true), of_ordinary = steps.Undisturbed(false);
+  if (of_long.empty() || of_ordinary.empty()) return {};
+  std::vector<PlaceTime> places = SampledPlaces(timeline, of_long);
+  const std::vector<PlaceTime> usual = SampledPlaces(timeline, of_ordinary);
+  for (PlaceTime& place : places) {
+    const auto known = std::ranges::find(usual, place.where, &PlaceTime::where);
+    const double usual_ms = known == usual.end() ? 0 : known->ms / static_cast<double>(of_ordinary.size());
+    const double long_ms = place.ms / static_cast<double>(of_long.size());
+    place.ms = long_ms > kMuchLonger * usual_ms ? long_ms - usual_ms : 0;
+  }
+  std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
+  std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
+  return places;
+}
+
 // What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
 std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   if (of_long.empty() || of_ordinary.empty()) return {};
   const bool trains_more = TrainsMore(timeline, steps);
-  std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, of_long, trains_more));
+  std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, of_long, trains_more));
   const bool same_work = OperatorsIn(timeline, of_long) <= kAsMany * OperatorsIn(timeline, of_ordinary);
   std::map<std::optional<Where>, double> usual;
-  for (const PlaceTime& place : PlacesOf(timeline, OwnLines(timeline, of_ordinary, trains_more)))
+  for (const PlaceTime& place : PlacesOf(timeline, LinesOfWork(timeline, of_ordinary, trains_more)))
     usual[place.where] = place.ms;
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
@@ -182,7 +171,7 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
 // The long steps whose lines are known and that spend much of their excess at this place.
 std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const PlaceTime& place) {
   return std::ranges::count_if(steps.Shown(true), [&](const Interval& step) {
-    const std::vector<PlaceTime> places = PlacesOf(timeline, OwnLines(timeline, std::array{step}, false));
+    const std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, std::array{step}, false));
     const auto here = std::ranges::find(places, place.where, &PlaceTime::where);
     return here != places.end() && here->ms > place.ms / 2;
   });
@@ -249,7 +238,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (share_pct < (alone ? kMinUnseenPct : kMinSharePct)) return {};
   const auto disturbed = [&](const Long& one) { return timeline.steps()[one.step].disturbed(); };
   const bool seen = std::ranges::any_of(dearest, disturbed);
-  const std::vector<PlaceTime> places = seen ? Excess(timeline, steps) : std::vector<PlaceTime>{};
+  const std::vector<PlaceTime> places = seen ? Excess(timeline, steps) : SampledExcess(timeline, steps);
   if (places.empty() && (seen || share_pct < kMinUnseenPct)) return {};
   double shown_ms = 0;
   for (const PlaceTime& place : places) shown_ms += place.ms;
@@ -286,7 +275,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
         {fmt::format("{} more per long step: {}{}", MsText(place.ms), WhatText(place), HintFor(place)),
          steps.long_ones().size(), place.where, cost_ms * place.ms / shown_ms});
   }
-  if (!seen) finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
+  if (places.empty())
+    finding.evidence.push_back({"no line of them is known: more steps show more of them (--steps)", 1, {}});
   return {std::move(finding)};
 }
 

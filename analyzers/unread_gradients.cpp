@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzers/gradients/unread_nodes.h"
+#include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
@@ -26,10 +28,13 @@ struct Pass {
   std::int64_t beyond = 0;   // of weights that none has
 };
 
-// An optimizer's step, told from others by its name and the numbers in its parameters.
+// Told from others by its name and the numbers in its parameters.
+using Optimizer = std::pair<StringId, std::uint64_t>;
+
+// An optimizer's step.
 struct Reader {
   std::int64_t start_ns;
-  std::pair<StringId, std::uint64_t> optimizer;
+  Optimizer optimizer;
 };
 
 bool AddsToGradient(std::string_view name) {
@@ -38,11 +43,15 @@ bool AddsToGradient(std::string_view name) {
 
 // Of the tensors that optimizers work on. Gradients are added to other tensors as well: to the activations at which a
 // recomputed part of the model begins, to an image that is changed itself.
-Shapes ParameterShapes(const Timeline& timeline) {
-  Shapes shapes;
+std::map<Optimizer, Shapes> ParameterShapes(const Timeline& timeline) {
+  std::map<Optimizer, Shapes> shapes;
   timeline.ForEachDetailed([&](EventRef ref) {
-    if (timeline.event(ref).kind != EventKind::kOp || !timeline.inside(ref, RangeCategory::kOptimizer)) return;
-    for (const TensorText& tensor : TensorsOf(timeline.inputs(ref))) shapes.insert(tensor.sizes);
+    if (timeline.event(ref).kind != EventKind::kOp) return;
+    const EventRef step =
+        Ancestor(timeline, ref, [](const Event& up) { return up.is_range(RangeCategory::kOptimizer); });
+    if (!Exists(step)) return;
+    Shapes& own = shapes[{timeline.event(step).name, timeline.event(step).value}];
+    for (const TensorText& tensor : TensorsOf(timeline.inputs(ref))) own.insert(tensor.sizes);
   });
   return shapes;
 }
@@ -60,8 +69,8 @@ bool HasWeights(std::string_view name) {
   return name.starts_with("aten::conv") || std::ranges::find(kLayers, name) != std::end(kLayers);
 }
 
-std::set<std::pair<StringId, std::uint64_t>> OptimizersOf(const std::vector<Reader>& readers) {
-  std::set<std::pair<StringId, std::uint64_t>> optimizers;
+std::set<Optimizer> OptimizersOf(const std::vector<Reader>& readers) {
+  std::set<Optimizer> optimizers;
   for (const Reader& reader : readers) optimizers.insert(reader.optimizer);
   return optimizers;
 }
@@ -133,24 +142,30 @@ std::vector<Reader> ReadersOf(const Timeline& timeline) {
   return readers;
 }
 
-// Numbers that the optimizers read which step after the pass, up to the next pass after one of them; -1 unknown.
-std::int64_t ReadAfter(const Timeline& timeline, const Pass& pass, const std::vector<Pass>& passes,
-                       const std::vector<Reader>& readers) {
+// The optimizers which step after the pass, up to the next pass after one of them.
+std::set<Optimizer> ReadersAfter(const Timeline& timeline, const Pass& pass, const std::vector<Pass>& passes,
+                                 const std::vector<Reader>& readers) {
   const std::int64_t end_ns = timeline.event(pass.range).end_ns;
   const auto first = std::ranges::lower_bound(readers, end_ns, {}, &Reader::start_ns);
-  if (first == readers.end()) return -1;
+  if (first == readers.end()) return {};
   std::int64_t until_ns = INT64_MAX;
   for (const Pass& other : passes) {
     const std::int64_t start_ns = timeline.event(other.range).start_ns;
     if (start_ns > first->start_ns) until_ns = std::min(until_ns, start_ns);
   }
-  std::set<std::pair<StringId, std::uint64_t>> counted;
+  std::set<Optimizer> found;
+  for (auto one = first; one != readers.end() && one->start_ns < until_ns; ++one) found.insert(one->optimizer);
+  return found;
+}
+
+// Numbers that they read; -1 unknown.
+std::int64_t NumbersOf(const std::set<Optimizer>& readers) {
   std::int64_t numbers = 0;
-  for (auto one = first; one != readers.end() && one->start_ns < until_ns; ++one) {
-    if (one->optimizer.second == 0) return -1;
-    if (counted.insert(one->optimizer).second) numbers += static_cast<std::int64_t>(one->optimizer.second);
+  for (const Optimizer& one : readers) {
+    if (one.second == 0) return -1;
+    numbers += static_cast<std::int64_t>(one.second);
   }
-  return numbers;
+  return readers.empty() ? -1 : numbers;
 }
 
 // Else the list of an optimizer's tensors may have been cut short, and what it has be taken for nobody's.
@@ -163,19 +178,27 @@ bool SeesAllParameters(const Timeline& timeline, const std::vector<Pass>& passes
 struct Unread {
   CallSites sites;
   double numbers = 0, all = 0;  // in all passes looked at
+  double nodes_ms = 0;          // that nodes take whose results nobody reads, likewise
 };
 
-Unread Measure(const Timeline& timeline, const std::vector<Pass>& passes, const std::vector<Reader>& readers) {
+Unread Measure(const Timeline& timeline, const std::vector<Pass>& passes, const std::vector<Reader>& readers,
+               const std::map<Optimizer, Shapes>& parameters) {
   Unread unread;
   for (const Pass& pass : passes) {
     const bool any = pass.numbers + pass.beyond > 0;
-    const std::int64_t read = any ? ReadAfter(timeline, pass, passes, readers) : -1;
+    const std::set<Optimizer> after = any ? ReadersAfter(timeline, pass, passes, readers) : std::set<Optimizer>{};
+    const std::int64_t read = NumbersOf(after);
     if (read < 0) continue;
     const auto all = static_cast<double>(pass.numbers + pass.beyond);
     const auto left = static_cast<double>(std::max<std::int64_t>(0, pass.numbers - read) + pass.beyond);
     unread.all += all;
     if (left < kMinUnreadShare * all) continue;
     unread.numbers += left;
+    Shapes known;
+    for (const auto& [optimizer, shapes] : parameters) {
+      if (after.contains(optimizer)) known.insert(shapes.begin(), shapes.end());
+    }
+    unread.nodes_ms += UnreadMs(timeline, pass.range, known);
     unread.sites.Add(timeline.where(pass.range), Ms(timeline.event(pass.range).duration_ns()) * left / all);
   }
   return unread;
@@ -185,7 +208,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.detail_steps() == 0) {
     return {Finding::CannotTell(WhyNoDetail(timeline) + ", so which gradients are made is not known")};
   }
-  const Shapes parameters = ParameterShapes(timeline);
+  const std::map<Optimizer, Shapes> by_optimizer = ParameterShapes(timeline);
+  Shapes parameters;
+  for (const auto& [optimizer, shapes] : by_optimizer) parameters.insert(shapes.begin(), shapes.end());
   const std::vector<Reader> readers = ReadersOf(timeline);
   const Strangers strangers = StrangersOf(timeline, parameters, readers);
   std::vector<Pass> passes = PassesOf(timeline, parameters, strangers.shapes);
@@ -203,7 +228,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (!SeesAllParameters(timeline, passes, known)) {
     for (Pass& pass : passes) pass.beyond = 0;
   }
-  const Unread unread = Measure(timeline, passes, readers);
+  const Unread unread = Measure(timeline, passes, readers, by_optimizer);
   if (unread.all == 0) return {Finding::CannotTell("no optimizer's step with a known number of parameters was seen")};
   const double ms = MsPerDetailStep(timeline, unread.sites.ms(), Part::kBackward);
   if (unread.sites.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
@@ -212,6 +237,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
                     fmt::format("{:.0f} % of the gradients that backward passes make are read by no optimizer",
                                 100 * unread.numbers / unread.all),
                     Severity::kMedium);
+  const double nodes_ms = MsPerDetailStep(timeline, unread.nodes_ms, Part::kBackward);
+  if (!OnDevice(timeline) && nodes_ms > 0) finding.expected_gain_ms = std::min(nodes_ms, ms);
   finding.evidence = unread.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format(
         "a backward pass makes gradients that the optimizers which step after it do not have: {} at most",

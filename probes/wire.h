@@ -111,7 +111,7 @@ struct StringRecord {
 };
 
 // Bits of OpRecord::flags: the state of the thread when the op began, unless said otherwise.
-enum OpFlag : std::uint16_t {
+enum OpFlag : std::uint16_t {  // none of what runs while the program is compiled (under a dispatch mode)
   kOpGradMode = 1 << 0,
   kOpInference = 1 << 1,
   kOpAnomaly = 1 << 2,

@@ -60,7 +60,7 @@ std::string FindingText(const Finding& finding, const Report& report) {
   std::size_t places = 0;
   for (const Evidence& one : finding.evidence) {
     if (++places > kMostPlacesOfCase) break;
-    text += "\n  " + XmlText(one.where ? PlaceText(*one.where, directory) + ": " + one.text : one.text);
+    text += "\n  " + XmlText(one.where ? PlaceText(one, directory) + ": " + one.text : one.text);
   }
   if (const std::string cost = CostText(report, finding); !cost.empty()) text += "\n  Cost: " + XmlText(cost);
   if (const std::string advice = AdviceText(report, finding); !advice.empty()) text += "\n  Fix: " + XmlText(advice);

@@ -15,6 +15,7 @@
 #include "reports/words/step_wording.h"
 #include "reports/words/sweep_wording.h"
 #include "reports/words/time_tables.h"
+#include "reports/words/trial_entries.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -60,10 +61,8 @@ std::string CostCell(const Report& report, const Finding& finding) {
 }
 
 std::string FirstPlace(const Finding& finding, const std::string& directory) {
-  for (const Evidence& one : finding.evidence) {
-    if (one.where) return MarkdownText(PlaceText(*one.where, directory), 160);
-  }
-  return "–";
+  const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
+  return placed == finding.evidence.end() ? "–" : MarkdownText(PlaceText(*placed, directory), 160);
 }
 
 // A change as a fenced diff; each line begins with its sign, so that none can end the fence.
@@ -86,7 +85,7 @@ std::string DetailText(const Finding& finding, const Report& report) {
   std::size_t places = 0;
   for (const Evidence& one : finding.evidence) {
     if (++places > kMostPlaces) break;
-    const std::string place = one.where ? PlaceText(*one.where, report.run.working_directory) : "";
+    const std::string place = one.where ? PlaceText(one, report.run.working_directory) : "";
     const std::string_view between = place.empty() || one.text.empty() ? "" : ": ";
     text += "- " + MarkdownText(fmt::format("{}{}{}", place, between, Printable(one.text, 200))) + "\n";
   }
@@ -228,16 +227,16 @@ void WriteTrials(const Report& report, Comment& comment) {
   comment.Add(
       "\n### What each fix was measured to bring\n\n"
       "| fix | speedup, 95 % CI | blocks | verdict | checks |\n|---|---:|---:|---|---|\n");
-  comment.AddEach(report.trials, "trials", [&](const TrialRow& trial) {
+  comment.AddEach(TrialEntries(report), "trials", [&](const TrialEntry& entry) {
+    const TrialRow& trial = report.trials[entry.shown];
     const std::string speedup = Known(trial.speedup) ? HumanSpeedup(*trial.speedup, trial.ci95) : "–";
     return fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownText(TreatmentText(trial.treatment, trial.value), 80),
-                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise), 300),
+                       MarkdownText(speedup), trial.n, MarkdownText(VerdictText(trial, report.noise) + AlsoText(entry)),
                        MarkdownText(ChecksText(trial), 300));
   });
-  if (report.combined && !report.combined->treatments.empty()) {
-    const std::string all = fmt::format("{}", fmt::join(report.combined->treatments, ", "));
-    comment.Add("\nTogether: " + MarkdownText(all, 300) + "\n");
-  }
+  if (!report.combined || report.combined->treatments.empty()) return;
+  const std::string all = fmt::format("{}", fmt::join(report.combined->treatments, ", "));
+  comment.Add("\nTogether: " + MarkdownText(all, 300) + "\n");
 }
 
 void WriteDetails(const Report& report, Comment& comment) {

@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 7> kSpreadOver = {
     "host-code",   "uneven-steps", "periodic-stall", "growing-step", "single-tensor-optimizer",
     "small-batch", "host-sync"};
 
+constexpr std::string_view kKeptGraphs = "graph-retained", kGrowth = "growing-step";
+constexpr std::string_view kTables = "dense-embedding", kOptimizer = "single-tensor-optimizer";
+
 constexpr std::string_view kGeneral = "host-code";  // whatever runs at a line
 constexpr double kLeastPct = 5;                     // of the step, as the rule itself has it
 
@@ -104,6 +107,38 @@ void LeaveToLock(const Finding& lock, std::vector<Finding>& spread) {
   spread = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", kLock))};
 }
 
+// Steps that get longer because graphs are kept: the cause is told, with what it costs.
+void TellCause(Finding& kept, std::vector<Finding>& growing) {
+  Finding& growth = growing.front();
+  const bool in_forward =
+      std::ranges::any_of(growth.claims, [](const Claim& one) { return one.part == Part::kForward; });
+  if (in_forward) return;
+  kept.title += "; " + growth.title;
+  kept.severity = std::max(kept.severity, growth.severity);
+  kept.cost_ms_per_step = growth.cost_ms_per_step;
+  kept.cost_pct = growth.cost_pct;
+  kept.cost_is = growth.cost_is;
+  kept.evidence.insert(kept.evidence.end(), growth.evidence.begin(), growth.evidence.end());
+  growing = {Finding::NotApplicable(fmt::format("{} reports it, with its cause", kKeptGraphs))};
+}
+
+// One table is most of what the optimizer passes over: what remains for another form of the optimizer is little.
+void LeaveToTable(const std::vector<Finding>& tables, std::vector<Finding>& optimizers) {
+  double claimed_ms = 0;
+  for (const Finding& finding : tables) {
+    for (const Claim& claim : finding.claims) claimed_ms += claim.part == Part::kOptimizer ? claim.ms : 0;
+  }
+  for (Finding& finding : optimizers) {
+    if (finding.verdict != Verdict::kFound || claimed_ms < kKnownShare * finding.cost_ms_per_step) continue;
+    const double left = std::max(0.0, 1 - claimed_ms / finding.cost_ms_per_step);
+    finding.title += fmt::format("; {} of it are an embedding's, see {}",
+                                 MsText(std::min(claimed_ms, finding.cost_ms_per_step)), kTables);
+    finding.cost_ms_per_step *= left;
+    finding.cost_pct *= left;
+    finding.severity = std::min(finding.severity, SeverityOfShare(finding.cost_pct));
+  }
+}
+
 }  // namespace
 
 void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vector<Finding>>& findings) {
@@ -123,6 +158,11 @@ void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vect
       if (std::vector<Finding>* spread = of(id)) LeaveToLock(lock->front(), *spread);
     }
   }
+  std::vector<Finding>*kept = of(kKeptGraphs), *growing = of(kGrowth);
+  if (kept != nullptr && growing != nullptr && IsFound(*kept) && IsFound(*growing)) TellCause(kept->front(), *growing);
+  const std::vector<Finding>* tables = of(kTables);
+  std::vector<Finding>* optimizers = of(kOptimizer);
+  if (tables != nullptr && optimizers != nullptr && IsFound(*tables)) LeaveToTable(*tables, *optimizers);
   if (std::vector<Finding>* idle = of(kIdle)) TellReasonFirst(analyzers, findings, *idle);
   if (std::vector<Finding>* general = of(kGeneral)) LeaveOut(BlamedPlaces(analyzers, findings), *general);
 }

@@ -6,12 +6,14 @@
 #include <optional>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/diagnose/callers.h"
 #include "analyzers/diagnose/count_once.h"
 #include "analyzers/diagnose/hidden.h"
 #include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "analyzers/shared/devices.h"
 #include "profiler/core/parallel.h"
+#include "profiler/core/report/expected_gain.h"
 
 namespace loopscope {
 namespace {
@@ -69,6 +71,9 @@ void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeli
   if (!finding.evidence.empty()) place = finding.evidence.front().where;
   if (place) place->path = RelativePath(place->path, timeline.trace().run.working_directory);
   finding.id = FindingId(analyzer.id, place);
+  for (Evidence& one : finding.evidence) {
+    if (one.where) one.called_at = CalledAt(timeline.trace(), *one.where);
+  }
   if (finding.per_epoch) return;
   finding.cost_ms_per_step = std::min(finding.cost_ms_per_step, timeline.mean_step_ms());
   finding.cost_pct = std::min(finding.cost_pct, 100.0);
@@ -123,9 +128,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
       report.findings.push_back(std::move(finding));
     }
   }
-  std::ranges::stable_sort(report.findings, [](const Finding& a, const Finding& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.worth_ms() > b.worth_ms();
-  });
+  std::ranges::stable_sort(report.findings, GainsMore);
 }
 
 }  // namespace loopscope

@@ -18,8 +18,8 @@ std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline);
 // Names the treatment to try for a finding, or "". The analyzer's own choice is already in the finding.
 using TreatmentChoice = std::function<std::string(const Finding&)>;
 
-// All rules: report.rules in the order of analyzers.def, report.findings by severity, then cost. Costs never exceed the
-// mean step.
+// All rules: report.rules in the order of analyzers.def, report.findings by what is gained (expected_gain.h). Costs
+// never exceed the mean step.
 void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Report& report);
 
 }  // namespace loopscope

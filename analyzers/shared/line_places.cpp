@@ -6,10 +6,13 @@
 #include <map>
 #include <string_view>
 
+#include "profiler/core/timeline/line_pieces.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
+
+constexpr double kWorthNaming = 0.2;  // of a place's time, beside what takes most of it
 
 std::optional<Where> PlaceOfStack(const Trace& trace, std::uint32_t stack) {
   if (stack >= trace.stacks.size()) return std::nullopt;
@@ -86,10 +89,71 @@ std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineSh
   std::vector<PlaceTime> places;
   for (auto& [where, group] : groups) {
     group.place.what = std::ranges::max_element(group.what, {}, [](const auto& one) { return one.second; })->first;
+    for (const auto& [name, ms] : group.what) {
+      if (!name.empty() && name != group.place.what && ms >= kWorthNaming * group.place.ms)
+        group.place.also.push_back(name);
+    }
     places.push_back(std::move(group.place));
   }
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
   return places;
+}
+
+std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const Interval> within) {
+  const Trace& trace = timeline.trace();
+  std::vector<LineShare> lines;
+  for (const Interval& stretch : within) {
+    LineShare open;
+    std::int64_t since_ns = stretch.start_ns;
+    const auto close = [&](std::int64_t time_ns) {
+      open.ms = static_cast<double>(time_ns - since_ns) / 1e6;
+      if (open.ms > 0) lines.push_back(open);
+      since_ns = time_ns;
+    };
+    timeline.ForEach(timeline.training_thread(), stretch, [&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      const EventDetail* const detail = timeline.detail(ref);
+      const auto of_range = trace.range_stacks.find(std::uint64_t{ref.thread} << 32 | ref.index);
+      const std::uint32_t stack = detail != nullptr && detail->stack != kNone ? detail->stack
+                                  : of_range != trace.range_stacks.end()      ? of_range->second
+                                                                              : kNone;
+      if (stack == kNone || event.start_ns < since_ns) return;
+      close(event.start_ns);
+      open = {.stack = stack, .what = event.name, .in_operator = event.kind == EventKind::kOp};
+    });
+    close(stretch.end_ns);
+  }
+  return PlacesOf(timeline, lines);
+}
+
+std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Interval> within, bool without_training) {
+  std::vector<LineShare> lines = LinesIn(timeline, within);
+  const bool ranks = timeline.trace().run.ranks > 1;
+  std::erase_if(lines, [&](const LineShare& line) {
+    const bool trains = line.part == Part::kForward || line.part == Part::kBackward || line.part == Part::kOptimizer;
+    const bool waits = line.part == Part::kBackward || line.part == Part::kCommunication;
+    return line.part == Part::kLoaderWait || (ranks && waits) || (without_training && trains);
+  });
+  return lines;
+}
+
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps) {
+  double count = 0;
+  for (const Interval& one : steps) {
+    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) {
+      const Event& event = timeline.event(ref);
+      count += event.is_range(RangeCategory::kOptimizer) && event.start_ns >= one.start_ns;
+    });
+  }
+  return count / static_cast<double>(steps.size());
+}
+
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
+  double count = 0;
+  for (const Interval& one : steps) {
+    timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
+  }
+  return count / static_cast<double>(steps.size());
 }
 
 double TotalMs(std::span<const LineShare> lines) {

@@ -13,13 +13,25 @@ namespace loopscope {
 struct PlaceTime {
   std::optional<Where> where;  // the user's line; a library's where there is none; absent: not known
   double ms = 0;
-  double operators_ms = 0;  // of it, in operators
-  std::string what;         // what takes longest there: an operator or a function; "" the line's own code
+  double operators_ms = 0;             // of it, in operators
+  std::string what;                    // what takes longest there: an operator or a function; "" the line's own code
+  std::vector<std::string> also = {};  // further functions that take a fifth of its time or more
 };
 
 // Costliest first. `part`: only lines of that part of the step.
 std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines,
                                 std::optional<Part> part = std::nullopt);
+
+// By the lines that were seen now and then (of operators, of calls of the system), each from then until the next was
+// seen; in all of `within`, costliest first.
+std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const Interval> within);
+
+// Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
+// passes and updates.
+std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Interval> within, bool without_training);
+
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps);  // optimizers' steps, per step of the loop
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps);  // outermost ones, per step
 
 double TotalMs(std::span<const LineShare> lines);
 

@@ -2,6 +2,7 @@
 
 #include "probes/calls/memory_calls.h"
 #include "probes/calls/op_calls.h"
+#include "probes/calls/system_calls.h"
 #include "probes/calls/wait_calls.h"
 #include "probes/export.h"
 
@@ -10,6 +11,7 @@ extern "C" LOOPSCOPE_EXPORT const loopscope::CallTable* loopscope_calls_v1() {
   static constexpr CallTable table{.real_op_calls = RealOpCalls,
                                    .set_op_calls = SetOpCalls,
                                    .observe_memory = ObserveMemory,
-                                   .observe_waits = ObserveWaits};
+                                   .observe_waits = ObserveWaits,
+                                   .observe_calls = ObserveCalls};
   return &table;
 }

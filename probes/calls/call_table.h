@@ -21,11 +21,18 @@ struct WaitObserver {
   void (*waited)(std::uint64_t begin_ns, std::uint64_t end_ns);  // for a std::condition_variable, some time
 };
 
+struct CallObserver {
+  std::uint64_t (*now_ns)();
+  // Of a function of the C library that shows where the program is: a file was opened, a lock waited for.
+  void (*called)(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns);
+};
+
 struct CallTable {
   const OpCalls* (*real_op_calls)();  // LibTorch's own; members are null where it has none of that name
   void (*set_op_calls)(const OpCalls& calls);
   void (*observe_memory)(const MemoryObserver* observer);  // from now on; null: nobody. Kept, not copied
   void (*observe_waits)(const WaitObserver* observer);     // likewise
+  void (*observe_calls)(const CallObserver* observer);     // likewise
 };
 
 }  // namespace loopscope

@@ -18,6 +18,7 @@
 #include "probes/preload/follow/following.h"
 #include "probes/preload/follow/samples.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/pauses.h"
 #include "probes/preload/process/devices.h"
 #include "probes/preload/process/start.h"
 #include "probes/preload/python/shim_path.h"
@@ -134,6 +135,7 @@ const char* StartCapture() noexcept {
   capture::WriteMark(wire::MarkKind::kProbeOn, "preload");
   AnnounceRank(settings);
   loop::Start(settings);
+  if (settings.mode == Mode::kTrace) RecordCalls();
   if (settings.mode == Mode::kTrace) {
     capture::WriteFact("process.start_ns", ProcessStartNs());
     WarmUpCallStacks();

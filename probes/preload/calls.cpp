@@ -9,7 +9,8 @@ constexpr OpCalls kNone{};
 constexpr CallTable kNothing{.real_op_calls = [] { return &kNone; },
                              .set_op_calls = [](const OpCalls&) {},
                              .observe_memory = [](const MemoryObserver*) {},
-                             .observe_waits = [](const WaitObserver*) {}};
+                             .observe_waits = [](const WaitObserver*) {},
+                             .observe_calls = [](const CallObserver*) {}};
 
 }  // namespace
 

@@ -1,13 +1,18 @@
 // Where a C++ program waits by itself: it sleeps, or waits for its disk. An interpreter's lines are known by their
 // calls.
+#include "probes/preload/pauses.h"
+
 #include <dlfcn.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "probes/capture/records.h"
 #include "probes/capture/writer.h"
 #include "probes/export.h"
+#include "probes/preload/call_stack.h"
+#include "probes/preload/calls.h"
 #include "probes/preload/loop.h"
 
 namespace loopscope {
@@ -34,12 +39,28 @@ auto Timed(const char* name, const Call& call) {
   return result;
 }
 
+// A line is known from then on until the next operator: more than one of them in this time tells nothing more.
+constexpr std::uint64_t kBetweenCallsNs = 200'000;
+thread_local std::uint64_t next_call_ns = 0;
+
+void Called(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  if (!loop::Tracing() || begin_ns < next_call_ns) return;
+  next_call_ns = end_ns + kBetweenCallsNs;
+  capture::WriteRange(wire::RangeCategory::kPause, capture::StringId(name), begin_ns, end_ns, 0, CallStackId());
+}
+
 template <class Function>
 Function* Next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
 }  // namespace
+
+void RecordCalls() noexcept {
+  static constexpr CallObserver observer{.now_ns = capture::NowNs, .called = Called};
+  if (!HasInterpreter()) Calls().observe_calls(&observer);
+}
+
 }  // namespace loopscope
 
 extern "C" {

@@ -1,11 +1,21 @@
 """Facts that only Python knows, besides those of loaders and optimizers: how a model is distributed, which checks run,
 where debugging switches are turned on."""
 
+import weakref
+
 from . import frames, imports, wrapping
 from .probe import text
 
 # Loaders, and optimizers, whose settings are written down. A program may make a new one for each epoch.
 MOST_DESCRIBED = 16
+# Hooks of one kind on one module: that many were not meant.
+_MANY_HOOKS = 16
+_HOOKS = {
+    "register_forward_pre_hook": "_forward_pre_hooks",
+    "register_forward_hook": "_forward_hooks",
+    "register_full_backward_pre_hook": "_backward_pre_hooks",
+    "register_full_backward_hook": "_backward_hooks",
+}
 
 
 class Facts:
@@ -45,7 +55,9 @@ class Facts:
         if settings.mode == "trace":
             if settings.ranks > 1:
                 imports.after({"torch.distributed.fsdp": self._watch_sharding})
+                self._watch_no_sync(torch)
             self._watch_switches(torch)
+            self._watch_hooks(torch)
             self._make_room_for_profiler(torch)
 
     def _spread(self, prefix, names):
@@ -80,14 +92,36 @@ class Facts:
             wrapping.watch_arguments(self._probe, module, "fully_shard", called)
         wrapping.watch_arguments(self._probe, module.FullyShardedDataParallel, "__init__", made)
 
+    def _watch_no_sync(self, torch):
+        """Where no_sync() is around a backward pass, and not around the forward pass before it: that one has decided that
+        gradients are exchanged."""
+        models, told, watched = [], [], []
+
+        def backward_begins(*_, **__):
+            for model, where in models:
+                model = model()
+                inside = model is not None and not getattr(model, "require_backward_grad_sync", True)
+                if inside and not told and getattr(model, "require_forward_param_sync", False):
+                    told.append(where)
+                    self.record("ddp.no_sync.backward_alone", where)
+
+        def begins(model, *_, **__):
+            if not any(known() is model for known, _ in models):
+                models.append((weakref.ref(model), frames.place()))
+            if not watched:
+                watched.append(torch.autograd)
+                wrapping.watch(self._probe, torch.autograd, "backward", backward_begins)
+
+        wrapping.watch(self._probe, torch.nn.parallel.DistributedDataParallel, "no_sync", begins)
+
     def _watch_switches(self, torch):
-        """Where each was turned on first."""
+        """Where each was turned on first. Compilers turn some on for themselves."""
         places = set()
 
         def note(key):
-            if key not in places:
+            if key not in places and not frames.in_compiler():
                 places.add(key)
-                self.record(f"debug.{key}.where", frames.place())
+                self.record(f"{key}.where", frames.place())
 
         def turned_on(key, parameter):
             return lambda arguments: note(key) if arguments.get(parameter, True) else None
@@ -95,12 +129,35 @@ class Facts:
         def made(key):
             return lambda *_, **__: note(key)
 
+        def set_to(key):
+            return lambda mode=False, *_, **__: note(key) if mode else None
+
         anomaly, profiler = torch.autograd.anomaly_mode, torch.autograd.profiler
-        wrapping.watch(self._probe, anomaly.detect_anomaly, "__enter__", made("anomaly"))
-        wrapping.watch_arguments(self._probe, anomaly.set_detect_anomaly, "__init__", turned_on("anomaly", "mode"))
-        wrapping.watch(self._probe, torch.profiler.profile, "__init__", made("profiler"))
-        wrapping.watch_arguments(self._probe, profiler.profile, "__init__", turned_on("profiler", "enabled"))
-        wrapping.watch(self._probe, profiler.emit_nvtx, "__init__", made("emit_nvtx"))
+        wrapping.watch(self._probe, anomaly.detect_anomaly, "__enter__", made("debug.anomaly"))
+        wrapping.watch_arguments(
+            self._probe, anomaly.set_detect_anomaly, "__init__", turned_on("debug.anomaly", "mode")
+        )
+        wrapping.watch(self._probe, torch, "set_anomaly_enabled", set_to("debug.anomaly"))
+        wrapping.watch(self._probe, torch.profiler.profile, "__init__", made("debug.profiler"))
+        wrapping.watch_arguments(self._probe, profiler.profile, "__init__", turned_on("debug.profiler", "enabled"))
+        wrapping.watch(self._probe, profiler.emit_nvtx, "__init__", made("debug.emit_nvtx"))
+        wrapping.watch(self._probe, torch, "use_deterministic_algorithms", set_to("deterministic"))
+
+    def _watch_hooks(self, torch):
+        """Where hooks were registered first on a module that has many of its kind already: they are never removed."""
+        places = []
+
+        def registers(kept):
+            def before(module, *_, **__):
+                if not places and len(getattr(module, kept, ())) >= _MANY_HOOKS:
+                    places.append(frames.place())
+                    self.record("hooks.where", places[0])
+
+            return before
+
+        for name, kept in _HOOKS.items():
+            if hasattr(torch.nn.Module, name):
+                wrapping.watch(self._probe, torch.nn.Module, name, registers(kept))
 
     def _make_room_for_profiler(self, torch):
         """CUPTI hands records to one client, and which kinds are on changes what that one gets: torch's own profiler is

@@ -9,6 +9,7 @@ START_FOLDER = os.getcwd()
 _START_S = time.time()
 _SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_COMPILERS = tuple(os.path.join(os.sep, "torch", part, "") for part in ("_dynamo", "_functorch", "_inductor"))
 _TYPED = ("<stdin>", "<console>", "<ipython-input", "<string>")  # has no file, and is the user's
 # By file name: looking up the folders takes milliseconds, and treatments need a place in every step.
 _is_foreign, _is_user, _spelled = {}, {}, {}
@@ -84,6 +85,16 @@ def _users(frame):
             library = frame
         frame = frame.f_back
     return library
+
+
+def in_compiler():
+    """Whether torch's compilers call what runs, and no code of the program is called by them in turn."""
+    frame = sys._getframe(1)
+    while frame is not None and _belongs_to_foreign_folder(frame.f_code.co_filename):
+        if any(part in frame.f_code.co_filename for part in _COMPILERS):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def shown(path):

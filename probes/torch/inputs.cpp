@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "probes/torch/api.h"
 #include "probes/torch/padding.h"
@@ -92,13 +93,21 @@ void AddTensor(const at::Tensor& tensor, Text& text) {
   if (tensor.requires_grad()) text.Add("!");
 }
 
+at::Tensor TensorIn(at::Tensor tensor) {
+  return tensor;
+}
+at::Tensor TensorIn(const std::optional<at::Tensor>& tensor) {
+  return tensor.value_or(at::Tensor());
+}
+
 // The first of a list: gradients in a bucket's collective, parameters of a multi-tensor operator.
-void AddTensors(const c10::List<at::Tensor>& tensors, Text& text) {
+template <class Tensor>
+void AddTensors(const c10::List<Tensor>& tensors, Text& text) {
   constexpr std::size_t kMostShown = 16;
   text.Add("(");
   for (std::size_t i = 0; i < std::min(tensors.size(), kMostShown); ++i) {
     if (i > 0) text.Add(" ");
-    AddTensor(tensors.get(i), text);
+    AddTensor(TensorIn(tensors.get(i)), text);
   }
   text.Add(tensors.size() > kMostShown ? " ...)" : ")");
 }
@@ -106,6 +115,7 @@ void AddTensors(const c10::List<at::Tensor>& tensors, Text& text) {
 void AddInput(const c10::IValue& input, Text& text) {
   if (input.isTensor()) return AddTensor(input.toTensor(), text);
   if (input.isTensorList()) return AddTensors(input.toTensorList(), text);
+  if (input.isOptionalTensorList()) return AddTensors(input.toOptionalTensorList(), text);  // of indices
   if (input.isNone()) return text.Add("-");
   if (input.isBool()) return text.Add(input.toBool() ? "true" : "false");
   if (input.isInt()) return text.Format("%lld", static_cast<long long>(input.toInt()));

@@ -33,6 +33,7 @@ struct alignas(64) OpenOp {
   bool host_read;
   bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
   bool made_node;      // an op inside recorded a graph node
+  bool traced;         // it runs for a dispatch mode, as while torch.compile traces, or inside of one that does
   const void* node;    // the graph's, which the engine runs in this op; null: it is another op
 };
 static_assert(sizeof(OpenOp) == 64);
@@ -60,6 +61,7 @@ struct alignas(64) OpenOps {
   std::uint32_t op_depth = 0;  // without user scopes
   std::uint32_t outermost_ops = 0;
   std::uint16_t profiler_flags = 0;
+  std::uint64_t stack_due_ns = 0;     // from when on an op shows its line, outside of the detail window as well
   const void* node_begins = nullptr;  // while the engine's op for it is being made
   const std::atomic<std::uint32_t>& gate = *api->gate;
   capture::ThreadClock& clock = *api->thread_clock();

@@ -1,6 +1,7 @@
 #include "probes/torch/ops.h"
 
 #include <ATen/SequenceNumber.h>
+#include <dlfcn.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 
@@ -28,7 +29,15 @@ constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between checks
   return type == ActiveProfilerType::NVTX ? wire::kOpEmitNvtx : wire::kOpProfiler;
 }
 
-std::uint16_t StateFlags(OpenOps& open, bool outermost) {
+// While a program is compiled its operators run on fake tensors, under a dispatch mode, in whatever state the compiler
+// sets: that state is none of the program's own. The mode's own code runs without it, but inside of such an operator.
+bool IsTraced(const OpenOps& open) {
+  return (open.depth > 0 && open.ops[open.depth - 1].traced) ||
+         open.dispatch_keys.included().has(c10::DispatchKey::Python);
+}
+
+std::uint16_t StateFlags(OpenOps& open, bool outermost, bool traced) {
+  if (traced) return outermost ? wire::kOpOutermost : 0;
   constexpr c10::DispatchKeySet kAutocast({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA});
   std::uint16_t flags = 0;
   if (open.autograd.get_grad_mode()) flags |= wire::kOpGradMode;
@@ -75,13 +84,33 @@ struct Beginning {
   std::uint16_t forward_thread;
 };
 
+// Steps that hold other work may all lie outside of the detail window: there, too, a line is seen now and then. Of an
+// interpreter's program the calls are followed.
+constexpr std::uint64_t kBetweenStacksNs = 1'000'000;
+
+bool HasInterpreter() {
+  static const bool has = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr;
+  return has;
+}
+
+[[gnu::cold]] void TakeStack(OpenOps& open, OpenOp& op) {
+  open.stack_due_ns = HasInterpreter() ? UINT64_MAX : op.words[1] + kBetweenStacksNs;
+  if (HasInterpreter() || api->in_backward()) return;
+  op.has_detail = true;
+  op.inputs = 0;
+  op.stack = api->call_stack();
+  open.producers[open.depth - 1] = {wire::kNoSequence, 0, {}};
+  op.words[1] = open.clock.NowNs();
+}
+
 [[gnu::always_inline]] inline void Begin(const at::RecordFunction& function, const Beginning& given, const Known& name,
                                          OpenOps& open, bool detail) {
   OpenOp& op = open.ops[open.depth];
   const bool is_op = given.scope != at::RecordScope::USER_SCOPE;
   const bool host_read = (name.traits & kHostRead) != 0;
   const bool outermost = is_op && open.op_depth == 0;
-  const std::uint64_t flags = StateFlags(open, outermost);
+  const bool traced = IsTraced(open);
+  const std::uint64_t flags = StateFlags(open, outermost, traced);
   const std::uint32_t sequence = given.sequence < 0 ? kNoSequence : static_cast<std::uint32_t>(given.sequence);
   const std::uint32_t shapes = (name.traits & kHashShapes) != 0 ? ShapeHash(function) : 0;
   op.function = &function;
@@ -91,6 +120,7 @@ struct Beginning {
   op.is_async = !is_op && op.may_be_async && function.isAsync();
   op.has_detail = false;
   op.made_node = false;
+  op.traced = traced;
   op.node = nullptr;
   op.has_next_node = given.sequence >= 0 && given.scope == at::RecordScope::FUNCTION;
   op.words[0] = FirstWord(given.scope, name.id);
@@ -100,6 +130,7 @@ struct Beginning {
   open.op_depth += is_op ? 1 : 0;
   if (detail || host_read) TakeDetail(function, open, op, detail, outermost);
   op.words[1] = open.clock.NowNs();
+  if (!op.has_detail && outermost && op.words[1] >= open.stack_due_ns) TakeStack(open, op);
   if (detail) NoteUse(function, op.words[1]);
 }
 
@@ -149,7 +180,7 @@ bool MadeNode(const OpenOp& op) {
   if (duration > 0xffffffffu) duration = duration >> 10 & 0xffffffffu, flags |= wire::kOpLongDuration;
   if (op.may_be_async && function.isAsync()) flags |= wire::kOpAsync;
   if (MadeNode(op)) {
-    flags |= wire::kOpGraph;
+    flags |= op.traced ? 0 : wire::kOpGraph;
     if (&op != &open.ops.front()) (&op - 1)->made_node = true;
   }
   const OpWords words{op.words[0], start_ns, op.words[2] | duration, op.words[3] | flags << kFlagsShift};

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "profiler/core/report/expected_gain.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {
@@ -56,7 +57,7 @@ void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment
   if (std::ranges::find(candidate->rules, finding.rule) == candidate->rules.end()) {
     candidate->rules.push_back(finding.rule);
   }
-  candidate->cost_ms += finding.worth_ms();
+  candidate->cost_ms += ExpectedGainOf(finding).ms;
   candidate->firm |= finding.cost_pct >= kFirmPct && !finding.only_bounded();
 }
 

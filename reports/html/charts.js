@@ -48,16 +48,28 @@ function breakdownChart() {
   }));
 }
 
+// A first step that sets everything up, an evaluation or a start of an epoch would leave the others too flat to see:
+// what is much longer than ordinary steps are is cut off.
+function topOfSteps(steps) {
+  const special = ["warm-up", "epoch boundary", "evaluation"];
+  const all = steps.ms.filter((_, index) => steps.kinds[index] !== "warm-up");
+  const ordinary = steps.ms.filter((_, index) => !special.includes(steps.kinds[index])).sort((a, b) => a - b);
+  const of = ordinary.length ? ordinary : [...all].sort((a, b) => a - b);
+  if (!of.length) return 0;
+  const at = (share) => of[Math.floor(share * (of.length - 1))];
+  return 1.05 * Math.min(Math.max(at(0.95), 3 * at(0.5)), Math.max(...all));
+}
+
 function stepsChart(steps) {
   const each = steps.each > 1 ? `, the longest of each ${steps.each}` : "";
-  // A first step that sets everything up would leave the others too flat to see: warm-up is cut off above them.
-  const longest = Math.max(...steps.ms.filter((_, index) => steps.kinds[index] !== "warm-up"));
-  const scale = Number.isFinite(longest) ? { max: 1.05 * longest } : {};
+  const top = topOfSteps(steps), cut = steps.ms.filter((ms) => ms > top).length;
+  const scale = top > 0 ? { max: top } : {};
+  const said = cut ? `; ${cut} longer than ${duration(top)} are cut off there, the longest takes ${duration(Math.max(...steps.ms))}` : "";
   const fill = {
     steady: "accent", "operators not recorded": "soft", "slowed by recording": "info", "not settled yet": "low",
     "warm-up": "line", "epoch boundary": "medium", evaluation: "high",
   };
-  return chart("steps", 200, `The length of each step in order${each}, ${steps.ms.length} bars; those of warm-up are cut off above the longest other.`, () => ({
+  return chart("steps", 200, `The length of each step in order${each}, ${steps.ms.length} bars${said}.`, () => ({
     type: "bar",
     data: {
       labels: steps.ms.map((_, index) => index * steps.each + 1),
@@ -78,9 +90,7 @@ function stepsChart(steps) {
 
 // Rows of the speedup chart: everything that has a speedup, all together first.
 function speedupRows() {
-  const twice = (trial) => report.trials.some((other) => other.treatment === trial.treatment && other.context !== trial.context);
-  const name = (trial, index) => words.trials[index].name + (twice(trial) ? (trial.context === "alone" ? ", alone" : ", with others") : "");
-  const rows = report.trials.map((trial, index) => ({ ...trial, name: name(trial, index) }));
+  const rows = words.fixes.map(({ shown }) => ({ ...report.trials[shown], name: words.trials[shown].name }));
   if (report.combined && known(report.combined.speedup)) {
     rows.unshift({ ...report.combined, name: "together", context: "", verdict: "", combined: true });
   }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "profiler/core/printable.h"
 #include "reports/html/source_quote.h"
@@ -13,6 +15,7 @@
 #include "reports/words/gate_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/step_wording.h"
+#include "reports/words/trial_entries.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -47,18 +50,58 @@ Json LinesJson(std::string_view code) {
   return lines;
 }
 
+// The line itself, where it is surely what ran; without what it is indented by.
+std::string SourceLine(const Where& where, const RunInfo& run) {
+  const SourceQuote quote = QuoteSource(where, run);
+  const auto index = static_cast<std::size_t>(where.line - quote.first_line);
+  if (quote.lines.empty() || where.line < quote.first_line || index >= quote.lines.size()) return "";
+  const std::string& line = quote.lines[index];
+  const std::size_t begin = line.find_first_not_of(' ');
+  return begin == line.npos ? "" : line.substr(begin);
+}
+
+// The names of what is called: "item" and "float" of "float(loss.item())".
+std::set<std::string> CallsIn(std::string_view code) {
+  std::set<std::string> calls;
+  const auto in_name = [](char byte) { return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '_'; };
+  for (std::size_t at = code.find('('); at != code.npos; at = code.find('(', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && in_name(code[begin - 1])) --begin;
+    if (begin < at) calls.insert(std::string(code.substr(begin, at - begin)));
+  }
+  return calls;
+}
+
+// The program's own line that does what the example shows: it calls the same. Empty where none of the places does.
+std::string OwnLine(const Finding& finding, const CodeExample& example, const RunInfo& run) {
+  const std::set<std::string> wanted = CallsIn(example.before);
+  std::size_t looked_at = 0;
+  for (const Evidence& one : finding.evidence) {
+    if (!one.where || ++looked_at > kMostQuotes) continue;
+    const std::string line = SourceLine(*one.where, run);
+    const auto calls = [&](const std::string& name) { return wanted.contains(name); };
+    if (std::ranges::any_of(CallsIn(line), calls)) return line;
+  }
+  return "";
+}
+
+// Of the lines before, that which the program's own one stands for.
 Json ExampleJson(const Finding& finding, const RunInfo& run) {
   const CodeExample* const example = ExampleFor(finding, run);
   if (example == nullptr) return nullptr;
+  const std::string own = OwnLine(finding, *example, run);
+  Json before = LinesJson(example->before);
+  if (!own.empty()) before = Json::array({Printable(own, 160)});
   return {{"language", example->language == "python" ? "Python" : "C++"},
-          {"before", LinesJson(example->before)},
+          {"own", !own.empty()},
+          {"before", std::move(before)},
           {"after", LinesJson(example->after)}};
 }
 
 Json PlaceJson(const Evidence& evidence, const RunInfo& run, bool quoted) {
   Json place = {{"text", Printable(evidence.text)}, {"where", nullptr}, {"quote", nullptr}, {"why_not", ""}};
   if (!evidence.where) return place;
-  place["where"] = PlaceText(*evidence.where, run.working_directory);
+  place["where"] = PlaceText(evidence, run.working_directory);
   if (!quoted) return place;
   SourceQuote quote = QuoteSource(*evidence.where, run);
   place["why_not"] = quote.why_not;
@@ -103,12 +146,7 @@ Json GateWords(const GateRow& row) {
 std::string CodeOf(const LineRow& row, const RunInfo& run) {
   const std::optional<Where>& where = row.where ? row.where : row.library;
   if (!where) return "";
-  const SourceQuote quote = QuoteSource(*where, run);
-  const auto index = static_cast<std::size_t>(where->line - quote.first_line);
-  if (quote.lines.empty() || where->line < quote.first_line || index >= quote.lines.size()) return "";
-  const std::string& line = quote.lines[index];
-  const std::size_t begin = line.find_first_not_of(' ');
-  return begin == line.npos ? "" : line.substr(begin);
+  return SourceLine(*where, run);
 }
 
 Json LineRowsJson(const std::vector<LineRow>& rows, const RunInfo& run) {
@@ -135,6 +173,8 @@ Json WordsJson(const Report& report) {
   Json findings = Json::array(), trials = Json::array();
   for (const Finding& finding : report.findings) findings.push_back(FindingWords(finding, report.run));
   for (const TrialRow& trial : report.trials) trials.push_back(TrialWords(trial, report.noise));
+  Json fixes = Json::array();
+  for (const TrialEntry& one : TrialEntries(report)) fixes.push_back({{"shown", one.shown}, {"other", one.other}});
   Json gate = Json::array();
   if (report.gate) {
     for (const GateRow& row : report.gate->workloads) gate.push_back(GateWords(row));
@@ -156,6 +196,7 @@ Json WordsJson(const Report& report) {
           {"worker_lines", LineRowsJson(report.worker_lines, report.run)},
           {"gate", std::move(gate)},
           {"findings", std::move(findings)},
+          {"fixes", std::move(fixes)},
           {"trials", std::move(trials)}};
 }
 

@@ -16,7 +16,8 @@ function place(one) {
 function exampleCode(example) {
   const lines = (texts, sign, kind, said) => texts.map((text) =>
     element("span", { class: `code ${kind}` }, element("span", { class: "number", "aria-label": said }, sign), text || " "));
-  return element("div", {}, element("div", { class: "soft" }, `In ${example.language}${example.before.length ? ", before and after" : ""}:`),
+  return element("div", {}, element("div", { class: "soft" }, example.own ? `This line, and what takes its place, by an example in ${example.language}:`
+    : `In ${example.language}${example.before.length ? ", before and after" : ""}:`),
     element("pre", { tabindex: "0", role: "group", "aria-label": `Change in ${example.language}` },
       lines(example.before, "−", "removed", "before"), lines(example.after, "+", "added", "after")));
 }
@@ -31,8 +32,17 @@ function triedFor(finding) {
       : element("div", {}, "Tried, ", element("code", {}, text.name), `: ${text.verdict}.`));
 }
 
+// A fact that costs nothing on this machine: one line.
+function factLine(finding, text, id) {
+  const placed = text.places.find((one) => one.where);
+  return element("article", { class: "finding info", "aria-labelledby": id },
+    element("div", { id }, finding.title, placed ? [", at ", element("span", { class: "path" }, placed.where)] : "",
+      " (", element("code", {}, finding.rule), ")"));
+}
+
 function findingCard(finding, index) {
   const text = words.findings[index], id = `finding-${index}`, tried = triedFor(finding);
+  if (finding.severity === "info" && !text.cost && !tried.length) return factLine(finding, text, id);
   return element("article", { class: `finding ${finding.severity}`, "aria-labelledby": id },
     element("h3", { id }, finding.title),
     element("div", { class: "meta" }, element("span", { class: `badge ${finding.severity}` }, finding.severity),

@@ -123,13 +123,15 @@ function rankParts() {
     table("Per step, by their own work", ["rank", ...(nodes ? ["machine"] : []), "step#", "own work#", "communication#", "loader wait#", "GPU busy#", "from"], rows)];
 }
 
-function fixRow(trial, index) {
-  const text = words.trials[index];
+// Each fix once, however often it was tried.
+function fixRow({ shown: index, other }) {
+  const text = words.trials[index], trial = report.trials[index];
   const kind = { faster: "good", useful: "good", slower: "bad", failed: "bad", "different-training": "bad" }[trial.verdict];
   const shown = trial.verdict.replace(/-/g, " ");
   return [element("code", {}, text.name), known(trial.speedup) ? speedup(trial.speedup) : "–",
     trial.ci95 ? `${trial.ci95[0].toFixed(2)} – ${trial.ci95[1].toFixed(2)}` : "–", trial.n ? `${trial.n}` : "–",
-    [element("span", { class: kind }, shown), text.verdict.startsWith(shown) ? text.verdict.slice(shown.length) : `: ${text.verdict}`],
+    [element("span", { class: kind }, shown), text.verdict.startsWith(shown) ? text.verdict.slice(shown.length) : `: ${text.verdict}`,
+      other ? element("div", { class: "soft" }, other) : null],
     text.checks];
 }
 
@@ -137,7 +139,7 @@ function fixesSection() {
   if (!report.trials.length) return null;
   const parts = [];
   if (speedupRows().length) parts.push(speedupChart());
-  parts.push(table("Every fix that was tried", ["fix", "speedup#", "95 % interval#", "blocks#", "verdict", "checks"], report.trials.map(fixRow)));
+  parts.push(table("Every fix that was tried", ["fix", "speedup#", "95 % interval#", "blocks#", "verdict", "checks"], words.fixes.map(fixRow)));
   if (report.combined) {
     const what = known(report.combined.speedup) ? words.gain : `not measured: ${report.combined.reason}`;
     parts.push(element("p", {}, element("strong", {}, "Together: "), what, ". ", element("code", {}, report.combined.treatments.join(", "))));

@@ -1,6 +1,7 @@
 // Findings and rules in a report's JSON.
 #pragma once
 
+#include "profiler/core/report/expected_gain.h"
 #include "profiler/core/report/report.h"
 #include "reports/json/fields.h"
 #include "reports/json/places.h"
@@ -25,6 +26,7 @@ struct JsonFields<Evidence> {
     fields("count", one.count);
     fields.If(one.ms > 0, "ms", one.ms);
     fields("where", one.where);
+    fields("called_at", one.called_at);
   }
 };
 
@@ -35,6 +37,17 @@ struct JsonFields<CodeExample> {
     fields("language", one.language);
     fields("before", one.before);
     fields("after", one.after);
+  }
+};
+
+template <>
+struct JsonFields<ExpectedGainPct> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& gain) {
+    fields("pct", gain.pct);
+    fields("low", gain.low);
+    fields("high", gain.high);
+    fields.Derived("basis", [&] { return std::string(GainBasisName(gain.basis)); });
   }
 };
 
@@ -55,6 +68,8 @@ struct JsonFields<Finding> {
       if (!finding.expected_gain_ms || finding.cost_ms_per_step <= 0) return std::nullopt;
       return *finding.expected_gain_ms / finding.cost_ms_per_step * finding.cost_pct;
     });
+    // Ranks findings.
+    fields.Derived("expected_gain", [&] { return ExpectedGainPctOf(finding); });
     fields("per_epoch", finding.per_epoch);
     fields("evidence", finding.evidence);
     fields("advice", finding.advice);

@@ -1,6 +1,7 @@
 // The findings as a person reads them: severity, cost, what it is, where it is, what to try.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/core/printable.h"
@@ -36,7 +37,7 @@ void WriteEvidence(const Finding& finding, const std::string& directory, Page& p
       page.Entry(kTextColumn, {""}, {fmt::format("… and {} more", finding.evidence.size() - kMostPlaces)});
       return;
     }
-    std::string text = evidence.where ? "at " + PlaceText(*evidence.where, directory) : "";
+    std::string text = evidence.where ? "at " + PlaceText(evidence, directory) : "";
     if (!evidence.text.empty()) text += (text.empty() ? "" : ": ") + Printable(evidence.text, 160);
     if (!text.empty()) page.Entry(kTextColumn, {""}, {text});
   }
@@ -44,7 +45,7 @@ void WriteEvidence(const Finding& finding, const std::string& directory, Page& p
 
 void WriteFirstPlace(const Finding& finding, const std::string& directory, Page& page) {
   for (const Evidence& evidence : finding.evidence) {
-    if (evidence.where) return page.Entry(kTextColumn, {""}, {"at " + PlaceText(*evidence.where, directory)});
+    if (evidence.where) return page.Entry(kTextColumn, {""}, {"at " + PlaceText(evidence, directory)});
   }
 }
 
@@ -55,7 +56,21 @@ void WriteAdvice(const Report& report, const Finding& finding, bool in_full, Pag
   if ((in_full || in_vain) && !advice.empty()) page.Entry(kTextColumn, {""}, {"Fix: " + advice});
 }
 
+// A fact that costs nothing on this machine: one line.
+void WriteFact(const Report& report, const Finding& finding, Page& page) {
+  std::string text = Printable(finding.title, 400);
+  const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
+  if (placed != finding.evidence.end()) text += ", at " + PlaceText(*placed, report.run.working_directory);
+  page.Entry(kTextColumn, {fmt::format("  {:<7}", SeverityName(finding.severity)), Style::kDim},
+             {fmt::format("{} ({})", text, Printable(finding.rule, 40)), Style::kDim});
+}
+
+bool IsFactOnly(const Report& report, const Finding& finding) {
+  return finding.severity == Severity::kInfo && CostText(report, finding).empty() && TriedText(report, finding).empty();
+}
+
 void WriteFinding(const Report& report, const Finding& finding, bool in_full, Page& page) {
+  if (IsFactOnly(report, finding)) return WriteFact(report, finding, page);
   const std::string& directory = report.run.working_directory;
   const std::string head = fmt::format("  {:<7} {}", SeverityName(finding.severity), CostColumns(finding));
   const std::string title =

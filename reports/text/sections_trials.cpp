@@ -8,6 +8,7 @@
 
 #include "profiler/core/printable.h"
 #include "reports/text/sections.h"
+#include "reports/words/trial_entries.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 
@@ -69,7 +70,10 @@ void WriteNoise(const Report& report, Page& page) {
 void WriteTrials(const Report& report, Page& page) {
   if (report.trials.empty()) return;
   page.Heading("What each fix was measured to bring");
-  for (const TrialRow& trial : report.trials) WriteTrial(trial, report.noise, page);
+  for (const TrialEntry& one : TrialEntries(report)) {
+    WriteTrial(report.trials[one.shown], report.noise, page);
+    if (!one.other.empty()) page.Entry(kTextColumn, {""}, {one.other, Style::kDim});
+  }
   if (report.combined) WriteCombined(*report.combined, page);
   page.Blank();
   WriteNoise(report, page);

@@ -96,7 +96,7 @@ std::string FindingSentence(const Headline& headline, const Report& report) {
   std::string text = fmt::format("{} ({})", Printable(finding.title, 200), Printable(finding.rule, 40));
   if (headline.where) {
     text += headline.at_ms > 0 ? ", the largest part of it at " : ", at ";
-    text += PlaceText(*headline.where, report.run.working_directory);
+    text += PlaceText(Evidence{.where = headline.where, .called_at = headline.called_at}, report.run.working_directory);
     if (headline.at_ms > 0) text += fmt::format(" ({})", HumanMs(headline.at_ms));
   }
   return headline.ms > 0 ? text + ": " + CostSentence(headline, report) : text;

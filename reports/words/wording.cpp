@@ -134,12 +134,26 @@ std::string GainText(const CombinedRow& all) {
                      fixes == 1 ? "" : "es together", all.n, slower ? ": slower" : "");
 }
 
+// "torchvision/transforms/transforms.py" of an installed package's file, wherever that is installed.
+static std::string WithoutInstallation(const std::string& path) {
+  constexpr std::string_view kFolders[] = {"/site-packages/", "/dist-packages/"};
+  for (const std::string_view folder : kFolders) {
+    if (const std::size_t at = path.rfind(folder); at != path.npos) return path.substr(at + folder.size());
+  }
+  return path;
+}
+
 std::string PlaceText(const Where& where, const std::string& directory) {
-  std::string text = RelativePath(where.path, directory);
+  std::string text = WithoutInstallation(RelativePath(where.path, directory));
   if (text.empty()) text = "?";
   if (where.line > 0) text += fmt::format(":{}", where.line);
   text = Printable(text, 160);
   return where.function.empty() ? text : text + " in " + Printable(where.function, 60);
+}
+
+std::string PlaceText(const Evidence& evidence, const std::string& directory) {
+  const std::string text = PlaceText(*evidence.where, directory);
+  return evidence.called_at ? text + ", called at " + PlaceText(*evidence.called_at, directory) : text;
 }
 
 // "1.42x [1.37, 1.47], 95% CI, n=12, Holm p=0.002"

@@ -21,6 +21,9 @@ std::string DataText(const Quality& quality);      // "1.20 M events, 3 dropped,
 
 // "loop.cpp:120 in TrainEpoch"; relative to `directory` when inside it.
 std::string PlaceText(const Where& where, const std::string& directory);
+// With the program's line that leads to it: "solver/steps.py:80 in step, called at train.py:12 in main". It has a
+// place.
+std::string PlaceText(const Evidence& evidence, const std::string& directory);
 // "loader.workers=2", or only the key when no value is known.
 std::string TreatmentText(std::string_view key, std::string_view value);
 // What became of a finding's treatment where the report has trials of it: "amp: slower (0.79x)"; else empty.

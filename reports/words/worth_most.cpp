@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/report/expected_gain.h"
 #include "profiler/core/report/headline.h"
 #include "profiler/core/report/unexplained.h"
 #include "reports/words/cost_wording.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kMost = 3;
 std::string BehindComma(const Finding& finding, const Report& report) {
   const auto placed = std::ranges::find_if(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
   if (placed == finding.evidence.end()) return "";
-  return ", " + PlaceText(*placed->where, report.run.working_directory);
+  return ", " + PlaceText(*placed, report.run.working_directory);
 }
 
 // Each treatment that helped, once: with the others where that was measured, else alone; largest gain first.
@@ -60,7 +61,7 @@ std::vector<const Finding*> Costly(const Report& report) {
     const bool counts = costs && finding.severity > Severity::kInfo;  // as in the headline
     if (counts && &finding != led && !Refuted(report, finding)) costly.push_back(&finding);
   }
-  std::ranges::stable_sort(costly, std::greater(), [](const Finding* finding) { return finding->worth_ms(); });
+  std::ranges::stable_sort(costly, [](const Finding* one, const Finding* other) { return GainsMore(*one, *other); });
   return costly;
 }
 

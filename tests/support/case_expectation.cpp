@@ -27,6 +27,10 @@ void ReadBound(const std::string& key, double number, int line, Expectation& exp
     expected.cost_at_least = number;
   } else if (key == "cost<=") {
     expected.cost_at_most = number;
+  } else if (key == "gain>=") {
+    expected.gain_at_least = number;
+  } else if (key == "gain<=") {
+    expected.gain_at_most = number;
   } else if (key == "pct>=") {
     expected.pct_at_least = number;
   } else if (key == "pct<=") {
@@ -72,6 +76,11 @@ std::string Outside(std::string_view what, double value, std::optional<double> l
 
 std::string MismatchOfFound(const Expectation& expected, const Finding& finding) {
   std::string wrong = Outside("the cost", finding.cost_ms_per_step, expected.cost_at_least, expected.cost_at_most);
+  if (wrong.empty() && (expected.gain_at_least || expected.gain_at_most)) {
+    wrong = finding.expected_gain_ms
+                ? Outside("the expected gain", *finding.expected_gain_ms, expected.gain_at_least, expected.gain_at_most)
+                : "no gain is expected";
+  }
   if (wrong.empty()) wrong = Outside("the share", finding.cost_pct, expected.pct_at_least, expected.pct_at_most);
   if (!wrong.empty()) return wrong;
   if (expected.severity && finding.severity != *expected.severity) {

@@ -19,13 +19,13 @@ struct CaseLine;
 // What the rule must report. Bounds that are absent are not checked.
 struct Expectation {
   Verdict verdict = Verdict::kClear;
-  std::optional<double> cost_at_least, cost_at_most, pct_at_least, pct_at_most;
+  std::optional<double> cost_at_least, cost_at_most, gain_at_least, gain_at_most, pct_at_least, pct_at_most;
   std::optional<Severity> severity;
   std::optional<std::size_t> evidence;  // how many pieces
   std::optional<std::uint64_t> count;   // of the first evidence
   std::string at;                       // "path:line" of the first evidence; "-" for none
   std::string place;                    // the first place that any evidence has
-  std::vector<std::string> text;        // parts of the title, the reason or an evidence's text
+  std::vector<std::string> text;        // parts of the title, the reason, the advice or an evidence's text
 };
 
 struct Case {

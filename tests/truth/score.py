@@ -76,6 +76,7 @@ class Result:
     verdict: str
     why: str
     sentence: str
+    share_pct: float = 0  # that the headline is about
 
 
 def load(folder):
@@ -208,7 +209,7 @@ def run(program, native_trouble):
     if report is None:
         return Result(program, MISSED, f"no report: {trouble}", "")
     verdict, why = judge(program, report)
-    return Result(program, verdict, why, report["headline"]["text"])
+    return Result(program, verdict, why, report["headline"]["text"], report["headline"]["share_pct"] or 0)
 
 
 def count(results, verdict):
@@ -222,6 +223,27 @@ def score(results):
     parts = [f"{count(results, RIGHT)} of {judged} right ({pct:.0f} %)"]
     parts += [f"{count(results, verdict)} {verdict}" for verdict in (MISSED, WRONG, SKIPPED) if count(results, verdict)]
     return ", ".join(parts), pct
+
+
+def against_gains(results):
+    """Per program that is right, the share of the time that the fix took away by hand, over the share that the headline
+    is about; smallest first."""
+    ratios = []
+    for one in results:
+        by_hand = re.match(r"([\d.]+)x", one.program.truth.gain)
+        if one.verdict == RIGHT and by_hand and one.share_pct > 0:
+            ratios.append(((1 - 1 / float(by_hand[1])) / (one.share_pct / 100), one.program.name))
+    return sorted(ratios)
+
+
+def gains_text(ratios):
+    """ "costs against gains by hand: 0.92 in the middle, 0.51 to 1.60; most apart: a 0.51, b 1.60"."""
+    if not ratios:
+        return ""
+    apart = sorted(ratios, key=lambda one: -abs(one[0] - 1))[:3]
+    named = ", ".join(f"{name} {ratio:.2f}" for ratio, name in apart)
+    middle = ratios[len(ratios) // 2][0]
+    return f"gains by hand over costs: {middle:.2f} in the middle, {ratios[0][0]:.2f} to {ratios[-1][0]:.2f}; most apart: {named}"
 
 
 def page(results):
@@ -288,6 +310,7 @@ def main():
         print(f"{one.verdict:8} {program.name:24} {one.sentence}{f'  [{one.why}]' if one.why else ''}", flush=True)
     text, right_pct = score(results)
     print(text)
+    print(gains_text(against_gains(results)))
     if chosen.write:
         PAGE.write_text(page(results))
     return 0 if right_pct >= MIN_RIGHT_PCT and count(results, WRONG) == 0 else 1

@@ -91,9 +91,10 @@ const std::vector<Direction>& Directions() {
       {"profiler/treatments/", {"profiler/core/"}},
 
       {"analyzers/shared/", {"profiler/core/"}},
+      {"analyzers/gradients/", {"profiler/core/", "analyzers/shared/"}},
       {"analyzers/diagnose/", {"profiler/core/", "analyzers/shared/", "analyzers/*"}},
       {"analyzers/ranks/", {"profiler/core/", "analyzers/shared/", "analyzers/diagnose/"}},
-      {"analyzers/", {"profiler/core/", "analyzers/shared/"}},
+      {"analyzers/", {"profiler/core/", "analyzers/shared/", "analyzers/gradients/"}},
 
       {"reports/words/", {"profiler/core/"}},
       {"reports/text/", {"profiler/core/", "reports/words/"}},

@@ -33,11 +33,12 @@ constexpr std::string_view kShim = "_loopscope";  // the package of the shim
 struct Wrapper {
   std::string_view file, function, name;
 };
+constexpr std::string_view kModuleCall = "torch.nn.Module.__call__";
 constexpr std::array kWrappers = {
     Wrapper{"/torch/optim/optimizer.py", "wrapper", "torch.optim.Optimizer.step"},
     Wrapper{"/torch/optim/optimizer.py", "_use_grad", "torch.optim.Optimizer.step"},
-    Wrapper{"/torch/nn/modules/module.py", "_wrapped_call_impl", "torch.nn.Module.__call__"},
-    Wrapper{"/torch/nn/modules/module.py", "_call_impl", "torch.nn.Module.__call__"},
+    Wrapper{"/torch/nn/modules/module.py", "_wrapped_call_impl", kModuleCall},
+    Wrapper{"/torch/nn/modules/module.py", "_call_impl", kModuleCall},
     Wrapper{"/torch/utils/data/dataloader.py", "__next__", "DataLoader.__next__"},
     Wrapper{"/torch/utils/data/dataloader.py", "_next_data", "DataLoader.__next__"},
     Wrapper{"/torch/utils/data/dataloader.py", "__iter__", "DataLoader.__iter__"},
@@ -89,6 +90,18 @@ std::string QualifiedName(void* frame, const Code& code) {
   std::string name = AttributeText(object, "co_qualname");
   python_frames.give(object);
   return name == "?" ? code.function : name;
+}
+
+// Of libraries: "Compose.__call__" of torchvision's, albumentations', MONAI's transforms.
+Container ContainerOf(std::string_view function, const Code& code) {
+  constexpr std::array<std::string_view, 5> kTransforms = {"Compose", "RandomApply", "RandomOrder", "RandomChoice",
+                                                           "OneOf"};
+  const std::size_t dot = function.find('.');
+  if (code.owner == Owner::kUser || dot == function.npos) return Container::kNone;
+  const std::string_view type = function.substr(0, dot), method = function.substr(dot + 1);
+  if (method != "__call__" && method != "forward") return Container::kNone;
+  if (type == "Sequential") return Container::kModules;
+  return std::ranges::find(kTransforms, type) != kTransforms.end() ? Container::kTransforms : Container::kNone;
 }
 
 std::string FrameName(void* frame, const Code& code) {
@@ -160,7 +173,10 @@ bool FindCallNames() noexcept {
 std::uint32_t NameOfFrame(void* frame, Code& code) noexcept {
   if (code.call_named) return code.call_name;
   try {
-    code.call_name = capture::StringId(FrameName(frame, code));
+    const Wrapper* const wrapper = WrapperOf(code);
+    code.module_call = wrapper != nullptr && wrapper->name == kModuleCall;
+    code.container = wrapper == nullptr ? ContainerOf(QualifiedName(frame, code), code) : Container::kNone;
+    code.call_name = code.container == Container::kNone ? capture::StringId(FrameName(frame, code)) : 0;
     code.call_named = true;
   } catch (...) {
   }

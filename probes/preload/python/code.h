@@ -36,12 +36,18 @@ bool FindPythonFrames() noexcept;
 // Foreign: torch, the standard library, the shim, what is generated.
 enum class Owner : std::uint8_t { kUser, kPackage, kForeign };
 
+// What calls the members of a list one after the other, so that these are what takes the time.
+enum class Container : std::uint8_t { kNone, kTransforms, kModules };
+
 struct Code {
   std::string path, function;  // co_filename in its one spelling, co_name
   Owner owner = Owner::kForeign;
   std::unordered_map<int, std::uint32_t> lines;  // line -> string id
   std::uint32_t call_name = 0;                   // string id, see call_names.h
   bool call_named = false;
+  // Known once it is named:
+  Container container = Container::kNone;
+  bool module_call = false;  // torch's own code between a module's call and its forward
 };
 
 // A code object that is known here stays alive, so that its address means one thing. Throws std::bad_alloc.

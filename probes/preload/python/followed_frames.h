@@ -13,10 +13,11 @@ struct Frame {
   void* frame = nullptr;  // borrowed: it runs
   Code* code = nullptr;
   // Of a place, a frame of the user's code or of an installed package:
-  int line = 0;              // that runs
-  std::uint32_t called = 0;  // the name of what it calls
-  bool calling = false;      // it waits for a call to return
-  std::size_t named_at = 0;  // it called a nameless wrapper: frames below the call that gave the name
+  int line = 0;               // that runs
+  std::uint32_t called = 0;   // the name of what it calls
+  bool calling = false;       // it waits for a call to return
+  bool in_container = false;  // what it calls runs a list of transforms or modules
+  std::size_t named_at = 0;   // it called a nameless wrapper: frames below the call that gave the name
 };
 
 inline bool IsPlace(const Code& code) {

@@ -21,7 +21,7 @@ constexpr std::uint64_t kOwnSliceNs = 5000;  // calls of one line that take long
 constexpr std::size_t kMaxSlices = 200'000;  // of a run: a program that makes more is followed no further
 
 struct Follower {
-  bool on = false;
+  bool on = false, loads = false;
   pid_t thread = 0;
   std::uint64_t last_ns = 0, calls = 0, lines = 0, slices = 0;
   FollowedFrames frames;
@@ -128,27 +128,37 @@ void OnLine(void* frame) {
   place.line = line;
 }
 
+// A list of modules is a model, but where samples are made: there it is a list of transforms.
+bool RunsTransforms(const Code& code) {
+  return code.container == Container::kTransforms || (code.container == Container::kModules && follower.loads);
+}
+
+// The place's call goes on under another name.
+void Rename(Frame& place, std::uint32_t called, std::size_t named_at, std::uint64_t now_ns) {
+  CallEnds(now_ns);
+  place.calling = true;
+  place.called = called;
+  place.named_at = named_at;
+  follower.open.call_ns = now_ns;
+}
+
 // A wrapper without a name of its own calls something: that is what the place runs until it returns.
 void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
   Frame* place = Innermost();
-  if (place == nullptr || place->called != 0) return;
+  if (place == nullptr) return;
   const std::uint32_t name = NameOfFrame(frame, code);
-  if (name == 0) return;
-  CallEnds(now_ns);
-  place->calling = true;
-  place->called = name;
-  place->named_at = follower.frames.depth();
-  follower.open.call_ns = now_ns;
+  if (place->calling && !place->in_container && RunsTransforms(code)) {
+    place->in_container = true;
+    return Rename(*place, 0, 0, now_ns);  // what is named from here on are the members of the list
+  }
+  if (place->called != 0 || (place->in_container && code.module_call)) return;
+  if (name != 0) Rename(*place, name, follower.frames.depth(), now_ns);
 }
 
 void NamedReturns(std::uint64_t now_ns) {
   Frame* place = Innermost();
   if (place == nullptr || !place->calling || place->named_at == 0 || place->named_at != follower.frames.depth()) return;
-  CallEnds(now_ns);
-  place->calling = true;
-  place->called = 0;
-  place->named_at = 0;
-  follower.open.call_ns = now_ns;
+  Rename(*place, 0, 0, now_ns);
 }
 
 void OnCall(void* frame, std::uint64_t now_ns) {
@@ -161,6 +171,7 @@ void OnCall(void* frame, std::uint64_t now_ns) {
     follower.open.call_ns = now_ns;
     place.named_at = 0;
     place.called = IsPlace(code) && code.owner == Owner::kUser ? 0 : NameOfFrame(frame, code);
+    place.in_container = RunsTransforms(code);
   } else {
     Advance(now_ns);
     NameInside(frame, code, now_ns);
@@ -219,6 +230,10 @@ bool IsOn() noexcept {
   return follower.on;
 }
 
+void FollowLoading() noexcept {
+  follower.loads = true;
+}
+
 bool IsOnHere() noexcept {
   return follower.on && follower.thread == gettid();
 }
@@ -249,9 +264,8 @@ std::uint64_t Forget() noexcept {
 
 std::uint64_t End() noexcept {
   try {
-    const std::uint64_t now_ns = capture::NowNs();
-    Advance(now_ns);
-    Flush(now_ns);
+    Advance(capture::NowNs());
+    Flush(follower.last_ns);
   } catch (...) {
   }
   return Forget();
@@ -262,22 +276,12 @@ void OnCallEvent(void* frame, int what, void* argument) noexcept {
   try {
     ++follower.calls;
     ++follower.open.calls;
-    switch (what) {
-      case kCall:
-        OnCall(frame, now_ns);
-        break;
-      case kReturn:
-        OnReturn(frame, now_ns);
-        break;
-      case kCallBuiltin:
-        OnBuiltin(argument, true, now_ns);
-        break;
-      case kBuiltinRaised:
-      case kBuiltinReturned:
-        OnBuiltin(argument, false, now_ns);
-        break;
-      default:
-        break;
+    if (what == kCall) {
+      OnCall(frame, now_ns);
+    } else if (what == kReturn) {
+      OnReturn(frame, now_ns);
+    } else if (what == kCallBuiltin || what == kBuiltinRaised || what == kBuiltinReturned) {
+      OnBuiltin(argument, what == kCallBuiltin, now_ns);
     }
   } catch (...) {  // out of memory: what is known of the frames may be wrong
     follower.frames.Clear();

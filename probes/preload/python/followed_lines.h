@@ -12,6 +12,8 @@ enum What { kCall = 0, kLine = 2, kReturn = 3, kCallBuiltin = 4, kBuiltinRaised 
 
 bool IsOn() noexcept;
 bool IsOnHere() noexcept;  // the calling thread is followed
+// This process makes a loader's samples: where it calls a list of modules, their names are told.
+void FollowLoading() noexcept;
 
 // The calling thread is followed from inside of this frame. False: out of memory, or enough has been written.
 bool Begin(void* frame) noexcept;

@@ -74,7 +74,9 @@ void ChildBegins() noexcept {
   fetch = nullptr;
   if (!capture::IsOpen() || !FindPythonFrames()) return;
   try {
-    if (StartsWorkers() && WhyNot() == nullptr) SetHook(OnWorkerEvent);
+    if (!StartsWorkers() || WhyNot() != nullptr) return;
+    FollowLoading();
+    SetHook(OnWorkerEvent);
   } catch (...) {
   }
 }

@@ -51,5 +51,5 @@ if os.environ.get("LOOPSCOPE_RUN_DIR") and sys.version_info >= (3,):
     try:
         _start_shim()
     except Exception as error:
-        sys.stderr.write("loopscope: the Python shim is off: {}: {}\n".format(type(error).__name__, error))
+        sys.stderr.write("loopscope: the Python shim is off: " + type(error).__name__ + ": " + str(error) + "\n")
 _run_hidden_sitecustomize()

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/core/timeline/step.h"
 #include "profiler/core/trace/trace.h"
 
 namespace loopscope {
@@ -30,7 +31,14 @@ struct Evidence {
   std::string text;
   std::uint64_t count = 1;
   std::optional<Where> where;
-  double ms = 0;  // per step, of the finding's cost at this place; 0 where it is not known
+  double ms = 0;                        // per step, of the finding's cost at this place; 0 where it is not known
+  std::optional<Where> called_at = {};  // where `where` lies in a package: the line outside of it that leads there
+};
+
+// Time of a part of the step that is in a finding's cost, and so in no other's.
+struct Claim {
+  Part part = Part::kOther;
+  double ms = 0;  // per step
 };
 
 // A change in code, as a rule's text shows it.
@@ -53,6 +61,7 @@ struct Finding {
   // The cost falls outside of plain steps (where an epoch turns, in evaluations): cost_ms_per_step is spread over the
   // steps, and may exceed one.
   bool per_epoch = false;
+  std::vector<Claim> claims;       // where other rules look at the same time
   std::vector<Evidence> evidence;  // the first names the place to change, where one is known
   std::string treatment;           // the treatment's value to try first when it is not the obvious one; may be empty
   // Filled in by Diagnose():

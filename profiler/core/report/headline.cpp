@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "profiler/core/report/expected_gain.h"
 #include "profiler/core/report/unexplained.h"
 
 namespace loopscope {
@@ -55,19 +56,14 @@ class Scale {
   double mean_ms_, run_ms_ = 0, steps_pct_ = 100, per_step_ms_ = 0;
 };
 
-// A candidate and its share on the common scale.
+// A candidate, what it is about and what mending it is expected to gain, as shares on the common scale.
 struct Candidate {
   Headline headline = {};
-  double pct = 0;
+  double pct = 0, gain_pct = 0;
 };
 
-// Known to be worth something, and not a little.
-bool Firm(const Finding& finding, double pct) {
-  return !finding.only_bounded() && pct >= kMinPct;
-}
-
 Candidate OfFinding(const Finding& finding, const Report& report, const Scale& scale) {
-  Candidate candidate{.pct = scale.Of(finding)};
+  Candidate candidate{.pct = scale.Of(finding), .gain_pct = scale.Of(ExpectedGainOf(finding).ms, finding.per_epoch)};
   Headline& headline = candidate.headline;
   headline.kind = HeadlineKind::kFinding;
   headline.finding = &finding;
@@ -78,6 +74,7 @@ Candidate OfFinding(const Finding& finding, const Report& report, const Scale& s
   const auto placed = [](const Evidence& one) { return one.where.has_value(); };
   if (const auto first = std::ranges::find_if(finding.evidence, placed); first != finding.evidence.end()) {
     headline.where = first->where;
+    headline.called_at = first->called_at;
     const bool of_several = std::ranges::count_if(finding.evidence, placed) > 1;
     const bool largest =
         std::ranges::all_of(finding.evidence, [&](const Evidence& one) { return one.ms <= first->ms; });
@@ -97,11 +94,9 @@ bool Rivals(const Report& report, const Finding& finding) {
 Candidate BestFinding(const Report& report, const Scale& scale) {
   Candidate best;
   for (const Finding& finding : report.findings) {
-    const double pct = scale.Of(finding);
-    if (pct <= 0 || !Rivals(report, finding)) continue;
-    const Finding* const other = best.headline.finding;
-    const bool firm = Firm(finding, pct), other_firm = other != nullptr && Firm(*other, best.pct);
-    if (other == nullptr || (firm == other_firm ? pct > best.pct : firm)) best = OfFinding(finding, report, scale);
+    if (scale.Of(finding) <= 0 || !Rivals(report, finding)) continue;
+    const double gain_pct = scale.Of(ExpectedGainOf(finding).ms, finding.per_epoch);
+    if (best.headline.finding == nullptr || gain_pct > best.gain_pct) best = OfFinding(finding, report, scale);
   }
   return best;
 }
@@ -118,7 +113,8 @@ double MostPct(const Report& report, const Scale& scale) {
 Candidate LargestPlace(const std::vector<UnexplainedPlace>& places, const Report& report, const Scale& scale) {
   if (places.empty()) return {};
   const UnexplainedPlace& largest = places.front();
-  Candidate candidate{.pct = scale.OfStep(largest.left_ms)};
+  const double pct = scale.OfStep(largest.left_ms);
+  Candidate candidate{.pct = pct, .gain_pct = pct};
   candidate.headline = {.kind = HeadlineKind::kPlace,
                         .part = largest.row.phase,
                         .where = largest.row.where,
@@ -139,7 +135,7 @@ Candidate Spread(const std::vector<UnexplainedPlace>& places, const Report& repo
   const double pct = scale.OfStep(left_ms);
   if (pct < kMinSpreadPct || places.front().left_ms > kFewOfSpread * left_ms) return {};
   Candidate candidate = LargestPlace(places, report, scale);
-  candidate.pct = pct;
+  candidate.pct = candidate.gain_pct = pct;
   candidate.headline.kind = HeadlineKind::kSpread;
   candidate.headline.at_ms = places.front().row.ms;
   candidate.headline.ms = ms;
@@ -153,7 +149,7 @@ Candidate LargestWholePart(const Report& report, const Scale& scale) {
   for (const UnexplainedPart& part : UnexplainedParts(report)) {
     const double pct = scale.OfRun(part.left_ms);
     if (pct < (part.name == "evaluation" ? kMinEvaluationPct : kMinPct) || pct <= largest.pct) continue;
-    largest.pct = pct;
+    largest.pct = largest.gain_pct = pct;
     largest.headline = {.kind = HeadlineKind::kWholePart,
                         .part = std::string(part.name),
                         .of_run = true,
@@ -261,8 +257,8 @@ Headline HeadlineOf(const Report& report) {
   const std::vector<UnexplainedPlace> places = UnexplainedPlaces(report);
   const Candidate place = LargestPlace(places, report, scale), whole = LargestWholePart(report, scale);
   const Candidate* largest = &finding;
-  if (place.pct > largest->pct) largest = &place;
-  if (whole.pct > largest->pct) largest = &whole;
+  if (place.gain_pct > largest->gain_pct) largest = &place;
+  if (whole.gain_pct > largest->gain_pct) largest = &whole;
   if (!places.empty()) {
     const Candidate spread = Spread(places, report, scale);
     const bool rival = largest != &place && 2 * largest->pct >= spread.pct;

@@ -28,6 +28,7 @@ struct Headline {
   std::string part = {};
   std::optional<Where> where = {}, library = {};  // as in LineRow; for kCalls the finding's first place
   std::string what = {};                          // likewise
+  std::optional<Where> called_at = {};            // as in Evidence; for kFinding
   bool of_run = false;  // the share is that of the run as far as it was seen, without its start-up; else of the step
   double ms = 0, share_pct = 0;  // kPlace, kSpread, kFinding: per step; kWholePart: of the run
   // What of it is at `where`: for kSpread; for kWholePart, of one start of an epoch (or evaluation), that takes
@@ -36,9 +37,9 @@ struct Headline {
   int places = 0;  // kSpread: how many lines
 };
 
-// Findings above info count by their worth, never more than the step; one that is only bounded does not outrank one
-// that is known to be worth 5 % or more, nor does one whose fix was measured to bring nothing. Shares of the run are
-// compared where the run is known. The report must outlive the result.
+// Findings above info count by what their fix is expected to gain (expected_gain.h), never more than the step; one
+// whose fix was measured to bring nothing does not count. Shares of the run are compared where the run is known. The
+// report must outlive the result.
 Headline HeadlineOf(const Report& report);
 
 // What the finding costs of the run as far as it was seen, without its start-up, in percent; absent where the run is

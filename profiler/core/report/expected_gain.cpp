@@ -1,0 +1,101 @@
+#include "profiler/core/report/expected_gain.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace loopscope {
+namespace {
+
+// How exact costs came out against gains by hand in tests/truth: between these multiples of them.
+constexpr double kExactLow = 0.7, kExactHigh = 1.3;
+constexpr double kMeasuredLow = 0.5, kMeasuredHigh = 1.5;
+
+// The share of a bound that its fix brings, where nothing of it was measured.
+constexpr double kUsualShare = 0.5;
+constexpr std::array kShares = {
+    std::pair<std::string_view, double>{"fp32-compute", 0.15},  // where 16-bit units help, that is measured on the spot
+    std::pair<std::string_view, double>{"grad-in-eval", 0.2},
+    std::pair<std::string_view, double>{"thread-oversubscription", 0.3},
+    std::pair<std::string_view, double>{"single-tensor-optimizer", 0.6},
+    std::pair<std::string_view, double>{"idle-processors", 0.7},
+    std::pair<std::string_view, double>{"dense-embedding", 0.9},
+    std::pair<std::string_view, double>{"half-on-cpu", 0.9},
+};
+
+double ShareOf(std::string_view rule) {
+  const auto found = std::ranges::find(kShares, rule, [](const auto& one) { return one.first; });
+  return found == kShares.end() ? kUsualShare : found->second;
+}
+
+double StepMs(const Finding& finding) {
+  return finding.cost_pct > 0 ? 100 * finding.cost_ms_per_step / finding.cost_pct : finding.cost_ms_per_step;
+}
+
+// What a finding without a cost is held against others by: the least share of the step that its severity stands for.
+double LeastPct(Severity severity) {
+  constexpr std::array kLeast = {0.0, 1.0, 5.0, 20.0};
+  return kLeast[static_cast<std::size_t>(severity)];
+}
+
+double RankPct(const Finding& finding) {
+  const auto gain = ExpectedGainPctOf(finding);
+  return gain ? gain->pct : LeastPct(finding.severity);
+}
+
+}  // namespace
+
+std::string_view GainBasisName(GainBasis basis) {
+  switch (basis) {
+    case GainBasis::kWithout:
+      return "none";
+    case GainBasis::kMeasured:
+      return "measured";
+    case GainBasis::kExact:
+      return "exact";
+    case GainBasis::kLikely:
+      return "likely";
+    case GainBasis::kLeast:
+      return "least";
+  }
+  return "none";
+}
+
+ExpectedGain ExpectedGainOf(const Finding& finding) {
+  const double cost_ms = finding.cost_ms_per_step;
+  if (finding.expected_gain_ms && std::isfinite(*finding.expected_gain_ms)) {
+    const double ms = std::max(*finding.expected_gain_ms, 0.0);
+    const double most_ms = std::max(finding.cost_is == CostKind::kBound ? cost_ms : StepMs(finding), ms);
+    return {ms, kMeasuredLow * ms, std::min(kMeasuredHigh * ms, most_ms), GainBasis::kMeasured};
+  }
+  if (!std::isfinite(cost_ms) || cost_ms <= 0) return {};
+  const double most_ms = std::max(StepMs(finding), cost_ms);
+  switch (finding.cost_is) {
+    case CostKind::kBound:
+      return {ShareOf(finding.rule) * cost_ms, 0, cost_ms, GainBasis::kLikely};
+    case CostKind::kMeasured:
+      return {cost_ms, kMeasuredLow * cost_ms, std::min(kMeasuredHigh * cost_ms, most_ms), GainBasis::kMeasured};
+    case CostKind::kLeast:
+      return {cost_ms, cost_ms, most_ms, GainBasis::kLeast};
+    case CostKind::kExact:
+      break;
+  }
+  return {cost_ms, kExactLow * cost_ms, std::min(kExactHigh * cost_ms, most_ms), GainBasis::kExact};
+}
+
+std::optional<ExpectedGainPct> ExpectedGainPctOf(const Finding& finding) {
+  const ExpectedGain gain = ExpectedGainOf(finding);
+  if (gain.basis == GainBasis::kWithout || !(finding.cost_ms_per_step > 0)) return std::nullopt;
+  const double pct = finding.cost_pct / finding.cost_ms_per_step;
+  return ExpectedGainPct{gain.ms * pct, gain.low_ms * pct, gain.high_ms * pct, gain.basis};
+}
+
+bool GainsMore(const Finding& finding, const Finding& other) {
+  const bool info = finding.severity == Severity::kInfo, other_info = other.severity == Severity::kInfo;
+  if (info != other_info) return other_info;
+  const double pct = RankPct(finding), other_pct = RankPct(other);
+  return pct != other_pct ? pct > other_pct : finding.severity > other.severity;
+}
+
+}  // namespace loopscope

@@ -1,0 +1,39 @@
+// What the fix of a finding is expected to gain. This alone ranks findings: how exactly a cost is known is no rank.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "profiler/core/report/finding.h"
+
+namespace loopscope {
+
+// What the expectation rests on.
+enum class GainBasis {
+  kWithout,   // the finding has no cost
+  kMeasured,  // a measurement in the program, or of the trace
+  kExact,     // the cost, which goes with its cause
+  kLikely,    // a share of a bound
+  kLeast,     // the least that it costs
+};
+std::string_view GainBasisName(GainBasis basis);  // "none", "measured", "exact", "likely", "least"
+
+struct ExpectedGain {
+  double ms = 0, low_ms = 0, high_ms = 0;  // per step: the value, and nine of ten fixes gain between low and high
+  GainBasis basis = GainBasis::kWithout;
+};
+
+ExpectedGain ExpectedGainOf(const Finding& finding);
+
+// In percent of the step, as cost_pct; absent without a cost.
+struct ExpectedGainPct {
+  double pct = 0, low = 0, high = 0;
+  GainBasis basis = GainBasis::kWithout;
+};
+std::optional<ExpectedGainPct> ExpectedGainPctOf(const Finding& finding);
+
+// The order of a report: what is worth most first, what is for information only last. A fact without a cost stands
+// where the least cost of its severity would.
+bool GainsMore(const Finding& finding, const Finding& other);
+
+}  // namespace loopscope
