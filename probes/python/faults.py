@@ -30,8 +30,10 @@ _OF_LIBRARIES = ("builtins", "torch", "numpy", "_ctypes", "ctypes", "inspect", "
 def _code_of(handler):
     handler = getattr(handler, "func", handler)  # functools.partial
     handler = getattr(handler, "__func__", handler)
-    code = getattr(handler, "__code__", None)
-    return code if code is not None else getattr(getattr(type(handler), "__call__", None), "__code__", None)
+    if hasattr(handler, "__code__"):
+        return handler.__code__
+    call = vars(type(handler)).get("__call__")  # of an object
+    return getattr(call, "__code__", None)
 
 
 def shielded(function, instead=None):

@@ -19,7 +19,7 @@ enum class GainBasis {
 std::string_view GainBasisName(GainBasis basis);  // "none", "measured", "exact", "likely", "least"
 
 struct ExpectedGain {
-  double ms = 0, low_ms = 0, high_ms = 0;  // per step: the value, and nine of ten fixes gain between low and high
+  double ms = 0, low_ms = 0, high_ms = 0;  // per step: the value, and between what it is taken to lie
   GainBasis basis = GainBasis::kWithout;
 };
 
