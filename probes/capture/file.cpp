@@ -203,6 +203,8 @@ void StopHelper() noexcept {
 // Whoever forks with several threads is warned by Python, and may not unshare its user namespace.
 void BeforeFork() noexcept {
   StopHelper();
+  // What the helper does for processes that share a full file, until it runs again.
+  if (file.on.load(std::memory_order_relaxed)) file.supply.FreeForOthers();
   LockStrings();
 }
 

@@ -87,7 +87,7 @@ def test_doctor_looks_at_the_torch_of_a_python_program(loopscope, tmp_path):
     assert closed(f"missing program no torch in {python} -> activate".split()) in closed(
         says(python, "train.py").split()
     )
-    python.write_text("#!/bin/sh\nprintf '/site/torch\\n1.2.3\\n1\\n'\n")
+    python.write_text("#!/bin/sh\nprintf 'loopscope asks\\n/site/torch\\n1.2.3\\n1\\n'\n")
     lacking = f"limited program torch 1.2.3 of {python}: no probe fits it -> --yes"
     assert closed(lacking.split()) in closed(says(python, "train.py").split())
 

@@ -54,7 +54,7 @@ TEST_F(ProbeBuild, ReadsTheInterpreterOfAScript) {
 }
 
 TEST_F(ProbeBuild, ReadsWhatAnInterpreterSaysOfItsTorch) {
-  Write("bin/python", "#!/bin/sh\nprintf '/site/torch\\n2.9.1+cpu\\n0\\n'\n", true);
+  Write("bin/python", "#!/bin/sh\nprintf 'of the site\\nloopscope asks\\n/site/torch\\n2.9.1+cpu\\n0\\n'\n", true);
   const auto torch = TorchOf(root_ / "bin/python");
   ASSERT_TRUE(torch);
   EXPECT_EQ(torch->folder, "/site/torch");
@@ -86,7 +86,7 @@ TEST_F(ProbeBuild, FindsTheProbesThatAPackageBringsForOtherTorches) {
 TEST_F(ProbeBuild, OffersNothingForATorchWhoseProbeIsBeside) {
   Write("probes/sources/one.cpp", "int One() { return 1; }\n");
   Write("probes/torch_version", "2.11.0\n");
-  Write("bin/python", "#!/bin/sh\nprintf '/site/torch\\n2.9.1+cpu\\n1\\n'\n", true);
+  Write("bin/python", "#!/bin/sh\nprintf 'hello\\nloopscope asks\\n/site/torch\\n2.9.1+cpu\\n1\\n'\n", true);
   Write("bin/cxx", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\necho made > \"$1\"\n", true);
   setenv("CXX", (root_ / "bin/cxx").c_str(), 1);
   fs::create_directories(root_ / "probes/torch-2.9");
