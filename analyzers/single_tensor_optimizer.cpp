@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "analyzers/gradients/optimizer_forms.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/optimizer_forms.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
 

@@ -1,15 +1,13 @@
-// Whether our libraries can be preloaded into a program, by its file: asked by the launcher, and by the preloaded library
-// between fork and exec. Hence system calls alone, and no memory but the stack's.
+// Whether our libraries can be preloaded into a program, by its file: asked by the launcher, and by the preloaded
+// library between fork and exec. Hence system calls alone, and no memory but the stack's.
 #pragma once
-
-#include <elf.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <climits>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "probes/elf_file.h"
 
 namespace loopscope {
 
@@ -24,8 +22,8 @@ enum class PreloadFit {
 inline bool IsSanitizer(std::string_view library) noexcept {
   const std::size_t slash = library.rfind('/');
   if (slash != library.npos) library.remove_prefix(slash + 1);
-  for (const std::string_view name : {"libasan.so", "libtsan.so", "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan",
-                                      "libclang_rt.hwasan", "libclang_rt.msan"}) {
+  for (const std::string_view name : {"libasan.so", "libtsan.so", "libhwasan.so", "libclang_rt.asan",
+                                      "libclang_rt.tsan", "libclang_rt.hwasan", "libclang_rt.msan"}) {
     if (library.starts_with(name)) return true;
   }
   return false;
@@ -33,63 +31,20 @@ inline bool IsSanitizer(std::string_view library) noexcept {
 
 namespace preload_fit {
 
-inline constexpr int kMostParts = 64, kMostEntries = 512, kMostScripts = 4;
+inline constexpr int kMostScripts = 4;
 
-class File {
- public:
-  explicit File(const char* path) noexcept : fd_(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  // Bytes read, which may be fewer.
-  std::size_t Read(void* to, std::size_t size, std::uint64_t at) const noexcept {
-    const ssize_t got = fd_ >= 0 ? pread(fd_, to, size, static_cast<off_t>(at)) : -1;
-    return got > 0 ? static_cast<std::size_t>(got) : 0;
-  }
-  template <class T>
-  bool Get(T& to, std::uint64_t at) const noexcept {
-    return Read(&to, sizeof to, at) == sizeof to;
-  }
-
- private:
-  int fd_;
-};
-
-struct Parts {
-  Elf64_Phdr all[kMostParts];
-  int count = 0;
-
-  const Elf64_Phdr* Find(std::uint32_t type) const noexcept {
-    for (int i = 0; i < count; ++i) {
-      if (all[i].p_type == type) return &all[i];
-    }
-    return nullptr;
-  }
-  // Where in the file an address lies; 0: nowhere.
-  std::uint64_t Offset(std::uint64_t address) const noexcept {
-    for (int i = 0; i < count; ++i) {
-      const Elf64_Phdr& one = all[i];
-      if (one.p_type == PT_LOAD && address >= one.p_vaddr && address < one.p_vaddr + one.p_filesz) {
-        return one.p_offset + (address - one.p_vaddr);
-      }
-    }
-    return 0;
-  }
-};
-
-inline bool NeedsSanitizer(const File& file, const Parts& parts) noexcept {
+inline bool NeedsSanitizer(const elf::File& file, const elf::Parts& parts) noexcept {
   const Elf64_Phdr* const dynamic = parts.Find(PT_DYNAMIC);
   if (dynamic == nullptr) return false;
   const std::uint64_t count = dynamic->p_filesz / sizeof(Elf64_Dyn);
   std::uint64_t names = 0;
   Elf64_Dyn entry;
-  for (std::uint64_t i = 0; i < count && i < kMostEntries && file.Get(entry, dynamic->p_offset + i * sizeof entry); ++i) {
+  for (std::uint64_t i = 0; i < count && i < elf::kMostEntries && file.Get(entry, dynamic->p_offset + i * sizeof entry);
+       ++i) {
     if (entry.d_tag == DT_STRTAB) names = parts.Offset(entry.d_un.d_ptr);
   }
-  for (std::uint64_t i = 0; i < count && i < kMostEntries && file.Get(entry, dynamic->p_offset + i * sizeof entry); ++i) {
+  for (std::uint64_t i = 0; i < count && i < elf::kMostEntries && file.Get(entry, dynamic->p_offset + i * sizeof entry);
+       ++i) {
     if (entry.d_tag != DT_NEEDED || names == 0) continue;
     char name[64];
     const std::size_t size = file.Read(name, sizeof name - 1, names + entry.d_un.d_val);
@@ -99,15 +54,15 @@ inline bool NeedsSanitizer(const File& file, const Parts& parts) noexcept {
   return false;
 }
 
-inline PreloadFit OfElf(const File& file, const Elf64_Ehdr& header) noexcept {
+inline PreloadFit OfElf(const elf::File& file, const Elf64_Ehdr& header) noexcept {
 #if defined(__x86_64__)
   constexpr auto kMachine = EM_X86_64;
 #elif defined(__aarch64__)
   constexpr auto kMachine = EM_AARCH64;
 #endif
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine) return PreloadFit::kOtherMachine;
-  Parts parts;
-  while (parts.count < header.e_phnum && parts.count < kMostParts) {
+  elf::Parts parts;
+  while (parts.count < header.e_phnum && parts.count < elf::kMostParts) {
     if (!file.Get(parts.all[parts.count], header.e_phoff + parts.count * sizeof(Elf64_Phdr))) break;
     ++parts.count;
   }
@@ -125,7 +80,7 @@ inline PreloadFit OfElf(const File& file, const Elf64_Ehdr& header) noexcept {
 inline PreloadFit PreloadFitOf(const char* path) noexcept {
   char interpreter[PATH_MAX];
   for (int scripts = 0; scripts < preload_fit::kMostScripts; ++scripts) {
-    const preload_fit::File file(path);
+    const elf::File file(path);
     Elf64_Ehdr header{};
     char head[256];
     const std::size_t size = file.Read(head, sizeof head - 1, 0);

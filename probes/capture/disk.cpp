@@ -4,11 +4,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "probes/capture/thread_clock.h"
 
 namespace loopscope::capture {
 namespace {
@@ -131,6 +134,33 @@ bool DiskFile::Shorten(std::uint64_t bytes) noexcept {
 void DiskFile::Close() noexcept {
   if (DescriptorIsOurs()) close(fd_);
   fd_ = -1;
+}
+
+const char* ReasonFor(int error) noexcept {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "no space left on the disk of the capture";
+    case EFBIG:
+      return "the capture reached its size limit";
+    case EBADF:
+      return "the capture file was closed or removed by the program";
+    default:
+      return "the capture file could not be extended";
+  }
+}
+
+void FillHeader(wire::FileHeader& header) noexcept {
+  std::memcpy(header.magic, wire::kMagic, sizeof header.magic);
+  header.major = wire::kMajor;
+  header.minor = wire::kMinor;
+  header.header_bytes = wire::kHeaderBytes;
+  header.chunk_bytes = wire::kChunkBytes;
+  header.pid = static_cast<std::uint32_t>(getpid());
+  timespec real{};
+  clock_gettime(CLOCK_REALTIME, &real);
+  header.start_mono_ns = KernelNs();
+  header.start_real_ns = static_cast<std::uint64_t>(real.tv_sec) * 1'000'000'000u + real.tv_nsec;
 }
 
 }  // namespace loopscope::capture

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "probes/wire.h"
+
 namespace loopscope::capture {
 
 class DiskFile {
@@ -38,5 +40,11 @@ class DiskFile {
   struct stat identity_ {};
   char path_[4096] = "";
 };
+
+// Of what Reserve returned, for the user.
+const char* ReasonFor(int error) noexcept;
+
+// Of a file that this process has just made.
+void FillHeader(wire::FileHeader& header) noexcept;
 
 }  // namespace loopscope::capture

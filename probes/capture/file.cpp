@@ -46,8 +46,8 @@ struct File {
   sem_t wanted{};
   pthread_t helper{};
   std::atomic<bool> helper_runs{false};
-  std::atomic<bool> may_help{false};          // not before the program trains
-  std::atomic<std::uint64_t> forked_ns{0};    // when the program forked last; 0: it did not
+  std::atomic<bool> may_help{false};        // not before the program trains
+  std::atomic<std::uint64_t> forked_ns{0};  // when the program forked last; 0: it did not
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> own_chunks_ns{0};  // spent by recording threads on making chunks
   std::atomic<std::uint32_t> number{0};         // of the files that this process opened
@@ -78,20 +78,6 @@ Chunk Opened(std::uint32_t index) noexcept {
   Shared(header->order).store(Shared(Header()->next_order).fetch_add(1, std::memory_order_relaxed) + 1);
   return {header, reinterpret_cast<unsigned char*>(header + 1),
           wire::kChunkBytes - static_cast<std::uint32_t>(sizeof *header)};
-}
-
-const char* ReasonFor(int error) noexcept {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return "no space left on the disk of the capture";
-    case EFBIG:
-      return "the capture reached its size limit";
-    case EBADF:
-      return "the capture file was closed or removed by the program";
-    default:
-      return "the capture file could not be extended";
-  }
 }
 
 // There will be no further chunk: records that while there is still room for it.
@@ -227,20 +213,6 @@ void InParent() noexcept {
   UnlockStrings();
 }
 
-void FillHeader() noexcept {
-  wire::FileHeader* header = Header();
-  std::memcpy(header->magic, wire::kMagic, sizeof header->magic);
-  header->major = wire::kMajor;
-  header->minor = wire::kMinor;
-  header->header_bytes = wire::kHeaderBytes;
-  header->chunk_bytes = wire::kChunkBytes;
-  header->pid = static_cast<std::uint32_t>(getpid());
-  timespec real{};
-  clock_gettime(CLOCK_REALTIME, &real);
-  header->start_mono_ns = KernelNs();
-  header->start_real_ns = static_cast<std::uint64_t>(real.tv_sec) * 1'000'000'000u + real.tv_nsec;
-}
-
 // Gives back the disk space of chunks that were made ready and never used.
 void GiveBackUnused() noexcept {
   constexpr std::uint32_t kMost = ReadyChunks::kMax * 2;
@@ -280,7 +252,7 @@ const char* OffReason() noexcept {
 int OpenFile(const char* path, const Options& options) noexcept {
   if (file.on.load()) return EBUSY;
   if (const int error = file.disk.Make(path, wire::kHeaderBytes, options.limit_bytes)) return error;
-  FillHeader();
+  FillHeader(*Header());
   ForgetStrings();
   file.off_reason.store(nullptr);
   file.exhausting.store(false);

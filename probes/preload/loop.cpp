@@ -234,15 +234,6 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
   following::Turn(follows);
 }
 
-// A batch's indices, chained within one pass over the data.
-std::uint64_t ChainHash(std::uint64_t hash, const std::size_t* indices, std::size_t count) noexcept {
-  for (std::size_t n = 0; n < count; ++n) {
-    hash = (hash ^ indices[n]) * 0xff51afd7ed558ccdull;
-    hash ^= hash >> 33;
-  }
-  return hash;
-}
-
 }  // namespace
 
 void Start(const Settings& from) noexcept {

@@ -23,8 +23,7 @@ class StepClock {
   // program has made an optimizer that it does not ask to zero its gradients between them: it may accumulate over many
   // passes, or attack its inputs many times, before a step.
   static constexpr std::uint64_t kBackwardsToTrust = 24, kBackwardsBesideOptimizer = 256;
-  // Updates between backward passes, without any optimizer step, after which the passes are the clock.
-  static constexpr std::uint64_t kUpdatesToTrust = 3;
+  static constexpr std::uint64_t kUpdatesToTrust = 3;  // out of sight, after which the passes are the clock
   // Steps in a row of another optimizer of the chosen one's class and size, after which it is taken for the chosen one
   // built anew (per fold, per restart). Optimizers that step alternately, such as those of two critics, never are.
   static constexpr std::uint64_t kStepsToInherit = 2;
@@ -39,8 +38,7 @@ class StepClock {
 
   // The program has made an optimizer, which has not stepped yet.
   void ExpectOptimizer() { expects_optimizer_ = true; }
-  // It has updated its parameters since the last pass, by a step that nobody sees (compiled): the pass was one.
-  void UpdatedOutOfSight() { ++unseen_; }
+  void UpdatedOutOfSight() { ++unseen_; }  // since the last pass, by a step that nobody sees: it is compiled
   // It was asked to zero its gradients: where its steps cannot be seen, each pass in between is one.
   void OptimizerZeroed() {
     zeroed_ += passes_since_zeroed_ > 0 ? 1 : 0;

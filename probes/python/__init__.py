@@ -1,5 +1,6 @@
 """The Python shim: what Loopscope loads into a Python process. Does nothing until the program imports torch."""
 
+import atexit
 import os
 import random
 import sys
@@ -18,6 +19,19 @@ def start():
         random.seed(chosen.seed)
         callbacks["numpy"] = lambda module: module.random.seed(chosen.seed % 2**32)
     imports.after(callbacks)
+    atexit.register(_tell_why, os.environ.get("LOOPSCOPE_RUN_DIR", ""), os.getpid())
+
+
+def _tell_why(folder, pid):
+    """Of what the program died, where the launcher has advice for that."""
+    kind = getattr(sys, "last_type", None)
+    if os.getpid() != pid or kind is None or not issubclass(kind, (ModuleNotFoundError, EOFError)):
+        return
+    try:
+        with open(os.path.join(folder, "died-of"), "w") as file:
+            file.write(kind.__name__)
+    except OSError:
+        pass  # the advice is a more general one
 
 
 def _name_cells(compiler):

@@ -57,9 +57,7 @@ struct Exchange {
 
 // One per thread that runs ops. What every op looks at comes first.
 struct alignas(64) OpenOps {
-  std::uint32_t depth = 0;
-  std::uint32_t op_depth = 0;  // without user scopes
-  std::uint32_t outermost_ops = 0;
+  std::uint32_t depth = 0, op_depth = 0, outermost_ops = 0;  // op_depth: without user scopes
   std::uint16_t profiler_flags = 0;
   std::uint64_t stack_due_ns = 0;     // from when on an op shows its line, outside of the detail window as well
   const void* node_begins = nullptr;  // while the engine's op for it is being made

@@ -118,6 +118,16 @@ std::optional<int> ParseCount(std::string_view text) {
   return whole && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
+std::optional<std::optional<int>> ParseWarmup(std::string_view text) {
+  std::optional<std::optional<int>> warmup;
+  if (text == "auto") {
+    warmup.emplace();
+  } else if (const auto count = ParseCount(text)) {
+    warmup.emplace(*count);
+  }
+  return warmup;
+}
+
 std::optional<std::uint64_t> ParseSeed(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -26,6 +26,9 @@ std::optional<std::uint64_t> ParseCaptureBytes(std::string_view text);
 // "2", "2%" or "2 %" as the share 0.02; empty when it is none of these, negative, or 100 or more.
 std::optional<double> ParseShare(std::string_view text);
 
+// "auto", which is an empty value, or a count; empty for all else.
+std::optional<std::optional<int>> ParseWarmup(std::string_view text);
+
 std::optional<std::uint64_t> ParseSeed(std::string_view text);  // a whole number of 64 bits, not negative
 
 std::optional<std::string> ParsePath(std::string_view text);  // empty where it is

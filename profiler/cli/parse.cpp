@@ -26,17 +26,6 @@ std::string FormatNames() {
   return names;
 }
 
-// "auto" or a count.
-std::optional<std::optional<int>> ParseWarmup(std::string_view text) {
-  std::optional<std::optional<int>> warmup;
-  if (text == "auto") {
-    warmup.emplace();
-  } else if (const auto count = ParseCount(text)) {
-    warmup.emplace(*count);
-  }
-  return warmup;
-}
-
 std::string GeneralHelp(Commands commands) {
   Output output;
   Page page(output);

@@ -10,6 +10,7 @@
 
 #include "profiler/cli/command.h"
 #include "profiler/cli/report_output.h"
+#include "profiler/commands/launch_checks.h"
 #include "profiler/core/printable.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
@@ -18,9 +19,7 @@
 #include "profiler/importers/importers.h"
 #include "profiler/launch/probe_build.h"
 #include "profiler/launch/probe_paths.h"
-#include "profiler/launch/rerunnable.h"
 #include "profiler/launch/run_info.h"
-#include "profiler/launch/unreachable.h"
 #include "profiler/system/folder_copy.h"
 #include "profiler/system/folders.h"
 #include "profiler/system/terminal.h"
@@ -29,33 +28,6 @@ namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error Exposed(const Containment& containment) {
-  std::string list;
-  for (const std::string& one : containment.exposed) list += "\n    " + one;
-  const char* const way_out = geteuid() == 0 ? "run it where the chroot or container does not forbid mounts"
-                                             : "run it as root, or where user namespaces are allowed";
-  return {"launches cannot be kept from changing real files (" + containment.why_no_overlay + "); exposed are:" + list,
-          fs::current_path(),
-          std::string(way_out) +
-              " (`loopscope doctor` says what works here); if the launches may change these files, "
-              "pass --allow-writes"};
-}
-
-// A run goes on unobserved, since it takes the program's place; trials of an unobserved program would measure nothing.
-Result<void> CheckReach(const std::vector<Side>& sides, bool trials) {
-  for (const Side& side : sides) {
-    if (const auto again = trials ? CheckRerunnable(side.command) : Result<void>(); !again) return again;
-    auto why = WhyUnreachable(side.command);
-    if (const std::string not_preloaded = WhyNotPreloaded(side.Resolved()); !why && !not_preloaded.empty()) {
-      why = not_preloaded;
-    }
-    if (!why) continue;
-    if (trials) return Error{"the program cannot be observed", Shown(side.command), *why, 3};
-    Say("loopscope: this run is not observed: " + *why);
-  }
-  return {};
-}
 
 // Where several ranks were recorded, the report becomes that of all of them.
 void AddRanks(const fs::path& launch, const fs::path& folder, Report& report) {
@@ -102,7 +74,8 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   spec.timeout_s = options.time_s + options.launch_timeout_s.value_or(kLaunchTimeoutS);
   if (options.command == "run") return spec;
   // A program that hangs is ended within what the whole experiment, or a launch of it, may take.
-  const double most = std::min(options.budget_s, options.launch_timeout_s.value_or(options.budget_s));
+  constexpr double kLeast = 60;  // for a start and some steps, however little there is for pairs
+  const double most = options.launch_timeout_s.value_or(std::max(options.budget_s, kLeast));
   spec.time_s = std::min(spec.time_s, most / 3);
   spec.timeout_s = std::min(spec.timeout_s, most);
   return spec;

@@ -12,18 +12,18 @@ namespace {
 
 using wire::MarkKind, wire::RangeCategory;
 
-struct Part {
+struct WatchedPart {
   RangeCategory category;
   const char* name;
 };
 // Of the ranges that do not lie in each other.
-constexpr std::array<Part, 7> kWatched{{{RangeCategory::kLoader, "loader"},
-                                        {RangeCategory::kBackward, "backward"},
-                                        {RangeCategory::kOptimizer, "optimizer"},
-                                        {RangeCategory::kSync, "waiting for the GPU"},
-                                        {RangeCategory::kCopyToDevice, "copies to the GPU"},
-                                        {RangeCategory::kCommunication, "communication"},
-                                        {RangeCategory::kEvaluation, "evaluation"}}};
+constexpr std::array<WatchedPart, 7> kWatched{{{RangeCategory::kLoader, "loader"},
+                                               {RangeCategory::kBackward, "backward"},
+                                               {RangeCategory::kOptimizer, "optimizer"},
+                                               {RangeCategory::kSync, "waiting for the GPU"},
+                                               {RangeCategory::kCopyToDevice, "copies to the GPU"},
+                                               {RangeCategory::kCommunication, "communication"},
+                                               {RangeCategory::kEvaluation, "evaluation"}}};
 constexpr double kLeastSharePct = 0.5;
 
 double Seconds(std::uint64_t ns) {
@@ -47,7 +47,7 @@ void WatchFigures::Add(const NewRecords& records) {
       process.last_step_ns = std::max(process.last_step_ns, mark.time_ns);
       process.training_tid = records.tid;
     } else if (head.kind == wire::RecordKind::kRange) {
-      const auto part = std::ranges::find(kWatched, static_cast<RangeCategory>(head.sub), &Part::category);
+      const auto part = std::ranges::find(kWatched, static_cast<RangeCategory>(head.sub), &WatchedPart::category);
       if (part == kWatched.end()) return;
       process.parts_ns[records.tid][static_cast<std::size_t>(part - kWatched.begin())] +=
           RecordAt<wire::RangeRecord>(at).duration_ns;

@@ -96,7 +96,8 @@ bool IsQuote(char c) {
 }
 
 // Reads a text for keys and their values, whatever writes them: `key=value` of options, variables, URLs and connection
-// strings, `"key": "value"` of JSON, also with its quotes escaped, `Key: value` of headers, `--key value` of a shell's text.
+// strings, `"key": "value"` of JSON, also with its quotes escaped, `Key: value` of headers, `--key value` of a shell's
+// text.
 class Fields {
  public:
   Fields(std::string_view text, bool quoted_only) : text_(text), quoted_only_(quoted_only) {}
@@ -165,7 +166,8 @@ class Fields {
     const std::string_view shown = text_.substr(value.begin, value.end - value.begin);
     if (!IsSecret(key, shown) || shown == kRedacted) return;
     const std::size_t blank = shown.find(' ');
-    if (IsHeader(key) && blank != shown.npos && shown.substr(0, blank).find('=') == shown.npos) value.begin += blank + 1;
+    if (IsHeader(key) && blank != shown.npos && shown.substr(0, blank).find('=') == shown.npos)
+      value.begin += blank + 1;
     out_.append(text_.substr(copied_, value.begin - copied_)).append(kRedacted);
     copied_ = value.end;
   }

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "profiler/core/file_text.h"
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
 #include "profiler/launch/outcome.h"
@@ -17,6 +18,8 @@ namespace loopscope {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kDiedOfName[] = "died-of";  // in a launch's folder, written by the shim: the exception's name
 
 // From exec to the end of warm-up.
 double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
@@ -185,6 +188,9 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   if (spec.target) follower.emplace(*spec.target, folder, process.output);
   if (follower) process.enough = [&](double now_s) { return follower->Reached(now_s); };
   Launched launched{{}, folder, RunProcess(process, signals_)};
+  std::error_code ignored;
+  if (launched.end.tail.empty()) launched.end.tail = FileText(folder / kDiedOfName);
+  fs::remove(folder / kDiedOfName, ignored);
   if (trial && !launched.end.ok() && IsFull(setup_.scratch)) launched.end.full = setup_.scratch.parent_path();
   if (follower) launched.by_output = {!spec.target->regex.empty(), follower->reached_s(), follower->best()};
   if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(folder)) {

@@ -32,7 +32,8 @@ constexpr char kWithoutProbeName[] = "torch-without-probe";  // in a run's folde
 constexpr int kShownLines = 6;                               // of a compiler's message
 
 // Prints torch's folder, its version and, where the build says so, the ABI of libstdc++'s strings.
-// Without the working folder, whose modules are the program's; after a line of its own, since a site's start-up may print.
+// Without the working folder, whose modules are the program's; after a line of its own, since a site's start-up may
+// print.
 constexpr char kAsk[] =
     "import sys;sys.path[:]=[p for p in sys.path if p]\n"
     "import importlib.util as u,os,re\n"
@@ -168,7 +169,8 @@ std::string InterpreterOf(const std::vector<std::string>& command) {
 std::optional<TorchInstall> TorchOf(const std::string& interpreter) {
   std::string quoted;
   for (const char c : interpreter) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  const std::string command = fmt::format("timeout {} '{}' -c \"$LOOPSCOPE_ASK\" 2>/dev/null </dev/null", kAskTimeoutS, quoted);
+  const std::string command =
+      fmt::format("timeout {} '{}' -c \"$LOOPSCOPE_ASK\" 2>/dev/null </dev/null", kAskTimeoutS, quoted);
   setenv("LOOPSCOPE_ASK", kAsk, 1);
   const std::unique_ptr<FILE, int (*)(FILE*)> answer(popen(command.c_str(), "r"), pclose);
   unsetenv("LOOPSCOPE_ASK");

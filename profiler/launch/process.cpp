@@ -138,6 +138,7 @@ class Running {
       poll(polled, std::size(polled), MillisecondsLeft());
       TakeSignals(signals_.fd());
       if (others) TakeSignals(others->fd());
+      if (const std::string now = others ? ExecutableOf(main_) : ""; !now.empty()) executable_ = now;
       Reap();
       if (!ended_ && spec_.timeout_s > 0 && Elapsed() > spec_.timeout_s && !timed_out_) {
         timed_out_ = true;
@@ -157,7 +158,7 @@ class Running {
 
   void EndWhatIsLeft() {
     if (!is_trial_) {
-      if (!EndedByItself()) end_.left = EndChildren(kGraceSeconds);
+      if (!EndedByItself()) end_.left = EndChildren(kGraceSeconds, executable_);
       return;
     }
     if (interrupts_ == 0 && EndedByItself()) WaitForChildren();
@@ -253,6 +254,7 @@ class Running {
   pid_t main_ = -1;
   int exec_pipe_ = -1, interrupts_ = 0;
   bool ended_ = false, timed_out_ = false, enough_ = false;
+  std::string executable_;  // of a training, while it ran
   ProcessEnd end_;
 };
 

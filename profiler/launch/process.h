@@ -17,8 +17,8 @@ namespace loopscope {
 enum class Role {
   kTraining,  // the user's own, in our place: terminal, process group and descriptors as it would have them alone,
               // every signal that can be is passed on, and what it leaves working after its own end goes on
-  kTrial,  // thrown away: reads /dev/null, has no descriptor above 2, is ended at once by an interrupt, and with us
-  kTool,   // does our work: reads /dev/null, gets signals as a training does, is asked to end when we end
+  kTrial,     // thrown away: reads /dev/null, has no descriptor above 2, is ended at once by an interrupt, and with us
+  kTool,      // does our work: reads /dev/null, gets signals as a training does, is asked to end when we end
 };
 
 struct ProcessSpec {

@@ -94,7 +94,12 @@ void BecomeSubreaper() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-std::vector<std::string> EndChildren(double grace_s) {
+std::string ExecutableOf(pid_t process) {
+  std::error_code error;
+  return fs::read_symlink("/proc/" + std::to_string(process) + "/exe", error).native();
+}
+
+std::vector<std::string> EndChildren(double grace_s, const std::string& own) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
   std::vector<std::string> names;
@@ -104,7 +109,7 @@ std::vector<std::string> EndChildren(double grace_s) {
     const bool late = Clock::now() >= deadline;
     if (!asked || late) {
       for (const pid_t child : Children()) {  // none where /proc cannot be read
-        if (!asked) names.push_back(NameOf(child));
+        if (!asked && (own.empty() || ExecutableOf(child) != own)) names.push_back(NameOf(child));
         kill(child, late ? SIGKILL : SIGTERM);
       }
       asked = true;

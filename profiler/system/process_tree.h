@@ -12,8 +12,10 @@ namespace loopscope {
 void BecomeSubreaper();
 
 // Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills. Returns the
-// names of those that it asked.
-std::vector<std::string> EndChildren(double grace_s);
+// names of those that it asked, but for copies of the executable `own`.
+std::vector<std::string> EndChildren(double grace_s, const std::string& own = "");
+
+std::string ExecutableOf(pid_t process);  // its path; empty where that cannot be told
 
 // Whether this process has children that have not ended; reaps none.
 bool HasChildren();

@@ -1,6 +1,6 @@
 // Programs that cannot be started with our libraries in LD_PRELOAD (preload_fit.h) are started without them. Interposes
-// all ways to start one, since those of the C library do not call each other by name. Between fork and exec: no memory but
-// the stack's, no lock, no error of our own.
+// all ways to start one, since those of the C library do not call each other by name. Between fork and exec: no memory
+// but the stack's, no lock, no error of our own.
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -151,14 +151,14 @@ const char* InPath(const char* name, char (&found)[PATH_MAX]) noexcept {
 }  // namespace loopscope
 
 // Declares `name`: what a program at `path` is started with. A copy lies on the stack of the function that starts it.
-#define LOOPSCOPE_FIT(name, path, environment)                                                                   \
-  char* const* name = environment;                                                                               \
-  if (const int place = loopscope::PlaceOfOurs(environment); place >= 0) {                                       \
-    char** const kept = static_cast<char**>(alloca((loopscope::Count(environment) + 1) * sizeof(char*)));        \
-    char* const text = static_cast<char*>(alloca(std::strlen((environment)[place]) + 2));                        \
-    const int before = errno;                                                                                    \
-    name = loopscope::Fitting(path, environment, place, kept, text);                                             \
-    errno = before;                                                                                              \
+#define LOOPSCOPE_FIT(name, path, environment)                                                            \
+  char* const* name = environment;                                                                        \
+  if (const int place = loopscope::PlaceOfOurs(environment); place >= 0) {                                \
+    char** const kept = static_cast<char**>(alloca((loopscope::Count(environment) + 1) * sizeof(char*))); \
+    char* const text = static_cast<char*>(alloca(std::strlen((environment)[place]) + 2));                 \
+    const int before = errno;                                                                             \
+    name = loopscope::Fitting(path, environment, place, kept, text);                                      \
+    errno = before;                                                                                       \
   }
 
 extern "C" {
@@ -226,16 +226,16 @@ LOOPSCOPE_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spaw
 }
 
 // Declares `words`: those of execl and its like, on the stack. `list` is before the second one.
-#define LOOPSCOPE_WORDS(words, first, list)                                          \
-  std::size_t count = 1;                                                             \
-  {                                                                                  \
-    va_list counted;                                                                 \
-    va_copy(counted, list);                                                          \
-    while (va_arg(counted, char*) != nullptr) ++count;                               \
-    va_end(counted);                                                                 \
-  }                                                                                  \
-  char** const words = static_cast<char**>(alloca((count + 1) * sizeof(char*)));     \
-  words[0] = const_cast<char*>(first);                                               \
+#define LOOPSCOPE_WORDS(words, first, list)                                      \
+  std::size_t count = 1;                                                         \
+  {                                                                              \
+    va_list counted;                                                             \
+    va_copy(counted, list);                                                      \
+    while (va_arg(counted, char*) != nullptr) ++count;                           \
+    va_end(counted);                                                             \
+  }                                                                              \
+  char** const words = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  words[0] = const_cast<char*>(first);                                           \
   for (std::size_t at = 1; at <= count; ++at) words[at] = va_arg(list, char*);
 
 LOOPSCOPE_EXPORT int execl(const char* path, const char* word, ...) noexcept {

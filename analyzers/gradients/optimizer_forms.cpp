@@ -1,4 +1,4 @@
-#include "analyzers/shared/optimizer_forms.h"
+#include "analyzers/gradients/optimizer_forms.h"
 
 #include <fmt/format.h>
 
