@@ -22,6 +22,7 @@
 #include "probes/preload/process/memory.h"
 #include "probes/preload/process/processors.h"
 #include "probes/preload/rank_meeting.h"
+#include "probes/preload/sampler_facts.h"
 #include "probes/preload/turns.h"
 
 namespace loopscope::loop {

@@ -117,13 +117,4 @@ class Passes {
   std::uint64_t uses_ = 0, samples_total_ = 0, last_step_ns_ = 0;
 };
 
-// A batch's indices, chained within one pass over the data.
-inline std::uint64_t ChainHash(std::uint64_t hash, const std::size_t* indices, std::size_t count) noexcept {
-  for (std::size_t n = 0; n < count; ++n) {
-    hash = (hash ^ indices[n]) * 0xff51afd7ed558ccdull;
-    hash ^= hash >> 33;
-  }
-  return hash;
-}
-
 }  // namespace loopscope

@@ -92,8 +92,8 @@ TEST(Headline, GivesALineToNoCalleeThatHasAPartOfIt) {
   EXPECT_EQ(HeadlineText(report), "51 % of the step (80.0 ms of 158 ms) is Python at train.py:8 in main.");
   report.lines[0] = row(10, "on_train_batch_end", "other", 90, 88, 0);
   EXPECT_EQ(HeadlineText(report),
-            "89 % of the step (140 ms of 158 ms) is Python at train.py:8 in main (/v/site-packages/keras/trainer.py:10 "
-            "in fit): on_train_batch_end.");
+            "89 % of the step (140 ms of 158 ms) is Python at train.py:8 in main (keras/trainer.py:10 in fit): "
+            "on_train_batch_end.");
 }
 
 TEST(Headline, NamesTheLibraryBesideALineThatOnlyCallsIt) {
