@@ -79,7 +79,7 @@ Result<void> CheckFolder(const Named& named) {
   std::error_code error;
   fs::path there = fs::absolute(named.file, error);
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  if (!fs::is_directory(there, error)) return Error{there.native() + " is no folder", named.Text(), "name a folder"};
+  if (!fs::is_directory(there, error)) return Error{there.native() + " is not a folder", named.Text(), "name a folder"};
   if (access(there.c_str(), W_OK | X_OK) == 0) return {};
   return Error{"cannot write into " + there.native(), named.Text(), "name a place that can be written to"};
 }
@@ -97,10 +97,12 @@ bool IsOfProgram(const fs::path& file, const Options& options) {
 
 Result<void> CheckFiles(const Options& options) {
   std::vector<Named> files;
-  if (const auto can = CanBeWritten(*FindFormat(options.format)); !can) return can;
+  // Of a report that is there already, what can be written is.
+  const bool launches = !options.program.empty();
+  if (const auto can = CanBeWritten(*FindFormat(options.format)); launches && !can) return can;
   for (const auto& [format, file] : Formats(options)) {
     const Format& chosen = *FindFormat(format);
-    if (const auto can = CanBeWritten(chosen); !can) return can;
+    if (const auto can = CanBeWritten(chosen); launches && !can) return can;
     if (chosen.folder) {
       if (const auto checked = CheckFolder({"--" + format, file}); !checked) return checked;
     } else {

@@ -189,4 +189,4 @@ def test_a_history_that_is_no_file(tmp_path, loopscope):
     folder.mkdir()
     os.mkfifo(folder / "history.sqlite")
     done = loopscope("history", folder, timeout=30)
-    assert done.code == 2 and "no file" in done.err
+    assert done.code == 2 and "not a file" in done.err

@@ -172,7 +172,7 @@ Result<int> AppendHistory(const fs::path& folder, const std::vector<HistoryRun>&
   fs::create_directories(folder, error);
   const fs::path file = FileIn(folder);
   if (error) return Failed(file, error.message());
-  if (IsNoFile(file)) return Failed(file, "it is no file");
+  if (IsNoFile(file)) return Failed(file, "it is not a file");
   const Database database = Open(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (!Execute(database.get(), "BEGIN IMMEDIATE")) return Failed(file, database.get());
   const int version = VersionOf(database.get());
@@ -193,7 +193,7 @@ Result<std::vector<HistoryRun>> ReadHistory(const fs::path& folder) {
     return Error{"holds no history", folder,
                  "`loopscope gate --record DIR …` writes one, `loopscope history DIR REPORT…` adds to one"};
   }
-  if (IsNoFile(file)) return Failed(file, "it is no file");
+  if (IsNoFile(file)) return Failed(file, "it is not a file");
   const Database database = Open(file, SQLITE_OPEN_READONLY);
   const int version = VersionOf(database.get());
   if (version > kVersion) return Failed(file, "it is of a newer version of Loopscope");
