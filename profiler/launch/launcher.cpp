@@ -181,6 +181,7 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   const bool trial = setup_.containment.has_value();
   process.role = trial ? Role::kTrial : Role::kTraining;
   if (trial) process.output = folder / "output.txt";
+  process.waits_for_left = spec.turn_steps == 0;
   process.was_ended = [&] { return ProbeEndedAny(folder); };
   process.stdout_to_stderr = setup_.stdout_to_stderr;
   process.timeout_s = trial ? spec.timeout_s : 0;

@@ -161,7 +161,8 @@ class Running {
       if (!EndedByItself()) end_.left = EndChildren(kGraceSeconds, executable_);
       return;
     }
-    if (interrupts_ == 0 && EndedByItself()) WaitForChildren();
+    // What one that failed leaves working is of no use.
+    if (interrupts_ == 0 && end_.ok() && spec_.waits_for_left && EndedByItself()) WaitForChildren();
     EndChildren(0);
   }
 

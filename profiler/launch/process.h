@@ -32,6 +32,8 @@ struct ProcessSpec {
   Role role = Role::kTraining;
   // 0: none. A trial that has ended by itself is given the rest of it to see its descendants end.
   double timeout_s = 0;
+  // Not where others wait for this one's turn to end.
+  bool waits_for_left = true;
   // Asked when the program has ended: whether a probe ended it (a bounded run). Empty: it ended by itself.
   std::function<bool()> was_ended;
   // Polled with the seconds since the start: true ends the program, which counts as a normal end.
