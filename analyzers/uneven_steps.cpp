@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -41,24 +40,27 @@ double Quantile(std::vector<double> of, double share) {
   return *place;
 }
 
-// A step without waiting for its loader, which is another rule's.
-double OwnMs(const Step& step) {
-  return Ms(step.time.length() - step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)]);
-}
+// Steps, each in pieces: without what is evaluated in it.
+struct Pieces {
+  std::vector<Interval> times;
+  double steps = 0;
+};
 
 // Recording details, and following calls, makes a step longer: its length is measured by its like, and told as that of
 // an undisturbed step that is as many times as long as its like.
 class Steps {
  public:
-  explicit Steps(const Timeline& timeline) : timeline_(timeline) {
+  explicit Steps(const Timeline& timeline) : timeline_(timeline), evaluations_(timeline.whole().evaluations) {
     for (std::uint32_t i = 0; i < timeline.steps().size(); ++i) {
-      if (timeline.steps()[i].plain()) plain_.push_back(i);
+      Step step = timeline.steps()[i];
+      step.evaluates = false;
+      if (step.plain()) plain_.push_back(i);
     }
     std::vector<double> undisturbed;
-    for (const std::uint32_t i : timeline.undisturbed()) undisturbed.push_back(OwnMs(timeline.steps()[i]));
+    for (const std::uint32_t i : timeline.undisturbed()) undisturbed.push_back(OwnMs(i));
     median_ms_ = Quantile(undisturbed, 0.5);
     std::vector<double> lengths;
-    for (const std::uint32_t i : plain_) lengths.push_back(OwnMs(timeline.steps()[i]) * Scale(i));
+    for (const std::uint32_t i : plain_) lengths.push_back(OwnMs(i) * Scale(i));
     for (const double one : lengths) all_ms_ += one;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       const std::size_t first = i < kNeighbours ? 0 : i - kNeighbours;
@@ -78,18 +80,39 @@ class Steps {
   const std::vector<Long>& long_ones() const { return long_; }
   bool IsLong(std::uint32_t step) const { return std::ranges::find(long_, step, &Long::step) != long_.end(); }
   // That show lines, as long ones or as ordinary ones do.
-  std::vector<Interval> Shown(bool long_ones) const { return Of(long_ones, true); }
+  Pieces Shown(bool long_ones) const { return Joined(Of(long_ones, true)); }
   // The others.
-  std::vector<Interval> Undisturbed(bool long_ones) const { return Of(long_ones, false); }
+  Pieces Undisturbed(bool long_ones) const { return Joined(Of(long_ones, false)); }
+  // The long ones that show lines, each by itself.
+  std::vector<Pieces> EachShown() const { return Of(true, true); }
 
  private:
-  std::vector<Interval> Of(bool long_ones, bool disturbed) const {
-    std::vector<Interval> found;
+  std::vector<Pieces> Of(bool long_ones, bool disturbed) const {
+    std::vector<Pieces> found;
     for (const std::uint32_t i : plain_) {
       const Step& step = timeline_.steps()[i];
-      if (step.disturbed() == disturbed && step.operators && IsLong(i) == long_ones) found.push_back(step.time);
+      if (step.disturbed() != disturbed || !step.operators || IsLong(i) != long_ones) continue;
+      const IntervalSet pieces = IntervalSet({step.time}).Subtract(evaluations_);
+      found.push_back({{pieces.intervals().begin(), pieces.intervals().end()}, 1});
     }
     return found;
+  }
+
+  static Pieces Joined(const std::vector<Pieces>& each) {
+    Pieces all;
+    for (const Pieces& one : each) {
+      all.times.insert(all.times.end(), one.times.begin(), one.times.end());
+      all.steps += one.steps;
+    }
+    return all;
+  }
+
+  // A step without waiting for its loader, and evaluating, which are other rules'.
+  double OwnMs(std::uint32_t i) const {
+    const Step& step = timeline_.steps()[i];
+    const std::int64_t wait_ns = step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
+    const std::int64_t evaluated_ns = evaluations_.total_ns(step.time);
+    return Ms(std::max<std::int64_t>(step.time.length() - wait_ns - evaluated_ns, 0));
   }
 
   bool Counted(std::uint32_t step) const { return std::ranges::binary_search(timeline_.undisturbed(), step); }
@@ -102,14 +125,15 @@ class Steps {
     std::vector<double> lengths;
     for (const std::uint32_t i : plain_) {
       const Step& one = timeline_.steps()[i];
-      if (one.detail == like.detail && one.followed == like.followed) lengths.push_back(OwnMs(one));
+      if (one.detail == like.detail && one.followed == like.followed) lengths.push_back(OwnMs(i));
     }
     const double usual_ms = Quantile(std::move(lengths), like.detail ? 0.5 : kUsualOfCaught);
     return scale = usual_ms > 0 ? std::min(median_ms_ / usual_ms, 1.0) : 1;
   }
 
   const Timeline& timeline_;
-  std::vector<std::uint32_t> plain_;
+  const IntervalSet evaluations_;
+  std::vector<std::uint32_t> plain_;  // and those that evaluate
   std::vector<Long> long_;
   std::map<std::pair<bool, bool>, double> scales_;  // by whether details were recorded, and calls followed
   double all_ms_ = 0, median_ms_ = 0;
@@ -117,26 +141,28 @@ class Steps {
 
 // Long steps update another network as well, which is trained less often: that is training, not other work.
 bool TrainsMore(const Timeline& timeline, const Steps& steps) {
-  return UpdatesIn(timeline, steps.Shown(true)) > UpdatesIn(timeline, steps.Shown(false)) + kMoreUpdates;
+  const Pieces of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
+  return UpdatesIn(timeline, of_long.times) / of_long.steps >
+         UpdatesIn(timeline, of_ordinary.times) / of_ordinary.steps + kMoreUpdates;
 }
 
-double MeanMs(std::span<const Interval> steps) {
+double MeanMs(const Pieces& of) {
   double ms = 0;
-  for (const Interval& one : steps) ms += Ms(one.length());
-  return ms / static_cast<double>(steps.size());
+  for (const Interval& one : of.times) ms += Ms(one.length());
+  return ms / of.steps;
 }
 
 // What a long step holds more of than an ordinary one, by the lines that were seen now and then in steps without
 // details, in ms of a long step.
 std::vector<PlaceTime> SampledExcess(const Timeline& timeline, const Steps& steps) {
-  const std::vector<Interval> of_long = steps.Undisturbed(true), of_ordinary = steps.Undisturbed(false);
-  if (of_long.empty() || of_ordinary.empty()) return {};
-  std::vector<PlaceTime> places = SampledPlaces(timeline, of_long);
-  const std::vector<PlaceTime> usual = SampledPlaces(timeline, of_ordinary);
+  const Pieces of_long = steps.Undisturbed(true), of_ordinary = steps.Undisturbed(false);
+  if (of_long.steps == 0 || of_ordinary.steps == 0) return {};
+  std::vector<PlaceTime> places = SampledPlaces(timeline, of_long.times);
+  const std::vector<PlaceTime> usual = SampledPlaces(timeline, of_ordinary.times);
   for (PlaceTime& place : places) {
     const auto known = std::ranges::find(usual, place.where, &PlaceTime::where);
-    const double usual_ms = known == usual.end() ? 0 : known->ms / static_cast<double>(of_ordinary.size());
-    const double long_ms = place.ms / static_cast<double>(of_long.size());
+    const double usual_ms = known == usual.end() ? 0 : known->ms / of_ordinary.steps;
+    const double long_ms = place.ms / of_long.steps;
     place.ms = long_ms > kMuchLonger * usual_ms ? long_ms - usual_ms : 0;
   }
   std::erase_if(places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where; });
@@ -146,18 +172,19 @@ std::vector<PlaceTime> SampledExcess(const Timeline& timeline, const Steps& step
 
 // What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
 std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
-  const std::vector<Interval> of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
-  if (of_long.empty() || of_ordinary.empty()) return {};
+  const Pieces of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
+  if (of_long.steps == 0 || of_ordinary.steps == 0) return {};
   const bool trains_more = TrainsMore(timeline, steps);
-  std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, of_long, trains_more));
-  const bool same_work = OperatorsIn(timeline, of_long) <= kAsMany * OperatorsIn(timeline, of_ordinary);
+  std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, of_long.times, trains_more));
+  const bool same_work = OperatorsIn(timeline, of_long.times) / of_long.steps <=
+                         kAsMany * OperatorsIn(timeline, of_ordinary.times) / of_ordinary.steps;
   std::map<std::optional<Where>, double> usual;
-  for (const PlaceTime& place : PlacesOf(timeline, LinesOfWork(timeline, of_ordinary, trains_more)))
+  for (const PlaceTime& place : PlacesOf(timeline, LinesOfWork(timeline, of_ordinary.times, trains_more)))
     usual[place.where] = place.ms;
   for (PlaceTime& place : places) {
     const auto known = usual.find(place.where);
-    const double usual_ms = known == usual.end() ? 0 : known->second / static_cast<double>(of_ordinary.size());
-    const double long_ms = place.ms / static_cast<double>(of_long.size());
+    const double usual_ms = known == usual.end() ? 0 : known->second / of_ordinary.steps;
+    const double long_ms = place.ms / of_long.steps;
     const bool larger_inputs = same_work && place.operators_ms > place.ms / 2;
     place.ms = long_ms > kMuchLonger * usual_ms && !larger_inputs ? long_ms - usual_ms : 0;
   }
@@ -170,8 +197,8 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
 
 // The long steps whose lines are known and that spend much of their excess at this place.
 std::ptrdiff_t StepsThatShow(const Timeline& timeline, const Steps& steps, const PlaceTime& place) {
-  return std::ranges::count_if(steps.Shown(true), [&](const Interval& step) {
-    const std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, std::array{step}, false));
+  return std::ranges::count_if(steps.EachShown(), [&](const Pieces& step) {
+    const std::vector<PlaceTime> places = PlacesOf(timeline, LinesOfWork(timeline, step.times, false));
     const auto here = std::ranges::find(places, place.where, &PlaceTime::where);
     return here != places.end() && here->ms > place.ms / 2;
   });

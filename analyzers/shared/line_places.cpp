@@ -137,23 +137,23 @@ std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Int
   return lines;
 }
 
-double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps) {
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> within) {
   double count = 0;
-  for (const Interval& one : steps) {
+  for (const Interval& one : within) {
     timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) {
       const Event& event = timeline.event(ref);
       count += event.is_range(RangeCategory::kOptimizer) && event.start_ns >= one.start_ns;
     });
   }
-  return count / static_cast<double>(steps.size());
+  return count;
 }
 
-double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps) {
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> within) {
   double count = 0;
-  for (const Interval& one : steps) {
+  for (const Interval& one : within) {
     timeline.ForEach(timeline.training_thread(), one, [&](EventRef ref) { count += timeline.outermost_op(ref); });
   }
-  return count / static_cast<double>(steps.size());
+  return count;
 }
 
 double TotalMs(std::span<const LineShare> lines) {

@@ -30,8 +30,8 @@ std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const I
 // passes and updates.
 std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Interval> within, bool without_training);
 
-double UpdatesIn(const Timeline& timeline, std::span<const Interval> steps);  // optimizers' steps, per step of the loop
-double OperatorsIn(const Timeline& timeline, std::span<const Interval> steps);  // outermost ones, per step
+double UpdatesIn(const Timeline& timeline, std::span<const Interval> within);    // optimizers' steps
+double OperatorsIn(const Timeline& timeline, std::span<const Interval> within);  // outermost ones
 
 double TotalMs(std::span<const LineShare> lines);
 

@@ -31,6 +31,8 @@ class _Root:
         self._names = None
         self.ran = False  # in training mode, before the first backward that followed
         self.trained = False  # a call in training mode was followed by a backward
+        self.looked = 0  # among so many modules that trained for those that are inside
+        self.holds_trained = False
 
     def names(self, module):
         """Of the modules inside, by id."""
@@ -62,6 +64,7 @@ class Forward:
         self._thread = _Thread()
         self._roots = {}  # by id
         self._ran = []  # roots that ran
+        self._trained = set()  # those that trained, by id
         self._evaluation = None  # (begin, end) of the forward passes in evaluation mode since the last in training mode
 
     def install(self):
@@ -160,7 +163,7 @@ class Forward:
             if self._evaluation and root.trained:
                 self._close_evaluation()
             return root.name if root.trained else b""
-        if not root.trained:
+        if not root.trained and not self._holds_trained(root, module):
             return b""
         begin_ns = self._evaluation[0] if self._evaluation else begin_ns
         self._evaluation = (begin_ns, end_ns)
@@ -172,7 +175,17 @@ class Forward:
         self._evaluation = None
         for root in self._ran:
             root.ran, root.trained = False, True
+            module = root.module()
+            if module is not None:
+                self._trained.add(id(module))
         self._ran.clear()
+
+    def _holds_trained(self, root, module):
+        """A policy that acts as a whole may train by its parts."""
+        if root.looked != len(self._trained):
+            root.looked = len(self._trained)
+            root.holds_trained = not self._trained.isdisjoint(root.names(module))
+        return root.holds_trained
 
     def _close_evaluation(self):
         self._probe.range(EVALUATION, b"evaluation", *self._evaluation, 0)

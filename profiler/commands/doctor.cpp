@@ -16,6 +16,7 @@
 #include "profiler/launch/probe_paths.h"
 #include "profiler/launch/program_kind.h"
 #include "profiler/launch/unreachable.h"
+#include "profiler/system/signals.h"
 #include "profiler/system/terminal.h"
 #include "reports/text/page.h"
 
@@ -170,17 +171,21 @@ void ForProgram(const std::vector<std::string>& command, const std::optional<Tor
              script ? "programs that the script starts are seen if they are linked with LibTorch" : "");
 }
 
-Result<int> DoctorCommand(const Options& options) {
-  const Host host = ThisHost();
-  auto scratch = Scratch::Make();
-  Sheet sheet;
-  Processor(host, sheet);
-  if (scratch) {
+void Disk(Sheet& sheet) {
+  const Signals signals;  // one that comes now must not leave the folder behind
+  if (auto scratch = Scratch::Make()) {
     Contained(*scratch, sheet);
     Space(*scratch, sheet);
   } else {
     sheet.Line(State::kMissing, "disk", scratch.error().Message(), "");
   }
+}
+
+Result<int> DoctorCommand(const Options& options) {
+  const Host host = ThisHost();
+  Sheet sheet;
+  Processor(host, sheet);
+  Disk(sheet);
   Probes(sheet);
   const std::string interpreter = InterpreterOf(options.program);
   const auto torch = interpreter.empty() ? std::nullopt : TorchOf(interpreter);

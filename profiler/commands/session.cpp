@@ -105,18 +105,15 @@ Result<std::vector<Side>> SidesOf(const Options& options) {
   return sides;
 }
 
-Session::Session(const Options& options, fs::path output, Scratch scratch)
-    : options_(options),
-      output_(std::move(output)),
-      scratch_(std::move(scratch)),
-      bar_(options.quiet, options.no_color) {}
+Session::Session(const Options& options, fs::path output)
+    : options_(options), output_(std::move(output)), bar_(options.quiet, options.no_color) {}
 
 Result<std::optional<Containment>> Session::Contain(const std::vector<Side>& sides) const {
-  Containment containment = DetectContainment(scratch_.path(), fs::current_path());
+  Containment containment = DetectContainment(scratch_->path(), fs::current_path());
   // The weakest containment of all folders holds for all.
   for (const Side& side : sides) {
     if (side.folder.empty() || containment.kind == ContainmentKind::kUncontained) continue;
-    Containment other = DetectContainment(scratch_.path(), side.folder);
+    Containment other = DetectContainment(scratch_->path(), side.folder);
     if (other.kind > containment.kind) containment = std::move(other);
   }
   // A copy holds what the program names by a relative path alone.
@@ -146,10 +143,11 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   if (const auto reach = CheckReach(*sides, trials); !reach) return reach.error();
   auto output = MakeOutputFolder(options.output, options.resume);
   if (!output) return output.error();
+  std::unique_ptr<Session> session(new Session(options, std::move(*output)));
   auto scratch = Scratch::Make();
   if (!scratch) return scratch.error();
-  std::unique_ptr<Session> session(new Session(options, std::move(*output), std::move(*scratch)));
-  for (const fs::path& left : session->scratch_.left()) {
+  session->scratch_.emplace(std::move(*scratch));
+  for (const fs::path& left : session->scratch_->left()) {
     session->bar_.Say("loopscope: a run that was killed left its recording in " + left.native() +
                       "\n  `loopscope report` reads the folder inside; delete it when it is of no use");
   }
@@ -160,7 +158,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   }
   LaunchSetup setup;
   setup.probes = std::move(*probes);
-  setup.scratch = session->scratch_.path();
+  setup.scratch = session->scratch_->path();
   // What is left after any death is where the user looks. Not over a network: the program would wait for it.
   if (!trials && !IsOnNetwork(session->output_)) setup.recording = session->output_ / kRecordingName;
   setup.kept = session->output_ / "launches";
@@ -214,7 +212,7 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   }
   diagnosed.report.output_directory = folder;
   if (const auto kept = KeepCaptures(launched->directory, folder); !kept) {
-    scratch_.Keep();
+    scratch_->Keep();
     diagnosed.report.quality.warnings.push_back(kept.error().what + ": " + kept.error().next);
     bar_.Say("loopscope: " + kept.error().Message());
   }

@@ -27,7 +27,7 @@ class Session {
 
   const std::filesystem::path& output() const { return output_; }
   // Where launches write their captures.
-  std::vector<std::filesystem::path> recording_folders() const { return {output_ / kRecordingName, scratch_.path()}; }
+  std::vector<std::filesystem::path> recording_folders() const { return {output_ / kRecordingName, scratch_->path()}; }
   ProgramLauncher& launcher() { return *launcher_; }
   ProgressBar& bar() { return bar_; }
   Signals& signals() { return signals_; }
@@ -61,14 +61,14 @@ class Session {
   ExperimentOptions Experiment(int warmup) const;
 
  private:
-  Session(const Options& options, std::filesystem::path output, Scratch scratch);
+  Session(const Options& options, std::filesystem::path output);
   void LookForEqual(const std::vector<Side>& sides);
   Result<std::optional<Containment>> Contain(const std::vector<Side>& sides) const;
 
   const Options& options_;
   std::filesystem::path output_;
-  Scratch scratch_;
-  Signals signals_;
+  Signals signals_;  // before what a signal must not leave behind
+  std::optional<Scratch> scratch_;
   ProgressBar bar_;
   std::optional<KeptExperiment> kept_;  // with --reuse
   std::string reused_from_;             // when it was kept

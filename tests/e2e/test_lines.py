@@ -75,6 +75,10 @@ def test_cpp_lines(loopscope):
     taken = read(steps)
     assert set(taken[0]) == lines_of(source, "step")
     expect(report["lines"], source, mean_ms, taken)
+    [locked] = [n for n, text in enumerate(source.read_text().splitlines(), 1) if "a lock" in text]
+    assert "pthread_mutex_lock" in {
+        row["what"] for row in report["lines"] if row["where"] and row["where"]["line"] == locked
+    }
 
 
 def test_a_wait_for_a_lock_is_no_code_of_the_line(loopscope):

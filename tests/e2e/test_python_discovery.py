@@ -150,3 +150,35 @@ def test_a_path_has_one_spelling(tmp_path):
     assert files == {str(tmp_path / "train.py"), str(tmp_path / "part.py")}
     facts = {key: value for key, value in capture.facts.items() if key.endswith("where")}
     assert facts and all(value.startswith(str(tmp_path / "train.py")) for value in facts.values() if value)
+
+
+# As a policy that acts as a whole (a rollout, between the updates) and trains by its parts alone.
+ACTS = """
+import time
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 4)
+    def forward(self, x):
+        return self.head(self.body(x))
+policy = Policy()
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+for _ in range(4):
+    policy.eval()
+    with torch.no_grad():
+        for _ in range(5):
+            policy(torch.rand(1, 8))
+            time.sleep(0.002)
+    policy.train()
+    for _ in range(3):
+        optimizer.zero_grad()
+        policy.head(policy.body(torch.rand(8, 8))).sum().backward()
+        optimizer.step()
+"""
+
+
+def test_a_model_that_trains_by_its_parts_evaluates_as_a_whole(launch):
+    done, [capture] = launch(ACTS, mode="trace", steps=0, warmup=1)
+    assert done.returncode == 0, done.stderr
+    lengths_ms = [one[4] / 1e6 for one in capture.ranges_of("evaluation")]
+    assert len(lengths_ms) == 3 and min(lengths_ms) > 8, lengths_ms

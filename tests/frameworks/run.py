@@ -19,7 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGES = (
     "accelerate lightning transformers pytorch-ignite skorch keras torchdata webdataset datasets monai torch_geometric"
-    " schedulefree pytorch_optimizer torchao timm opacus pyro-ppl gpytorch"
+    " schedulefree pytorch_optimizer torchao timm opacus pyro-ppl gpytorch sentence-transformers litdata bitsandbytes"
+    " thinc botorch stable-baselines3 torchrl"
 ).split()
 COLUMNS = ("framework", "steps", "loader", "optimizer", "evaluations", "slow line")
 

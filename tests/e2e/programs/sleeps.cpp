@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <fstream>
+#include <latch>
 #include <map>
+#include <mutex>
 #include <source_location>
 #include <thread>
 
@@ -23,6 +25,20 @@ void Note(Clock::time_point begin, std::source_location here = std::source_locat
 void Log() {
   const auto begin = Clock::now();
   sleep_for(4ms), Note(begin);  // step: 4 ms
+}
+
+void WaitForALock() {
+  std::mutex mutex;
+  std::latch held(1);
+  const std::jthread holder([&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    held.count_down();
+    sleep_for(6ms);
+  });
+  held.wait();
+  const auto begin = Clock::now();
+  mutex.lock(), Note(begin);  // step: 6 ms, a lock
+  mutex.unlock();
 }
 
 void Write(std::ofstream& file) {
@@ -53,6 +69,7 @@ int main(int, char** arguments) {
     loss.backward();
     optimizer.step();
     Log();
+    WaitForALock();
     Write(file);
   }
 }
