@@ -67,9 +67,13 @@ def cells(report, truth, slow):
     optimizer = ends_with.removeprefix("optimizer:").split("#")[0]
     evaluations = whole.get("counts", {}).get("evaluations", 0)
     lines = [line for line in report["lines"] + report["worker_lines"] if line["where"]]
+    outside = [line for line in report["whole_lines"] if line["where"] and line["where"]["line"] == slow]
     first = report["headline"]["where"]
     places = [(line["where"]["line"], line["share_pct"] or 0) for line in lines]
     share = max((share for line, share in places if line == slow), default=0)
+    of = "the step"
+    if share == 0 and outside:  # in an evaluation
+        share, of = outside[0]["share_pct"] or 0, "each " + outside[0]["phase"].replace("_", " ")
     named = first is not None and first["line"] == slow
     expected = truth["optimizer"].split("|")
     return [
@@ -77,7 +81,7 @@ def cells(report, truth, slow):
         mark(loader == (truth["loader"] == "yes"), "seen" if loader else "none"),
         mark(optimizer in expected or "none" in expected, optimizer),
         mark(evaluations == int(truth["evaluations"]), f"{evaluations} of {truth['evaluations']}"),
-        mark(named or share > 0, f"{share:.0f} % of the step" + (", named first" if named else "")),
+        mark(named or share > 0, f"{share:.0f} % of {of}" + (", named first" if named else "")),
     ]
 
 
