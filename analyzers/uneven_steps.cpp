@@ -18,9 +18,10 @@ namespace {
 constexpr double kLonger = 1.2;                               // than the median: a step with other work in it
 constexpr double kMinSharePct = 5;                            // of all steps' time, together
 constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known, or one step is long
-constexpr double kMinShown = 0.4;    // of the long steps' excess lies at places that take much longer there:
-constexpr double kMuchLonger = 3;    // so many times as long as in an ordinary step
-constexpr std::size_t kOneLong = 2;  // of so many steps, at most: more, and the short ones are the odd ones
+constexpr double kMinShown = 0.4;       // of the long steps' excess lies at places that take much longer there:
+constexpr double kMuchLonger = 3;       // so many times as long as in an ordinary step
+constexpr std::size_t kOneLong = 2;     // of so many steps, at most: more, and the short ones are the odd ones
+constexpr std::size_t kMinRegular = 4;  // long steps at one distance, with a line that takes long in them alone
 constexpr std::size_t kMinSteps = 12, kMostPlaces = 4;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
 constexpr double kUsualOfCaught = 0.25;  // quantile, of steps that are followed to catch a long one: some are long
@@ -284,7 +285,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
         Finding::CannotTell("some steps take longer, at no regular distance, and not twice as long as others: a busy "
                             "machine does that too")};
   }
-  if ((!seen || alone) && each_ms < kMuchLongerUnseen * steps.median_ms()) return {};
+  const bool regular = distance && dearest.size() >= kMinRegular && shown_ms >= kMinShown * each_ms;
+  if ((alone || (!seen && !regular)) && each_ms < kMuchLongerUnseen * steps.median_ms()) return {};
   if (!alone && !distance && seen && StepsThatShow(timeline, steps, places.front()) < 2) {
     return {Finding::CannotTell(
         "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};

@@ -29,7 +29,7 @@ function(loopscope_library name sources)
   endif()
 endfunction()
 
-# loopscope_seam_library(<name> <sources> <header> <libraries>…): a list of rules or treatments. Its files name their parts
+# loopscope_seam_library(<name> <sources> <header> <libraries>…): a list of rules. Its files name their parts
 # alike, and so are read one by one, with what all of them include precompiled.
 function(loopscope_seam_library name sources header)
   add_library(${name} STATIC ${sources})

@@ -39,7 +39,7 @@ std::string SamenessText(const Treatment& treatment) {
 }
 
 void Write(const Treatment& treatment, Page& page) {
-  const std::vector<std::string> values = treatment.values(Finding{}, ThisHost());
+  const std::vector<std::string> values = treatment.ValuesFor(Finding{}, ThisHost());
   page.Entry(0, {""}, {fmt::format("{}: {}", treatment.id, treatment.summary)});
   page.Blank();
   const auto row = [&page](std::string_view label, const std::string& text) {

@@ -34,4 +34,10 @@ std::string_view MetricName(Metric metric) {
   return "step-time";
 }
 
+std::vector<std::string> Treatment::ValuesFor(const Finding& finding, const Host& host) const {
+  if (needs_gpu && host.gpus.empty()) return {};
+  if (choose != nullptr) return choose(finding, host);
+  return {values.begin(), values.end()};
+}
+
 }  // namespace loopscope

@@ -1,7 +1,11 @@
-// The treatment seam: one fix is one file in profiler/treatments/ and one line in treatments.def. What acts inside the
-// child has the same stem: probes/torch/treatments/, probes/python/treatments/, or a knob in workloads/.
+// The treatment seam: one fix is one constant in a file of profiler/treatments/, with its like, and one line in
+// treatments.def. What acts inside the child has the stem that stands there: a file of probes/torch/treatments/ or
+// probes/python/treatments/; or it is a knob in workloads/.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,16 +35,35 @@ struct EnvironmentVariable {
 // How far a loader runs ahead of the loop is its number of workers times the batches that each prepares.
 enum class RunAheadFactor { kNeither, kWorkers, kPrefetch };
 
+// A few names in a constant.
+class Names {
+ public:
+  consteval Names() = default;
+  consteval Names(std::initializer_list<std::string_view> names) : count_(names.size()) {
+    std::ranges::copy(names, names_.begin());
+  }
+  constexpr const std::string_view* begin() const { return names_.data(); }
+  constexpr const std::string_view* end() const { return begin() + count_; }
+  constexpr std::size_t size() const { return count_; }
+  constexpr bool empty() const { return count_ == 0; }
+
+ private:
+  std::array<std::string_view, 6> names_{};
+  std::size_t count_ = 0;
+};
+
 struct Treatment {
   std::string_view id;       // "loader.workers"
   std::string_view summary;  // one line for `treatments`
   Exactness exactness;
-  std::string_view condition;  // for kExactIf: when it is exact; else empty
-  Metric metric;
-  std::span<const std::string_view> cures;     // rule ids
-  std::span<const std::string_view> appliers;  // "torch", "python", "knob:train_image", "environment"
-  // The values worth trying for this finding on this machine, the likeliest first; empty: does not apply.
-  std::vector<std::string> (*values)(const Finding&, const Host&);
+  std::string_view condition = {};  // for kExactIf: when it is exact; else empty
+  Metric metric = Metric::kStepTime;
+  Names cures = {};     // rule ids
+  Names appliers = {};  // "torch", "python", "knob:train_image", "environment"
+  Names values = {};    // worth trying, the likeliest first; none: they are for the user to choose, or for `choose`
+  bool needs_gpu = false;
+  // Where they depend on the finding or on the machine.
+  std::vector<std::string> (*choose)(const Finding&, const Host&) = nullptr;
   // Its appliers can switch it on and off between steps, so that it is offered for live pairs.
   bool live = false;
   // Its values are "on" and "off".
@@ -51,6 +74,9 @@ struct Treatment {
   RunAheadFactor run_ahead = RunAheadFactor::kNeither;
   // With the applier "environment": what is set before the program starts.
   std::span<const EnvironmentVariable> environment = {};
+
+  // The values worth trying for this finding on this machine, the likeliest first; empty: does not apply.
+  std::vector<std::string> ValuesFor(const Finding& finding, const Host& host) const;
 };
 
 }  // namespace loopscope

@@ -14,7 +14,7 @@ std::string TreatmentOf(const Finding& finding, const RunInfo& run, const std::m
   const Host host{.cpu = run.cpu, .cores = run.cores, .features = run.cpu_features, .gpus = run.gpus};
   const bool known = run.source == "capture" && run.cores > 0;
   const auto fits = [&](const Treatment& one) {
-    return (!known || !one.values(finding, host).empty()) && CanApply(one, facts);
+    return (!known || !one.ValuesFor(finding, host).empty()) && CanApply(one, facts);
   };
   if (const Treatment* own = FindTreatment(finding.treatment_id); own && fits(*own)) return finding.treatment_id;
   for (const Treatment* one : AllTreatments()) {

@@ -46,7 +46,7 @@ void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment
                   const Host& host) {
   Candidate* candidate = FindCandidate(candidates, treatment.id);
   if (candidate == nullptr) {
-    std::vector<std::string> values = treatment.values(finding, host);
+    std::vector<std::string> values = treatment.ValuesFor(finding, host);
     if (values.empty()) return;
     candidates.push_back({.treatment = &treatment, .values = std::move(values), .rules = {}});
     candidate = &candidates.back();
@@ -82,7 +82,7 @@ Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::ve
     if (treatment == nullptr) return UnknownTreatment(item.key);
     const Candidate* known = FindCandidate(found, item.key);
     Candidate candidate =
-        known != nullptr ? *known : Candidate{treatment, treatment->values(Finding{}, host), {}, 0, false};
+        known != nullptr ? *known : Candidate{treatment, treatment->ValuesFor(Finding{}, host), {}, 0, false};
     if (item.value) candidate.values = {*item.value};
     if (candidate.values.empty()) {
       return Error{"there is no value worth trying on this machine", item.key,

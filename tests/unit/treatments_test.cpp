@@ -39,8 +39,7 @@ TEST(Treatments, RowsAreWhole) {
     EXPECT_FALSE(one->summary.empty()) << one->id;
     EXPECT_EQ(one->condition.empty(), one->exactness != Exactness::kExactIf) << one->id;
     EXPECT_FALSE(ExactnessName(one->exactness).empty());
-    ASSERT_TRUE(one->values) << one->id;
-    for (const std::string& value : one->values(Finding{}, TwoCores())) {
+    for (const std::string& value : one->ValuesFor(Finding{}, TwoCores())) {
       EXPECT_EQ(value.find_first_of("=; "), value.npos) << one->id;  // they travel in LOOPSCOPE_TREATMENT
     }
     EXPECT_EQ(FindTreatment(one->id), one);
@@ -55,7 +54,7 @@ TEST(Treatments, RowsAreWhole) {
 TEST(Treatments, ASwitchIsOnOrOff) {
   const Host with_gpus{.cpu = "", .cores = 4, .features = {"avx512_bf16"}, .gpus = {"A100", "A100"}};
   for (const Treatment* one : AllTreatments()) {
-    const std::vector<std::string> values = one->values(Finding{}, with_gpus);
+    const std::vector<std::string> values = one->ValuesFor(Finding{}, with_gpus);
     const bool on_or_off =
         std::ranges::all_of(values, [](const auto& value) { return value == "on" || value == "off"; });
     if (!values.empty()) {
@@ -72,7 +71,9 @@ TEST(Treatments, TheEnvironmentIsSetByWhatSaysSo) {
 }
 
 TEST(Treatments, ValuesDependOnTheMachine) {
-  const auto values = [](std::string_view id, const Host& host) { return FindTreatment(id)->values(Finding{}, host); };
+  const auto values = [](std::string_view id, const Host& host) {
+    return FindTreatment(id)->ValuesFor(Finding{}, host);
+  };
   EXPECT_THAT(values("loader.workers", TwoCores()), ElementsAre("2", "1"));
   EXPECT_THAT(values("loader.workers", {.cpu = "", .cores = 8, .features = {}, .gpus = {}}),
               ElementsAre("8", "4", "2", "1"));
@@ -137,7 +138,7 @@ TEST(Candidates, EveryTreatmentOfARuleIsOne) {
   EXPECT_THAT(Settings(*both), ElementsAre("cuda_graphs=on", "compile=on"));
   EXPECT_EQ((*both)[1].cost_ms, 3);
   EXPECT_THAT((*both)[1].rules, ElementsAre("launch-bound"));
-  EXPECT_THAT(FindTreatment("cuda_graphs")->values({}, TwoCores()), ElementsAre());
+  EXPECT_THAT(FindTreatment("cuda_graphs")->ValuesFor({}, TwoCores()), ElementsAre());
 }
 
 TEST(Candidates, OnlyNamesExactlyWhatIsTried) {

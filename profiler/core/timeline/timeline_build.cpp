@@ -80,7 +80,7 @@ void TimelineBuilder::ClassifyNames() {
   for (std::size_t i = 0; i < strings.size(); ++i) {
     const std::string_view name = strings[i];
     unsigned bits = 0;
-    if (ops::IsProduct(name) || ops::IsBatchNorm(name)) bits |= kNameLayer;
+    if (ops::IsProduct(name) || ops::IsBatchNorm(name) || ops::IsRecurrent(name)) bits |= kNameLayer;
     if (ops::IsBatchNorm(name) || ops::IsDropout(name)) bits |= kNameMode;
     if (ops::IsHostRead(name)) bits |= kNameHostRead;
     if (ops::IsBackwardNode(name)) bits |= kNameBackwardNode;

@@ -29,7 +29,8 @@ struct Activity {
   std::vector<Interval> graph_layers;  // outermost layers that record a graph node
   std::vector<Interval> outermost;     // all outermost ops …
   std::vector<bool> of_model;          // … and which of them record a graph node, or are a layer
-  std::vector<Interval> layers;        // outermost convolutions, matmuls and batch norms
+  std::vector<Interval> layers;        // outermost convolutions, matmuls, batch norms, recurrent layers and cells
+  std::vector<Interval> calls;         // outermost kForward: the model, where it is known when it was called
   std::vector<std::pair<std::int64_t, bool>> modes;  // begins of batch norms and dropouts whose inputs were recorded;
                                                      // whether in training mode
 };

@@ -68,6 +68,9 @@ void TimelineBuilder::AddRange(const Event& range) {
     case RangeCategory::kCopyToDevice:
       activity_.copies.push_back(time);
       break;
+    case RangeCategory::kForward:
+      if (activity_.calls.empty() || activity_.calls.back().end_ns <= time.start_ns) activity_.calls.push_back(time);
+      break;
     case RangeCategory::kEvaluation:
       activity_.evaluations.push_back(time);
       break;

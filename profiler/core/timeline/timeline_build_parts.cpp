@@ -31,7 +31,9 @@ IntervalSet LongGaps(const Activity& activity, const IntervalSet& waits, const I
 // rollout, which the zeroing of gradients or host code separates from the batch.
 constexpr int kMostBetween = 8;
 
-std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::int64_t layer_ns) {
+// `after_ns`: where what came before the pass ended. `first_ns`: its first operator that is the model's for sure.
+std::int64_t StartBefore(const Activity& activity, std::int64_t after_ns, std::int64_t first_ns,
+                         std::int64_t layer_ns) {
   const auto last_end = [&](const std::vector<Interval>& of) {
     const Interval* after = FirstFrom(of, layer_ns);
     const Interval* end = after != nullptr ? after : of.data() + of.size();
@@ -41,6 +43,16 @@ std::int64_t StartBefore(const Activity& activity, std::int64_t first_ns, std::i
   std::int64_t start_ns = layer_ns, reached_ns = layer_ns;
   const Interval* at = FirstFrom(activity.outermost, layer_ns);
   std::size_t i = at != nullptr ? static_cast<std::size_t>(at - activity.outermost.data()) : activity.outermost.size();
+  // A call of the model is of it from its begin on, whatever it does in between.
+  const Interval* const next = FirstFrom(activity.calls, layer_ns + 1);
+  const Interval* const calls_end = next != nullptr ? next : activity.calls.data() + activity.calls.size();
+  if (calls_end != activity.calls.data() && (calls_end - 1)->end_ns > layer_ns) {
+    start_ns = std::max((calls_end - 1)->start_ns, after_ns);
+    reached_ns = start_ns;
+    i = static_cast<std::size_t>(
+        std::ranges::partition_point(activity.outermost, [&](const Interval& one) { return one.start_ns < start_ns; }) -
+        activity.outermost.begin());
+  }
   for (int between = 0; i-- > 0 && between <= kMostBetween;) {
     const Interval& op = activity.outermost[i];
     if (op.start_ns < from_ns || reached_ns - op.end_ns > kHostWorkNs) break;
@@ -73,8 +85,8 @@ IntervalSet TimelineBuilder::Forward() const {
     if (first != nullptr && first->start_ns < backward.start_ns) {
       const Interval* layer = FirstFrom(activity_.graph_layers, from);
       const bool has_layer = layer != nullptr && layer->start_ns < backward.start_ns;
-      forward.push_back(
-          {has_layer ? StartBefore(activity_, first->start_ns, layer->start_ns) : first->start_ns, backward.start_ns});
+      forward.push_back({has_layer ? StartBefore(activity_, from, first->start_ns, layer->start_ns) : first->start_ns,
+                         backward.start_ns});
       std::ranges::copy(LongGaps(activity_, waits, forward.back()).intervals(), std::back_inserter(host));
     }
     from = std::max(from, backward.end_ns);

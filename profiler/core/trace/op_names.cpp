@@ -148,6 +148,11 @@ bool IsProduct(std::string_view name) {
 bool IsBatchNorm(std::string_view name) {
   return IsAten(name, kBatchNorms);
 }
+bool IsRecurrent(std::string_view name) {
+  static constexpr auto kRecurrent = std::to_array<std::string_view>(
+      {"lstm", "lstm_cell", "gru", "gru_cell", "rnn_tanh", "rnn_tanh_cell", "rnn_relu", "rnn_relu_cell"});
+  return IsAten(name, kRecurrent);
+}
 bool IsView(std::string_view name) {
   static constexpr auto kViews = std::to_array<std::string_view>(
       {"alias",          "as_strided",   "chunk",     "detach", "expand",    "flatten",   "narrow",

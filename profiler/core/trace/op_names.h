@@ -9,6 +9,7 @@ bool IsConvolution(std::string_view name);  // aten::conv2d, aten::convolution, 
 bool IsMatmul(std::string_view name);       // aten::mm, addmm, bmm, baddbmm, linear, matmul, scaled dot product …
 bool IsProduct(std::string_view name);      // either of them: what takes the time of most models
 bool IsBatchNorm(std::string_view name);    // the outermost aten::batch_norm and its variants
+bool IsRecurrent(std::string_view name);    // aten::lstm, gru_cell …: recurrent layers and their cells
 bool IsView(std::string_view name);         // aten::view, t, transpose, slice …: another view of the same memory
 bool IsDropout(std::string_view name);      // aten::dropout and its variants: (input, p, train)
 bool IsHostRead(std::string_view name);  // aten::item, aten::_local_scalar_dense, is_nonzero: a value goes to the host
