@@ -32,13 +32,19 @@ constexpr std::string_view kTables = "dense-embedding", kOptimizer = "single-ten
 constexpr std::string_view kGeneral = "host-code";  // whatever runs at a line
 constexpr double kLeastPct = 5;                     // of the step, as the rule itself has it
 
-// A GPU's idle time as a whole, and the share of it that another rule must know the reason of, to be told instead.
-constexpr std::string_view kIdle = "gpu-starvation";
+// A time as a whole, the rules that may know its reason, and the share of it that one must explain to be told instead.
 constexpr double kKnownShare = 0.5;
-constexpr std::array<std::string_view, 12> kReasons = {"launch-bound",    "input-starvation",      "host-sync",
+constexpr std::array<std::string_view, 12> kWhyIdle = {"launch-bound",    "input-starvation",      "host-sync",
                                                        "pageable-copy",   "blocking-copy",         "host-code",
                                                        "cpu-then-device", "allocator-retries",     "cache-emptied",
                                                        "slow-backend",    "exposed-communication", "cudnn-retuning"};
+constexpr std::array<std::string_view, 4> kWhyExposed = {"accumulation-allreduce", "needless-resharding",
+                                                         "loss-reduction", "slow-backend"};
+struct Whole {
+  std::string_view rule;
+  std::span<const std::string_view> reasons;
+};
+constexpr std::array kWholes = {Whole{"gpu-starvation", kWhyIdle}, Whole{"exposed-communication", kWhyExposed}};
 
 using Place = std::pair<std::string, int>;
 
@@ -85,17 +91,17 @@ void LeaveOut(const std::set<Place>& blamed, std::vector<Finding>& findings) {
 
 // The report still shows it, below what can be changed.
 void TellReasonFirst(std::span<const Analyzer* const> analyzers, const std::vector<std::vector<Finding>>& findings,
-                     std::vector<Finding>& idle) {
+                     std::span<const std::string_view> reasons, std::vector<Finding>& whole) {
   double known_ms = 0;
   for (std::size_t i = 0; i < analyzers.size(); ++i) {
-    if (std::ranges::find(kReasons, analyzers[i]->id) == kReasons.end()) continue;
+    if (std::ranges::find(reasons, analyzers[i]->id) == reasons.end()) continue;
     for (const Finding& finding : findings[i]) {
       const bool counts =
           finding.verdict == Verdict::kFound && finding.severity > Severity::kInfo && !finding.per_epoch;
       if (counts) known_ms = std::max(known_ms, finding.worth_ms());
     }
   }
-  for (Finding& finding : idle) {
+  for (Finding& finding : whole) {
     if (finding.verdict == Verdict::kFound && known_ms >= kKnownShare * finding.cost_ms_per_step) {
       finding.severity = Severity::kInfo;
     }
@@ -163,7 +169,9 @@ void CountOnce(std::span<const Analyzer* const> analyzers, std::vector<std::vect
   const std::vector<Finding>* tables = of(kTables);
   std::vector<Finding>* optimizers = of(kOptimizer);
   if (tables != nullptr && optimizers != nullptr && IsFound(*tables)) LeaveToTable(*tables, *optimizers);
-  if (std::vector<Finding>* idle = of(kIdle)) TellReasonFirst(analyzers, findings, *idle);
+  for (const Whole& whole : kWholes) {
+    if (std::vector<Finding>* found = of(whole.rule)) TellReasonFirst(analyzers, findings, whole.reasons, *found);
+  }
   if (std::vector<Finding>* general = of(kGeneral)) LeaveOut(BlamedPlaces(analyzers, findings), *general);
 }
 

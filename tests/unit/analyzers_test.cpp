@@ -275,6 +275,20 @@ TEST(Diagnose, TellsWhyAGpuIsIdleBeforeThatItIs) {
   EXPECT_EQ(unknown.at("gpu-starvation"), Severity::kHigh);
 }
 
+TEST(Diagnose, TellsWhyRanksWaitForEachOtherBeforeThatTheyDo) {
+  const std::string pass =
+      "    op aten::linear 1ms graph\n    range backward 4ms at=train.py:43\n      bwd AddmmBackward0 1ms\n"
+      "      op c10d::allreduce_ 10us inputs=\"(f32[250]);?;?;-;true;-1\"\n";
+  const std::string other = "    thread gloo\n      gap 2ms\n      range user 3ms name=gloo:all_reduce\n";
+  const std::string again = "      gap 2ms\n      range user 3ms name=gloo:all_reduce\n";
+  const auto twice =
+      SeveritiesOf(("  step x10\n" + pass + pass + "    range optimizer 1ms value=250\n" + other + again).c_str());
+  EXPECT_EQ(twice.at("accumulation-allreduce"), Severity::kHigh);
+  EXPECT_EQ(twice.at("exposed-communication"), Severity::kInfo);
+  const auto once = SeveritiesOf(("  step x10\n" + pass + "    range optimizer 1ms value=250\n" + other).c_str());
+  EXPECT_EQ(once.at("exposed-communication"), Severity::kHigh);
+}
+
 TEST(Diagnose, WithoutStepsNothingIsSaid) {
   const Timeline timeline = Timeline::Build(test::TraceBuilder().Take());
   Report report;
