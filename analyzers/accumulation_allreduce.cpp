@@ -31,7 +31,7 @@ struct Exchanges {
   double passes_per_step(const Timeline& timeline) const {
     std::size_t count = 0;
     for (const auto& [step, of_step] : passes) count += of_step.size();
-    return PerStep(timeline, static_cast<double>(count));
+    return CountPerStep(timeline, static_cast<double>(count));
   }
   // Only the last pass of a step must exchange gradients: all before it could wait.
   bool NeedNot(std::uint32_t step, int pass) const {
@@ -65,7 +65,7 @@ double UpdatedPerStep(const Timeline& timeline) {
     const Event& event = timeline.event(ref);
     if (event.is_range(RangeCategory::kOptimizer)) numbers += event.value;
   });
-  return PerStep(timeline, numbers);
+  return CountPerStep(timeline, numbers);
 }
 
 // Waiting for the exchanges of all passes but the last, and copying to and from their buckets. On a device, passes
@@ -75,7 +75,7 @@ double CostMs(const Timeline& timeline, const Exchanges& found) {
   const auto passes = timeline.part(Part::kBackward).intervals();
   if (!timeline.devices().empty()) {
     const double per_step = found.passes_per_step(timeline);
-    return PerSteadyStepMs(timeline, waiting) * (per_step - 1) / per_step;
+    return MsInAStep(timeline, waiting) * (per_step - 1) / per_step;
   }
   double total_ms = 0;
   for (const auto& [step, of_step] : found.passes) {
@@ -92,7 +92,7 @@ double CostMs(const Timeline& timeline, const Exchanges& found) {
       total_ms += Ms(event.duration_ns());
     }
   });
-  return PerStep(timeline, total_ms);
+  return MsPerStep(timeline, total_ms);
 }
 
 // Where backward is called; else where the collective is.

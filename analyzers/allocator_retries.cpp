@@ -13,7 +13,7 @@ constexpr std::uint64_t kMinTimes = 2;
 std::vector<Finding> Run(const Timeline& timeline) {
   if (!timeline.device_coverage().used) return {Finding::NotApplicable(timeline.device_coverage().why_not)};
   const MemoryReturnSum found = SumOf(MemoryReturns(timeline), /*retry=*/true);
-  const double ms = PerStep(timeline, found.ms);
+  const double ms = MsPerStep(timeline, found.ms);
   if (found.times < kMinTimes || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding = Costing(timeline, ms,
                             fmt::format("the allocator runs out of the GPU's memory and starts over: {} per step ({})",

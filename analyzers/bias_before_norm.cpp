@@ -126,7 +126,7 @@ Upkeep MeasureUpkeep(const Timeline& timeline) {
     if (norms.Has(event) && !HasAncestor(timeline, ref, norm)) norm_ms += cost.Ms(ref);
   });
   return {MsPerStep(timeline, norm_ms, Part::kBackward),
-          parameters > 0 ? MsPerStep(timeline, ms) / PerStep(timeline, parameters) : 0};
+          parameters > 0 ? MsPerStep(timeline, ms) / CountPerStep(timeline, parameters) : 0};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

@@ -19,8 +19,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
     sites.Add(copy.where ? &*copy.where : nullptr, copy.idle_ms);
   }
   sites.FoldUnknown();
-  const double ms = PerStep(timeline, sites.ms());
-  const double copies = PerStep(timeline, static_cast<double>(sites.count()));
+  const double ms = MsPerStep(timeline, sites.ms());
+  const double copies = CountPerStep(timeline, static_cast<double>(sites.count()));
   if (copies < kMinCopiesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       Costing(timeline, ms,
@@ -28,7 +28,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                           MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} blocking copies per step, GPU idle {} because of them",
-                       PerStep(timeline, static_cast<double>(site.count)), MsText(PerStep(timeline, site.ms)));
+                       CountPerStep(timeline, static_cast<double>(site.count)), MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }

@@ -13,8 +13,8 @@ constexpr double kMinSharePct = 1;  // of the step's work
 std::vector<Finding> Run(const Timeline& timeline) {
   if (!timeline.device_coverage().used) return {Finding::NotApplicable(timeline.device_coverage().why_not)};
   const MemoryReturnSum found = SumOf(MemoryReturns(timeline), /*retry=*/false);
-  const auto per_step = [&](std::uint64_t count) { return PerStep(timeline, static_cast<double>(count)); };
-  const double ms = PerStep(timeline, found.ms);
+  const auto per_step = [&](std::uint64_t count) { return CountPerStep(timeline, static_cast<double>(count)); };
+  const double ms = MsPerStep(timeline, found.ms);
   if (per_step(found.times) < kMinTimesPerStep || found.allocations == 0 || SharePct(timeline, ms) < kMinSharePct) {
     return {};
   }

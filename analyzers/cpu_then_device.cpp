@@ -70,15 +70,15 @@ class Pairs {
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
   const CallSites sites = Pairs(timeline).Collect();
-  const double ms = PerStep(timeline, sites.ms());
-  const double times = PerStep(timeline, static_cast<double>(sites.count()));
+  const double ms = MsPerStep(timeline, sites.ms());
+  const double times = CountPerStep(timeline, static_cast<double>(sites.count()));
   if (times < kMinTimesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding = Costing(timeline, ms,
                             fmt::format("tensors are made on the host and copied to the GPU: {} per step ({})",
                                         MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("made and copied {}, {}", TimesPerStep(PerStep(timeline, static_cast<double>(site.count))),
-                       MsText(PerStep(timeline, site.ms)));
+    return fmt::format("made and copied {}, {}", TimesPerStep(CountPerStep(timeline, static_cast<double>(site.count))),
+                       MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }

@@ -19,7 +19,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (flag.empty()) return {Finding::CannotTell("the trace does not record whether cuDNN may time its algorithms")};
   if (flag == "on") return {};
   const Convolutions found = ConvolutionsOf(timeline);
-  const double ms = PerStep(timeline, found.ms());
+  const double ms = MsPerStep(timeline, found.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   if (!found.shapes_known) {
     return {Finding::CannotTell("the trace holds no shapes of convolutions, so whether they stay the same is unknown")};
@@ -33,8 +33,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                 MsText(ms), ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: the algorithm may be the best
   finding.evidence = found.Sites(timeline).Describe([&](const CallSites::Site& site) {
-    return fmt::format("{:.3g} convolutions per step, {}", PerStep(timeline, static_cast<double>(site.count)),
-                       MsText(PerStep(timeline, site.ms)));
+    return fmt::format("{:.3g} convolutions per step, {}", CountPerStep(timeline, static_cast<double>(site.count)),
+                       MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }

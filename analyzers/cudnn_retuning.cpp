@@ -42,7 +42,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   for (const Convolution& call : found.calls) {
     if (call.new_shape) sites.Add(timeline.where(call.op), std::max(0.0, call.ms - usual_ms));
   }
-  const double ms = PerStep(timeline, sites.ms());
+  const double ms = MsPerStep(timeline, sites.ms());
   if (steps_pct < kMinStepsPct || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       Costing(timeline, ms,

@@ -30,7 +30,7 @@ double CostMs(const Timeline& timeline) {
   for (const DeviceTimeline& device : timeline.devices()) busy_ns += device.times().busy;
   const auto devices = static_cast<std::int64_t>(timeline.devices().size());
   const double steps_ms = timeline.mean_step_ms() * static_cast<double>(timeline.steady().size());
-  return PerStep(timeline, std::max(0.0, steps_ms - Ms(busy_ns / devices)));
+  return MsPerStep(timeline, std::max(0.0, steps_ms - Ms(busy_ns / devices)));
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {
@@ -53,7 +53,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   sites.FoldUnknown();
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("the batch is scattered, the model replicated and outputs gathered: {:.3g} calls per step",
-                       PerStep(timeline, static_cast<double>(site.count)));
+                       CountPerStep(timeline, static_cast<double>(site.count)));
   });
   const std::string_view told = FactOf(trace, "data_parallel.where");
   if (!told.empty() && !finding.evidence.empty() && !finding.evidence.front().where) {

@@ -137,7 +137,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     evidence.push_back(
         {fmt::format("{} is on in {} of {}", kSwitches[i].name, on, Counted(steps, "timed step")), on, {}});
     if (kSwitches[i].flag == wire::kOpProfiler) {
-      const double ops = PerStep(timeline, static_cast<double>(uses[i].ops));
+      const double ops = CountPerStep(timeline, static_cast<double>(uses[i].ops));
       profiler_ms = ops * kProfiledOpUs / 1e3;
       in_all_figures = static_cast<double>(on) >= kInAllFigures * static_cast<double>(steps);
       evidence.back().text +=

@@ -65,7 +65,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const auto tell = [&](const CallSites& sites, std::string_view what) {
     const auto described = sites.Describe(
         [&](const CallSites::Site& site) {
-          return fmt::format("{}: {:.3g} per step, {}", what, PerStep(timeline, static_cast<double>(site.count)),
+          return fmt::format("{}: {:.3g} per step, {}", what, CountPerStep(timeline, static_cast<double>(site.count)),
                              MsText(MsPerStep(timeline, site.ms)));
         },
         kMostPlaces);

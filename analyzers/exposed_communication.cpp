@@ -99,9 +99,9 @@ Communication OnHost(const Timeline& timeline) {
     found.places = std::move(backend.places);
   }
   if (found.count == 0) found.count = operators;
-  found.exposed_ms = PerSteadyStepMs(timeline, waiting);
+  found.exposed_ms = MsInAStep(timeline, waiting);
   double all_ms = 0;
-  for (const CollectiveTimes& one : CollectivesOf(timeline)) all_ms += PerStep(timeline, Ms(one.total_ns));
+  for (const CollectiveTimes& one : CollectivesOf(timeline)) all_ms += MsPerStep(timeline, Ms(one.total_ns));
   found.total_ms = std::max(found.exposed_ms, all_ms);
   return found;
 }
@@ -111,8 +111,8 @@ Communication OnDevices(const Timeline& timeline) {
   DeviceTimes times;
   for (const DeviceTimeline& device : timeline.devices()) times += device.times();
   const double devices = static_cast<double>(timeline.devices().size());
-  found.total_ms = PerStep(timeline, Ms(times.communication)) / devices;
-  found.exposed_ms = PerStep(timeline, Ms(times.communication - times.overlap)) / devices +
+  found.total_ms = MsPerStep(timeline, Ms(times.communication)) / devices;
+  found.exposed_ms = MsPerStep(timeline, Ms(times.communication - times.overlap)) / devices +
                      IdleMs(timeline, IdleCause::kCommunication);
   ForEachWork(timeline, [&](const DeviceTimeline&, std::uint32_t, const DeviceEvent& event) {
     found.count += event.kind == DeviceKind::kCommunication;
@@ -138,7 +138,7 @@ Evidence Longest(const Timeline& timeline) {
   });
   const auto& [ms, count] = by_name[most.second];
   return {fmt::format("{}: {} per step in {:.3g} calls", ShortName(timeline.trace().text(most.second)),
-                      MsText(PerStep(timeline, ms)), PerStep(timeline, static_cast<double>(count))),
+                      MsText(MsPerStep(timeline, ms)), CountPerStep(timeline, static_cast<double>(count))),
           count,
           {}};
 }
@@ -150,8 +150,8 @@ std::optional<Evidence> MostExposed(const Timeline& timeline) {
   const CollectiveTimes& most = all.front();
   std::string text = OfGroup(most.operation, most.group);
   if (most.phase) text += fmt::format(" in {}", PartName(*most.phase));
-  text += fmt::format(": {} per step exposed, {} in all", MsText(PerStep(timeline, Ms(most.exposed_ns))),
-                      MsText(PerStep(timeline, Ms(most.total_ns))));
+  text += fmt::format(": {} per step exposed, {} in all", MsText(MsPerStep(timeline, Ms(most.exposed_ns))),
+                      MsText(MsPerStep(timeline, Ms(most.total_ns))));
   return Evidence{text, most.count, {}};
 }
 
@@ -166,9 +166,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding = Costing(timeline, found.exposed_ms,
                             fmt::format("communication that no computation covers takes {} per step ({})",
                                         MsText(found.exposed_ms), ShareText(timeline, found.exposed_ms)));
-  const std::string collectives = found.count == 0 ? "collectives on other threads"
-                                                   : fmt::format("{:.3g} collectives per step",
-                                                                 PerStep(timeline, static_cast<double>(found.count)));
+  const std::string collectives =
+      found.count == 0
+          ? "collectives on other threads"
+          : fmt::format("{:.3g} collectives per step", CountPerStep(timeline, static_cast<double>(found.count)));
   finding.evidence.push_back({fmt::format("{} take {}, {:.0f} % of it exposed", collectives, MsText(found.total_ms),
                                           100 * std::min(found.exposed_ms / found.total_ms, 1.0)),
                               found.count,
@@ -182,8 +183,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const bool own_first = own.ms() >= kMinOwnShare * (own.ms() + gradients.ms());
   for (const CallSites* sites : {own_first ? &own : &gradients, own_first ? &gradients : &own}) {
     std::ranges::move(sites->Describe([&](const CallSites::Site& site) {
-      return fmt::format("{} per step in {:.3g} calls", MsText(PerStep(timeline, site.ms)),
-                         PerStep(timeline, static_cast<double>(site.count)));
+      return fmt::format("{} per step in {:.3g} calls", MsText(MsPerStep(timeline, site.ms)),
+                         CountPerStep(timeline, static_cast<double>(site.count)));
     }),
                       std::back_inserter(finding.evidence));
   }

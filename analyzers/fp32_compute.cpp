@@ -107,7 +107,9 @@ class Meter {
       ms_ = Ms(event.duration_ns());
     }
     if ((event.flags & wire::kOpAnomaly) && (event.flags & wire::kOpGraph)) {
-      ms_ -= std::min(recording_ms_, Ms(timeline_.self_ns(ref)));  // that is anomaly mode's, not the layer's
+      // That is anomaly mode's, not the layer's.
+      const double slowed = Disturbed(timeline_, event.start_ns) ? 1 / DetailRatio(timeline_) : 1;
+      ms_ -= std::min(slowed * recording_ms_, Ms(timeline_.self_ns(ref)));
     }
     // The innermost decides: under autocast the outer op still has float32 inputs, the inner one their 16-bit copies.
     if (!compute_.Has(event)) return;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "analyzers/shared/evidence.h"
@@ -16,8 +17,20 @@ constexpr double kMediumPct = 5;        // of an epoch's time in such forward pa
 struct Evaluations {
   std::set<int> steps;  // in which an evaluation ran
   std::uint64_t layers = 0;
-  CallSites with_graph;       // layers that recorded a graph node
-  std::int64_t graph_ns = 0;  // in outermost ops that did
+  CallSites with_graph;  // layers that recorded a graph node
+  // Time of outermost ops that did, by step: where details were recorded they take longer.
+  std::map<int, std::int64_t> graph_ns;
+
+  double graph_ms(const Timeline& timeline) const {  // of an evaluation
+    double ms = 0, count = 0, all_ms = 0;
+    for (const auto& [step, ns] : graph_ns) {
+      all_ms += Ms(ns);
+      if (step >= 0 && timeline.steps()[static_cast<std::size_t>(step)].disturbed()) continue;
+      ms += Ms(ns);
+      ++count;
+    }
+    return count > 0 ? ms / count : DetailRatio(timeline) * all_ms / static_cast<double>(steps.size());
+  }
 };
 
 struct Layer {
@@ -57,7 +70,7 @@ void Add(const Timeline& timeline, Interval stretch, const NameSet& compute, con
   if (backward || layers.empty()) return;
   seen.steps.insert(timeline.step_at(stretch.start_ns));
   seen.layers += layers.size();
-  seen.graph_ns += graph_ns;
+  seen.graph_ns[timeline.step_at(stretch.start_ns)] += graph_ns;
   for (const Layer& layer : layers) {
     if (layer.graph) {
       seen.with_graph.Add(timeline.where(layer.outermost), Ms(timeline.event(layer.outermost).duration_ns()),
@@ -92,7 +105,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (seen.layers == 0) return {Finding::CannotTell("the evaluation held no layer whose graph could be looked for")};
   const std::uint64_t with_graph = seen.with_graph.count();
   if (with_graph == 0 || static_cast<double>(with_graph) < kMinGraphShare * static_cast<double>(seen.layers)) return {};
-  const double ms = Ms(seen.graph_ns) / static_cast<double>(seen.steps.size());
+  const double ms = seen.graph_ms(timeline);
   Finding finding = CostingOutside(
       timeline, ms / StepsPerEvaluation(timeline, seen),
       fmt::format("evaluation records a graph that nothing uses: its forward passes take {} each time", MsText(ms)));

@@ -43,7 +43,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
       Costing(timeline, ms, fmt::format("zero_grad() fills gradients with zeros for {} per step", MsText(ms)));
   if (zeroing.fills.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
   finding.evidence = zeroing.fills.Describe([&](const CallSites::Site& site) {
-    return fmt::format("{:.3g} zero fills per step, {}", PerStep(timeline, static_cast<double>(site.count)),
+    return fmt::format("{:.3g} zero fills per step, {}", CountPerStep(timeline, static_cast<double>(site.count)),
                        MsText(MsPerStep(timeline, site.ms, Part::kOptimizer)));
   });
   if (zeroing.accumulate_ms > 0) {

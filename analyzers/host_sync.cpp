@@ -102,17 +102,17 @@ std::vector<Finding> JudgeDevice(const Timeline& timeline) {
   }
   sites.DropRarerThan(kMinReadsPerStep * static_cast<double>(timeline.steady().size()));
   sites.FoldUnknown();
-  const double ms = PerStep(timeline, sites.ms());
+  const double ms = MsPerStep(timeline, sites.ms());
   if (sites.empty() || SharePct(timeline, ms) < kMinSharePct) return {};
-  const double count = PerStep(timeline, static_cast<double>(sites.count()));
+  const double count = CountPerStep(timeline, static_cast<double>(sites.count()));
   Finding finding = Costing(timeline, ms,
                             fmt::format("the host waits for the GPU {}; the GPU then idles for {} ({})",
                                         TimesPerStep(count), MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
     const auto name = names.find(site.where);
     return fmt::format("{} {}, GPU idle {} after it", name == names.end() ? "a wait" : name->second,
-                       TimesPerStep(PerStep(timeline, static_cast<double>(site.count))),
-                       MsText(PerStep(timeline, site.ms)));
+                       TimesPerStep(CountPerStep(timeline, static_cast<double>(site.count))),
+                       MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }
@@ -132,7 +132,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   reads.sites.DropRarerThan(kMinReadsPerStep * static_cast<double>(timeline.steady().size()));
   if (reads.sites.empty()) return {};
   const auto per_step = [&](std::uint64_t count) {
-    return TimesPerStep(PerStep(timeline, static_cast<double>(count)));
+    return TimesPerStep(CountPerStep(timeline, static_cast<double>(count)));
   };
   Finding finding;
   finding.severity = Severity::kInfo;

@@ -32,7 +32,7 @@ LongOps MeasureOps(const Timeline& timeline) {
     found.ms += own_ms;
     found.count += 1;
   });
-  return {MsPerStep(timeline, found.ms), PerStep(timeline, found.count)};
+  return {MsPerStep(timeline, found.ms), CountPerStep(timeline, found.count)};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

@@ -54,7 +54,7 @@ Waits Measure(const Timeline& timeline) {
 
 // The share of the steps whose waits are known, of the mean step: that is taken over more steps, and one hiccup among
 // few of them would make the wait longer than the step.
-double PerStep(const Timeline& timeline, const Waits& waits, double wait_ns) {
+double WaitMs(const Timeline& timeline, const Waits& waits, double wait_ns) {
   return waits.steps_ns == 0 ? 0 : timeline.mean_step_ms() * wait_ns / waits.steps_ns;
 }
 
@@ -192,10 +192,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   const Waits waits = Measure(timeline);
   // Without the step that waited longest: one disk hiccup does not make a starved loop.
-  const double usual_ms = PerStep(timeline, waits, waits.wait_ns - waits.longest_ns);
+  const double usual_ms = WaitMs(timeline, waits, waits.wait_ns - waits.longest_ns);
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
   // Nor is the hiccup charged to the habit.
-  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : PerStep(timeline, waits, waits.wait_ns);
+  const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : WaitMs(timeline, waits, waits.wait_ns);
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));
   finding.evidence.push_back({fmt::format("{} of {} steps wait for a batch, {} at most{}", waits.waited, waits.steps,

@@ -24,7 +24,7 @@ Kernels Measure(const Timeline& timeline) {
   if (lengths.empty()) return {};
   const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
   std::nth_element(lengths.begin(), middle, lengths.end());
-  return {PerStep(timeline, static_cast<double>(lengths.size())), static_cast<double>(*middle) / 1e3};
+  return {CountPerStep(timeline, static_cast<double>(lengths.size())), static_cast<double>(*middle) / 1e3};
 }
 
 std::vector<Finding> Run(const Timeline& timeline) {

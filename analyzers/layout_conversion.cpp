@@ -38,14 +38,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotDevices(timeline)) return {*why_not};
   const Conversions found = Measure(timeline);
   if (!found.convolution) return {Finding::NotApplicable("no convolution ran on the GPU in the timed steps")};
-  const double ms = PerStep(timeline, found.sites.ms());
+  const double ms = MsPerStep(timeline, found.sites.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding = Costing(timeline, ms,
                             fmt::format("tensors change their layout around convolutions: {} per step ({})", MsText(ms),
                                         ShareText(timeline, ms)));
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} kernels per step between NCHW and NHWC, {}",
-                       PerStep(timeline, static_cast<double>(site.count)), MsText(PerStep(timeline, site.ms)));
+                       CountPerStep(timeline, static_cast<double>(site.count)), MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }

@@ -16,16 +16,11 @@ struct Reductions {
   bool unsized = false;  // a collective in the detail window has no recorded size
 };
 
-// Collectives of few numbers, outside of backward. Sizes are known in the detail window; elsewhere a site that reduces
-// few numbers there is assumed to do so again.
+// Collectives of few numbers, outside of backward, in the detail window: elsewhere their sizes are not known.
 Reductions Collect(const Timeline& timeline) {
   const std::vector<HostCollective> collectives = HostCollectives(timeline);
   const IntervalSet waiting = OnlyCommunicating(timeline);
   Reductions found;
-  double scale = 1;
-  if (timeline.detail_steps() > 0) {
-    scale = static_cast<double>(timeline.steady().size()) / static_cast<double>(timeline.detail_steps());
-  }
   for (const HostCollective& one : collectives) {
     if (one.in_backward() || one.op.thread != timeline.training_thread()) continue;
     if (!timeline.steps()[one.step].detail) continue;
@@ -34,7 +29,7 @@ Reductions Collect(const Timeline& timeline) {
       continue;
     if (!one.sized() || one.elements > kMostNumbers) continue;
     const Interval span{timeline.event(one.op).start_ns, GoesOnAt(timeline, one)};
-    found.sites.Add(timeline.where(one.op), scale * Ms(waiting.total_ns(span)));
+    found.sites.Add(timeline.where(one.op), Ms(waiting.total_ns(span)));
   }
   return found;
 }
@@ -54,7 +49,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell(why + "how many numbers a collective reduces is not known")};
   }
   found.sites.DropRarerThan(kMinPerStep * timeline.detail_steps());
-  const double cost_ms = PerStep(timeline, found.sites.ms());
+  const double cost_ms = MsPerDetailStep(timeline, found.sites.ms());
   if (found.sites.empty() || SharePct(timeline, cost_ms) < kMinSharePct) return {};
   const double per_step = static_cast<double>(found.sites.count()) / timeline.detail_steps();
   Finding finding = Costing(timeline, cost_ms,
@@ -63,7 +58,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{}, the loop waits {} per step for the other ranks",
                        TimesPerStep(static_cast<double>(site.count) / timeline.detail_steps()),
-                       MsText(PerStep(timeline, site.ms)));
+                       MsText(MsPerDetailStep(timeline, site.ms)));
   });
   return {finding};
 }

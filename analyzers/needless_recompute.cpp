@@ -25,7 +25,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                             fmt::format("activations are computed again for {} per step, and memory is free: {}",
                                         MsText(recompute.ms), UseText(memory)));
   finding.evidence.push_back({fmt::format("{:.3g} operators per step run again inside the backward pass",
-                                          PerStep(timeline, static_cast<double>(recompute.ops))),
+                                          CountPerStep(timeline, static_cast<double>(recompute.ops))),
                               recompute.ops,
                               {}});
   const auto sites = recompute.forward.Describe(

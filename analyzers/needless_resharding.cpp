@@ -44,10 +44,10 @@ Gathers InBackward(const Timeline& timeline) {
       return one.operation == row.operation && one.group == row.group && one.phase == Part::kForward;
     });
     if (!in_forward) continue;
-    found.per_step += PerStep(timeline, static_cast<double>(row.count));
-    found.exposed_ms += PerStep(timeline, Ms(row.exposed_ns));
-    found.total_ms += PerStep(timeline, Ms(row.total_ns));
-    found.bytes += PerStep(timeline, static_cast<double>(row.bytes));
+    found.per_step += CountPerStep(timeline, static_cast<double>(row.count));
+    found.exposed_ms += MsPerStep(timeline, Ms(row.exposed_ns));
+    found.total_ms += MsPerStep(timeline, Ms(row.total_ns));
+    found.bytes += CountPerStep(timeline, static_cast<double>(row.bytes));
   }
   return found;
 }

@@ -115,7 +115,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (2 * found.unknown() > found.seen()) {
     return {Finding::CannotTell("the shapes of most matrix products were not recorded")};
   }
-  const double ms = PerStep(timeline, found.ms());
+  const double ms = MsPerStep(timeline, found.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       CostingAtMost(timeline, ms,

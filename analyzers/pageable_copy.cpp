@@ -34,12 +34,12 @@ Pageable Collect(const Timeline& timeline) {
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why_not = WhyNotCauses(timeline)) return {*why_not};
   const Pageable found = Collect(timeline);
-  const double copies = PerStep(timeline, static_cast<double>(found.sites.count()));
+  const double copies = CountPerStep(timeline, static_cast<double>(found.sites.count()));
   if (copies < kMinCopiesPerStep) {
-    if (PerStep(timeline, static_cast<double>(found.unknown)) < kMinCopiesPerStep) return {};
+    if (CountPerStep(timeline, static_cast<double>(found.unknown)) < kMinCopiesPerStep) return {};
     return {Finding::CannotTell("the trace does not record whether the copies to the GPU come from pinned memory")};
   }
-  const double ms = PerStep(timeline, found.sites.ms());
+  const double ms = MsPerStep(timeline, found.sites.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding = Costing(timeline, ms,
                             fmt::format("batches go to the GPU from pageable memory: {} exposed per step ({})",
@@ -47,7 +47,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const double mb = found.bytes / 1e6 / static_cast<double>(found.sites.count());
   finding.evidence = found.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} copies per step of {:.3g} MB on average, {} exposed",
-                       PerStep(timeline, static_cast<double>(site.count)), mb, MsText(PerStep(timeline, site.ms)));
+                       CountPerStep(timeline, static_cast<double>(site.count)), mb,
+                       MsText(MsPerStep(timeline, site.ms)));
   });
   return {finding};
 }

@@ -22,7 +22,7 @@ double ExposedMs(const Timeline& timeline) {
   const IntervalSet exposed = IntervalSet(std::move(communicating)).Subtract(computing);
   double total_ms = 0;
   for (const std::uint32_t step : timeline.steady()) total_ms += Ms(exposed.total_ns(timeline.steps()[step].time));
-  return PerStep(timeline, total_ms);
+  return MsPerStep(timeline, total_ms);
 }
 
 std::uint64_t BackendRanges(const Timeline& timeline) {

@@ -128,7 +128,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   });
   if (clipping.reads > 0) {
     finding.evidence.push_back({fmt::format("the host reads the norm {}",
-                                            TimesPerStep(PerStep(timeline, static_cast<double>(clipping.reads)))),
+                                            TimesPerStep(CountPerStep(timeline, static_cast<double>(clipping.reads)))),
                                 clipping.reads,
                                 {}});
   }

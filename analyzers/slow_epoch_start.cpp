@@ -74,7 +74,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (starts.empty()) return {Finding::CannotTell("not in the window: no start of a second epoch was seen")};
   if (steps <= 0) return {Finding::CannotTell("how many steps an epoch has is not known")};
   const Before before = BeforeEach(timeline, starts);
-  const double start_ms = TotalMs(starts) / static_cast<double>(starts.size());
+  const std::vector<Interval> timed = Undisturbed(timeline, starts);
+  const double start_ms = TotalMs(timed) / static_cast<double>(timed.size());
   const double each_ms = start_ms + before.each_ms;
   if (each_ms <= 0) return {};
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());

@@ -30,9 +30,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (steps <= 0) {
     return {Finding::CannotTell("one evaluation was seen, and how many steps lie between two is not known")};
   }
+  const std::vector<Interval> timed = Undisturbed(timeline, evaluations);
   double total_ms = 0;
-  for (const Interval& one : evaluations) total_ms += Ms(one.length());
-  const double each_ms = total_ms / static_cast<double>(evaluations.size());
+  for (const Interval& one : timed) total_ms += Ms(one.length());
+  const double each_ms = total_ms / static_cast<double>(timed.size());
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
   if (share_pct < kMinSharePct) return {};
   Finding finding =

@@ -82,7 +82,7 @@ Finding OfOps(const Timeline& timeline, const OpTimes& times) {
           MsText(times.short_ms), kShortOpUs));
   finding.evidence.push_back(
       {fmt::format("{:.0f} such operators per step, {:.0f} % of the time in operators",
-                   PerStep(timeline, static_cast<double>(times.short_ops)), 100 * times.short_ms / times.all_ms),
+                   CountPerStep(timeline, static_cast<double>(times.short_ops)), 100 * times.short_ms / times.all_ms),
        times.short_ops,
        {}});
   for (const CallSites::Site& site : SitesOf(timeline).Ordered()) {
@@ -152,7 +152,7 @@ TinyPasses PassesOf(const Timeline& timeline) {
   passes.sites.FoldUnknown();
   passes.backward = static_cast<double>(passes.sites.count()) / timeline.detail_steps();
   if (passes.backward < kManyPasses) return passes;
-  passes.ms = PerSteadyStepMs(timeline, timeline.part(Part::kForward).Union(timeline.part(Part::kBackward)));
+  passes.ms = MsInAStep(timeline, timeline.part(Part::kForward).Union(timeline.part(Part::kBackward)));
   const NameSet products(timeline.trace(), ops::IsProduct);
   timeline.ForEachDetailed([&](EventRef ref) {
     if (!products.Has(timeline.event(ref)) || timeline.inside(ref, RangeCategory::kBackward)) return;
@@ -189,7 +189,7 @@ double SamplesOf(const Timeline& timeline) {
     if (samples == 0) return 0;
     sum += static_cast<double>(samples);
   }
-  return PerStep(timeline, sum);
+  return CountPerStep(timeline, sum);
 }
 
 // What takes the time is the batch itself, however well a larger one trains.

@@ -66,7 +66,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::NotApplicable("this GPU has no TensorFloat-32 units")};
   }
   const Products products = Measure(timeline);
-  const double ms = PerStep(timeline, products.sites.ms());
+  const double ms = MsPerStep(timeline, products.sites.ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       CostingAtMost(timeline, ms,
@@ -75,8 +75,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                 MsText(ms), ShareText(timeline, ms)));
   finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: what is left depends on memory
   finding.evidence = products.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("{:.3g} products per step in {}, such as {}", PerStep(timeline, static_cast<double>(site.count)),
-                       MsText(PerStep(timeline, site.ms)), products.kernel.substr(0, 60));
+    return fmt::format("{:.3g} products per step in {}, such as {}",
+                       CountPerStep(timeline, static_cast<double>(site.count)), MsText(MsPerStep(timeline, site.ms)),
+                       products.kernel.substr(0, 60));
   });
   return {finding};
 }

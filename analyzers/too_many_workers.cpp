@@ -58,7 +58,7 @@ std::int64_t FirstBatchNs(const Timeline& timeline, const Mark& start, const Ste
 }
 
 Starts MeasureStarts(const Timeline& timeline) {
-  Starts starts;
+  Starts starts, disturbed;
   const Trace& trace = timeline.trace();
   const std::uint32_t pid = trace.threads[timeline.training_thread()].pid;
   for (const Mark& mark : trace.marks) {
@@ -67,10 +67,11 @@ Starts MeasureStarts(const Timeline& timeline) {
     if (index < 0 || timeline.steps()[static_cast<std::size_t>(index)].warmup) continue;
     const std::int64_t first_ns = FirstBatchNs(timeline, mark, timeline.steps()[static_cast<std::size_t>(index)]);
     if (first_ns == 0) continue;
-    starts.extra_ms += std::max(0.0, Ms(first_ns) - timeline.part_ms(Part::kLoaderWait));
-    ++starts.epochs;
+    Starts& these = Disturbed(timeline, mark.time_ns) ? disturbed : starts;
+    these.extra_ms += std::max(0.0, Ms(first_ns) - timeline.part_ms(Part::kLoaderWait));
+    ++these.epochs;
   }
-  return starts;
+  return starts.epochs > 0 ? starts : disturbed;
 }
 
 // Workers that are started anew for each epoch.

@@ -42,9 +42,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
     bytes += static_cast<double>(copy.event->bytes);
   }
   sites.FoldUnknown();
-  const double ms = PerStep(timeline, sites.ms());
+  const double ms = MsPerStep(timeline, sites.ms());
   const auto count = static_cast<double>(sites.count());
-  if (PerStep(timeline, count) < kMinCopiesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
+  if (CountPerStep(timeline, count) < kMinCopiesPerStep || SharePct(timeline, ms) < kMinSharePct) return {};
   Finding finding =
       CostingAtMost(timeline, ms,
                     fmt::format("batches of 8-bit data are widened to float32 before they go to the GPU: {} per "
@@ -52,7 +52,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                                 MsText(ms), ShareText(timeline, ms)));
   finding.evidence = sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} copies per step of {:.3g} MB on average, a quarter of it would do",
-                       PerStep(timeline, static_cast<double>(site.count)), bytes / 1e6 / count);
+                       CountPerStep(timeline, static_cast<double>(site.count)), bytes / 1e6 / count);
   });
   return {finding};
 }

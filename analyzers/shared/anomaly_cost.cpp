@@ -61,7 +61,7 @@ class Meter {
     cost_.ms_per_node = recorded_by_views_.empty() ? least : Median(recorded_by_views_);
     cost_.checks_ms = MsPerStep(timeline_, cost_.checks_ms, Part::kBackward);
     cost_.recording_ms = MsPerStep(timeline_, cost_.recording_ms);
-    for (double* total : {&cost_.checks, &cost_.nodes}) *total = PerStep(timeline_, *total);
+    for (double* total : {&cost_.checks, &cost_.nodes}) *total = CountPerStep(timeline_, *total);
     return cost_;
   }
 

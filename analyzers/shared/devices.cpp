@@ -44,7 +44,7 @@ bool OnDevice(const Timeline& timeline) {
 double IdleMs(const Timeline& timeline, IdleCause cause) {
   double total = 0;
   for (const DeviceTimeline& device : timeline.devices()) total += Ms(device.times().idle_by(cause));
-  return PerStep(timeline, PerDevice(timeline, total));
+  return MsPerStep(timeline, PerDevice(timeline, total));
 }
 
 double IdleMs(const Timeline& timeline) {

@@ -51,11 +51,26 @@ EventRef Ancestor(const Timeline& timeline, EventRef ref, const std::function<bo
 }
 
 double MsPerStep(const Timeline& timeline, double total_ms, std::optional<Part> part) {
-  return PerStep(timeline, total_ms) * Undisturbed(timeline, part, /*detailed=*/false);
+  return total_ms / static_cast<double>(timeline.steady().size()) * Undisturbed(timeline, part, /*detailed=*/false);
 }
 
 double MsPerDetailStep(const Timeline& timeline, double total_ms, std::optional<Part> part) {
   return total_ms / timeline.detail_steps() * Undisturbed(timeline, part, /*detailed=*/true);
+}
+
+double DetailRatio(const Timeline& timeline) {
+  return timeline.detail_steps() > 0 ? Undisturbed(timeline, std::nullopt, /*detailed=*/true) : 1;
+}
+
+bool Disturbed(const Timeline& timeline, std::int64_t time_ns) {
+  const int step = timeline.step_at(time_ns);
+  return step >= 0 && timeline.steps()[static_cast<std::size_t>(step)].disturbed();
+}
+
+std::vector<Interval> Undisturbed(const Timeline& timeline, std::span<const Interval> stretches) {
+  std::vector<Interval> kept(stretches.begin(), stretches.end());
+  std::erase_if(kept, [&](const Interval& one) { return Disturbed(timeline, one.start_ns); });
+  return kept.empty() ? std::vector<Interval>(stretches.begin(), stretches.end()) : kept;
 }
 
 bool HasAncestor(const Timeline& timeline, EventRef ref, const std::function<bool(const Event&)>& accepts) {

@@ -35,9 +35,9 @@ inline double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
-// `total` over all steady steps, by step. There is at least one: Judge() sees to it.
-inline double PerStep(const Timeline& timeline, double total) {
-  return total / static_cast<double>(timeline.steady().size());
+// What was counted in all steady steps, by step. There is at least one: Judge() sees to it. Not for times.
+inline double CountPerStep(const Timeline& timeline, double count) {
+  return count / static_cast<double>(timeline.steady().size());
 }
 
 // Milliseconds over all steady steps, by step; MsPerDetailStep: over those of the detail window. Recording details
@@ -46,5 +46,15 @@ inline double PerStep(const Timeline& timeline, double total) {
 // as it is.
 double MsPerStep(const Timeline& timeline, double total_ms, std::optional<Part> part = std::nullopt);
 double MsPerDetailStep(const Timeline& timeline, double total_ms, std::optional<Part> part = std::nullopt);
+
+// What a millisecond in a step of the detail window is in an undisturbed one; 1 where there is no such step.
+double DetailRatio(const Timeline& timeline);
+
+// Whether recording details or following calls slowed down the step in which this lies.
+bool Disturbed(const Timeline& timeline, std::int64_t time_ns);
+
+// Of stretches outside of plain steps (evaluations, starts of epochs) those that nothing slowed down; all where each
+// was.
+std::vector<Interval> Undisturbed(const Timeline& timeline, std::span<const Interval> stretches);
 
 }  // namespace loopscope

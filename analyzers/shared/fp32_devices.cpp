@@ -68,7 +68,7 @@ std::vector<Finding> JudgeFp32OnDevices(const Timeline& timeline) {
   if (known + unknown == 0) {
     return {Finding::NotApplicable("no convolution or matrix product was seen in the timed steps")};
   }
-  const double ms = PerStep(timeline, measured.of(Factors::kFloat32));
+  const double ms = MsPerStep(timeline, measured.of(Factors::kFloat32));
   if (SharePct(timeline, ms) < kMinSharePct) {
     if (unknown < kMaxUnknownShare * (known + unknown)) return {};
     return {Finding::CannotTell("the kernels' names do not show the types of most convolutions and matrix products")};
@@ -78,7 +78,7 @@ std::vector<Finding> JudgeFp32OnDevices(const Timeline& timeline) {
                     fmt::format("float32 convolutions and matrix products take {} on a GPU with 16-bit units",
                                 ShareText(timeline, ms)));
   finding.evidence = measured.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("float32 layers: {} per step on the GPU", MsText(PerStep(timeline, site.ms)));
+    return fmt::format("float32 layers: {} per step on the GPU", MsText(MsPerStep(timeline, site.ms)));
   });
   if (finding.evidence.empty()) {
     finding.evidence.push_back({fmt::format("float32 layers: {} per step on the GPU", MsText(ms)), 1, {}});

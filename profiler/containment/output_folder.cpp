@@ -8,8 +8,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -141,7 +143,15 @@ Result<Scratch> Scratch::Make() {
 }
 
 Scratch::~Scratch() {
-  if (!path_.empty()) RemoveTree(path_);
+  // A trial that was killed may write until the kernel has ended all of it.
+  constexpr int kTries = 40;
+  constexpr auto kBetween = std::chrono::milliseconds(50);
+  std::error_code error;
+  for (int i = 0; i < kTries && !path_.empty(); ++i) {
+    RemoveTree(path_);
+    if (!fs::exists(fs::symlink_status(path_, error))) break;
+    std::this_thread::sleep_for(kBetween);
+  }
   if (lock_ >= 0) close(lock_);
 }
 

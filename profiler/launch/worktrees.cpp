@@ -46,6 +46,8 @@ std::string StartOf(const std::string& pid) {
   return field;
 }
 
+constexpr std::string_view kLink = "gitdir: ";  // begins the file `.git` of a worktree
+
 std::string FirstLine(const fs::path& file) {
   const std::vector<std::string> lines = SplitLines(FileText(file));
   return lines.empty() ? "" : lines.front();
@@ -91,7 +93,7 @@ Worktrees::Answer Worktrees::Git(std::vector<std::string> words, const Environme
   spec.output = folder_ / "git.txt";
   std::error_code error;
   fs::remove(spec.output, error);  // what is printed is added to what is there
-  spec.role = Role::kTrial;
+  spec.role = Role::kTool;         // ended by a signal it takes back what it began; killed it leaves it half done
   const ProcessEnd end = RunProcess(spec, *signals_);
   std::string text = FileText(spec.output);
   while (text.ends_with('\n')) text.pop_back();
@@ -160,21 +162,50 @@ Result<void> Worktrees::RemoveLeftovers() {
       if (tree.parent_path() != folder_) continue;
       return Error{"another bisect works in the output folder", folder_, "name another with -o DIR"};
     }
-    (void)Git({"worktree", "remove", "--force", "--force", tree});
-    (void)Git({"worktree", "unlock", tree});
+    Forget(tree);
   }
   return {};
 }
 
-Result<void> Worktrees::Add(const fs::path& tree, const Commit& commit) {
-  const Answer added = Git({"worktree", "add", "--quiet", "--detach", "--force", "--lock", tree, commit.id});
+// Where git itself was killed, what it keeps of the tree may be too little for it to remove.
+void Worktrees::Forget(const fs::path& tree) {
+  if (Git({"worktree", "remove", "--force", "--force", tree}).ok) return;
+  const Answer common = Git({"rev-parse", "--git-common-dir"});
   std::error_code error;
+  for (const auto& kept : fs::directory_iterator(fs::path(common.text) / "worktrees", error)) {
+    if (FirstLine(kept.path() / "gitdir") != (tree / ".git").native()) continue;
+    // A folder that does not say that it is this tree is somebody else's by now, unless it is empty.
+    const std::string link = FirstLine(tree / ".git");
+    const bool is_tree = link.starts_with(kLink) && fs::equivalent(link.substr(kLink.size()), kept.path(), error);
+    if (is_tree) {
+      RemoveTree(tree);
+    } else if (fs::is_empty(tree, error) && !error) {
+      fs::remove(tree, error);
+    }
+    RemoveTree(kept.path());
+  }
+}
+
+Result<void> Worktrees::Add(const fs::path& tree, const Commit& commit) {
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(tree, error))) {
+    return Error{"the output folder holds `" + tree.filename().native() + "`, which is not ours", folder_,
+                 "name another with -o DIR"};
+  }
+  std::vector<std::string> words = {"worktree", "add",    "--quiet",  "--detach",
+                                    "--force",  "--lock", "--reason", kReason + Identity()};
+  words.insert(words.end(), {tree.native(), commit.id});
+  Answer added = Git(words);
+  if (!added.ok && added.text.find("unknown option") != added.text.npos) {  // git before 2.33
+    words.erase(words.begin() + 6, words.begin() + 8);
+    added = Git(words);
+  }
+  if (!added.ok) Forget(tree);
   const std::string link = FirstLine(tree / ".git");
-  constexpr std::string_view kBegin = "gitdir: ";
-  if (!added.ok || !link.starts_with(kBegin)) {
+  if (!added.ok || !link.starts_with(kLink)) {
     return GitFailed("commit " + commit.short_id() + " could not be checked out", tree, added.text);
   }
-  const fs::path kept = fs::canonical(link.substr(kBegin.size()), error);
+  const fs::path kept = fs::canonical(link.substr(kLink.size()), error);
   if (error) return GitFailed("commit " + commit.short_id() + " could not be checked out", tree, error.message());
   made_[tree] = kept;
   (void)WritePrivateFile(kept / "locked", kReason + Identity());

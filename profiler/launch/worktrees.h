@@ -57,6 +57,7 @@ class Worktrees {
   Result<void> RemoveLeftovers();
   Result<void> Add(const std::filesystem::path& tree, const Commit& commit);
   void Remove(const std::filesystem::path& tree);
+  void Forget(const std::filesystem::path& tree);
   Result<std::string> Resolve(const std::string& name);
 
   std::filesystem::path folder_, prefix_;  // prefix: of the working folder in the repository

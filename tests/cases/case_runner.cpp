@@ -1,10 +1,17 @@
-// Runs the cases of one file through the rule that the file is named for: case_runner host_sync.case
+// Runs the cases of one file through the rule that the file is named for.
+//
+//   case_runner host_sync.case            each finds what it expects
+//   case_runner --slowed host_sync.case   recording details, which slows steps down, changes no verdict and no cost
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/diagnose.h"
@@ -12,39 +19,77 @@
 #include "profiler/core/timeline/timeline.h"
 #include "tests/support/case_reader.h"
 
+namespace loopscope {
 namespace {
 
-int Run(const std::filesystem::path& path) {
+constexpr double kSlowed = 1.5;     // times as long; measured: 1.0 to 2.5
+constexpr int kPlain = 4;           // steps without details for each with them
+constexpr double kRounding = 0.06;  // what only slowed steps show is taken back by their mean
+
+std::vector<Finding> Judged(const Analyzer& analyzer, test::Case& one) {
+  return Judge(analyzer, Timeline::Build(std::move(one.trace)));
+}
+
+// Why the findings differ; "" where they do not. Costs and titles hold times; which steps a title counts may differ.
+std::string Difference(const std::vector<Finding>& plain, const std::vector<Finding>& slowed) {
+  if (plain.size() != slowed.size()) return fmt::format("{} findings, not {}", slowed.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const Finding &a = plain[i], &b = slowed[i];
+    if (a.verdict != b.verdict) {
+      return fmt::format("{}, not {}", VerdictName(b.verdict), VerdictName(a.verdict));
+    }
+    if (std::abs(a.cost_ms_per_step - b.cost_ms_per_step) > kRounding * a.cost_ms_per_step) {
+      return fmt::format("costs {:.3f} ms, not {:.3f} ms", b.cost_ms_per_step, a.cost_ms_per_step);
+    }
+    if (a.severity != b.severity) return "another severity";
+  }
+  return "";
+}
+
+bool Slows(const Analyzer& analyzer, test::Case& one, test::Case& slowed) {
+  // Behind a device that has work the host's time costs nothing: such times are taken as they are.
+  const bool device = !one.trace.devices.empty();
+  const std::string wrong = device ? "" : Difference(Judged(analyzer, one), Judged(analyzer, slowed));
+  fmt::print("{} {} {}{}{}\n", wrong.empty() ? "ok  " : "FAIL", one.line, one.name, wrong.empty() ? "" : ": ", wrong);
+  return wrong.empty();
+}
+
+bool AsExpected(const Analyzer& analyzer, test::Case& one) {
+  const std::string wrong = test::Mismatch(one.expectation, Judged(analyzer, one));
+  fmt::print("{} {} {}{}{}\n", wrong.empty() ? "ok  " : "FAIL", one.line, one.name, wrong.empty() ? "" : ": ", wrong);
+  return wrong.empty();
+}
+
+int Run(const std::filesystem::path& path, bool slowed) {
   std::string id = path.stem().string();
-  for (char& letter : id) letter = letter == '_' ? '-' : letter;
-  const loopscope::Analyzer* analyzer = loopscope::FindById(loopscope::AllAnalyzers(), id);
+  std::ranges::replace(id, '_', '-');
+  const Analyzer* analyzer = FindById(AllAnalyzers(), id);
   if (!analyzer) {
     fmt::print(stderr, "{}: no analyzer has the id '{}'\n", path.string(), id);
     return 1;
   }
-  auto cases = loopscope::test::ReadCases(path);
-  if (!cases) {
+  auto cases = test::ReadCases(path, {.plain = slowed ? kPlain : 0});
+  auto slower = test::ReadCases(path, {.slowed = kSlowed, .plain = kPlain});
+  if (!cases || !slower) {
     fmt::print(stderr, "{}\n", cases.error().Message());
     return 1;
   }
   int failed = 0;
-  for (loopscope::test::Case& one : *cases) {
-    const auto timeline = loopscope::Timeline::Build(std::move(one.trace));
-    const std::string wrong = loopscope::test::Mismatch(one.expectation, loopscope::Judge(*analyzer, timeline));
-    failed += !wrong.empty();
-    fmt::print("{} {}:{} {}{}{}\n", wrong.empty() ? "ok  " : "FAIL", path.filename().string(), one.line, one.name,
-               wrong.empty() ? "" : ": ", wrong);
+  for (std::size_t i = 0; i < cases->size(); ++i) {
+    failed += !(slowed ? Slows(*analyzer, (*cases)[i], (*slower)[i]) : AsExpected(*analyzer, (*cases)[i]));
   }
   fmt::print("{} cases, {} failed\n", cases->size(), failed);
   return failed == 0 && !cases->empty() ? 0 : 1;
 }
 
 }  // namespace
+}  // namespace loopscope
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: case_runner FILE.case\n");
+  const bool slowed = argc == 3 && std::string_view(argv[1]) == "--slowed";
+  if (argc != 2 && !slowed) {
+    fmt::print(stderr, "usage: case_runner [--slowed] FILE.case\n");
     return 2;
   }
-  return Run(argv[1]);
+  return loopscope::Run(argv[argc - 1], slowed);
 }

@@ -1,6 +1,7 @@
 #include "tests/support/case_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -53,9 +54,27 @@ struct StepSpec {
   TensorSpecs tensors;
 };
 
+void Slow(EventSpec& event, double times) {
+  if (event.length_ns > 0) event.length_ns = std::llround(static_cast<double>(event.length_ns) * times);
+  for (EventSpec& one : event.inside) Slow(one, times);
+}
+
+StepSpec Slowed(StepSpec step, double times) {
+  for (StepItem& item : step.items) {
+    for (EventSpec& event : item.events) Slow(event, times);
+  }
+  return step;
+}
+
+StepSpec WithoutDetails(StepSpec step, int times) {
+  step.detail = false;
+  step.repeat *= times;
+  return step;
+}
+
 class Reader {
  public:
-  explicit Reader(std::string_view text) : lines_(SplitLines(text)) {}
+  Reader(std::string_view text, Layout layout) : lines_(SplitLines(text)), layout_(layout) {}
 
   std::vector<Case> Read() {
     std::vector<Case> cases;
@@ -86,13 +105,17 @@ class Reader {
         if (step.warmup && measuring) Fail(line, "a warm-up step after a timed one");
         if (!step.warmup && !measuring) builder.Mark(MarkKind::kMeasureBegin);
         measuring |= !step.warmup;
-        if (step.detail != detailing) builder.Mark(step.detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
-        if (step.operators != recording) builder.Mark(step.operators ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
-        detailing = step.detail;
-        recording = step.operators;
-        if (step.followed) builder.Mark(MarkKind::kFollowBegin);
-        Lay(builder, step);
-        if (step.followed) builder.Mark(MarkKind::kFollowEnd);
+        const auto lay = [&](const StepSpec& as) {
+          if (as.detail != detailing) builder.Mark(as.detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
+          if (as.operators != recording) builder.Mark(as.operators ? MarkKind::kOpsBegin : MarkKind::kOpsEnd);
+          detailing = as.detail;
+          recording = as.operators;
+          if (as.followed) builder.Mark(MarkKind::kFollowBegin);
+          Lay(builder, as);
+          if (as.followed) builder.Mark(MarkKind::kFollowEnd);
+        };
+        lay(step.detail ? Slowed(step, layout_.slowed) : step);
+        if (step.detail && layout_.plain > 0) lay(WithoutDetails(step, layout_.plain));
         continue;
       }
       ++at_;
@@ -306,6 +329,7 @@ class Reader {
   }
 
   std::vector<CaseLine> lines_;
+  Layout layout_;
   std::size_t at_ = 0;
   std::map<std::string, int> made_;
   std::vector<std::string> used_;
@@ -313,20 +337,20 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<Case>> ParseCases(std::string_view text, std::string_view path) {
+Result<std::vector<Case>> ParseCases(std::string_view text, std::string_view path, Layout layout) {
   try {
-    return Reader(text).Read();
+    return Reader(text, layout).Read();
   } catch (const CaseError& error) {
     return Error{error.what, std::string(path) + ":" + std::to_string(error.line), "see tests/cases/README.md"};
   }
 }
 
-Result<std::vector<Case>> ReadCases(const std::filesystem::path& path) {
+Result<std::vector<Case>> ReadCases(const std::filesystem::path& path, Layout layout) {
   std::ifstream file(path);
   if (!file) return Error{"cannot be read", path.string(), ""};
   std::ostringstream text;
   text << file.rdbuf();
-  return ParseCases(text.str(), path.string());
+  return ParseCases(text.str(), path.string(), layout);
 }
 
 }  // namespace loopscope::test

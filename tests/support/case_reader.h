@@ -38,9 +38,16 @@ struct Case {
 // "expect found cost>=2 at=train.cpp:41 …"; throws CaseError.
 Expectation ReadExpectation(const CaseLine& line);
 
+// How steps with details are laid out: all in them takes `slowed` times as long, as recording details makes it, and
+// each is followed by `plain` steps without details that take as long as they say.
+struct Layout {
+  double slowed = 1;
+  int plain = 0;
+};
+
 // All cases of a file's text, or an error that names `path` and the line.
-Result<std::vector<Case>> ParseCases(std::string_view text, std::string_view path);
-Result<std::vector<Case>> ReadCases(const std::filesystem::path& path);
+Result<std::vector<Case>> ParseCases(std::string_view text, std::string_view path, Layout layout = {});
+Result<std::vector<Case>> ReadCases(const std::filesystem::path& path, Layout layout = {});
 
 // What in `findings` is not as expected; empty when all is.
 std::string Mismatch(const Expectation& expected, const std::vector<Finding>& findings);

@@ -458,5 +458,32 @@ TEST(Analyzers, EachHasItsTextBesideIt) {
   }
 }
 
+// A rule's id outside of its own file is text: nothing but this sees that it is misspelt.
+TEST(Analyzers, EveryIdThatCodeNamesIsARule) {
+  static const std::regex shape("\"([a-z0-9]+(?:-[a-z0-9]+)+)\"");
+  // Names of verdicts and of figures, which look alike.
+  static const std::set<std::string> others = {"profiler/core/report/finding.cpp", "profiler/core/report/sweep.cpp",
+                                               "profiler/core/report/trial.cpp"};
+  std::set<std::string> ids;
+  for (const Seam& seam : Seams()) {
+    if (!seam.folder.starts_with("analyzers")) continue;
+    for (std::string stem : ListOf(seam).stems) {
+      std::ranges::replace(stem, '_', '-');
+      ids.insert(stem);
+    }
+  }
+  int named = 0;
+  for (const char* folder : {"analyzers", "profiler/core/report", "profiler/diagnosis", "profiler/treatments"}) {
+    for (const std::string& file : FilesIn(folder, {".cpp"})) {
+      if (others.contains(file)) continue;
+      const std::string text = Read(Root() / file);
+      for (std::sregex_iterator match(text.begin(), text.end(), shape), end; match != end; ++match, ++named) {
+        EXPECT_TRUE(ids.contains((*match)[1])) << file << " names " << (*match)[1] << ", which is no rule";
+      }
+    }
+  }
+  EXPECT_GT(named, 100);
+}
+
 }  // namespace
 }  // namespace loopscope

@@ -257,7 +257,7 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
     summary.own_step_ms.push_back(static_cast<float>(Ms(step.length() - communicating.total_ns(step))));
   }
   summary.communication_ms =
-      timeline.devices().empty() ? PerSteadyStepMs(timeline, communicating) : timeline.part_ms(Part::kCommunication);
+      timeline.devices().empty() ? MsInAStep(timeline, communicating) : timeline.part_ms(Part::kCommunication);
   return summary;
 }
 

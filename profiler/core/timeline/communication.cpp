@@ -131,10 +131,20 @@ IntervalSet OnlyCommunicating(const Timeline& timeline) {
   return communicating.Subtract(working);
 }
 
-double PerSteadyStepMs(const Timeline& timeline, const IntervalSet& times) {
-  std::int64_t total_ns = 0;
-  for (const std::uint32_t step : timeline.steady()) total_ns += times.total_ns(timeline.steps()[step].time);
-  return static_cast<double>(total_ns) / 1e6 / static_cast<double>(timeline.steady().size());
+double MsInAStep(const Timeline& timeline, const IntervalSet& times) {
+  double inside_ns = 0, total_ns = 0;
+  if (!timeline.devices().empty()) {  // as all figures of a device, over the steps in which its work is known
+    for (const std::uint32_t step : timeline.steady()) {
+      inside_ns += static_cast<double>(times.total_ns(timeline.steps()[step].time));
+    }
+    return inside_ns / 1e6 / static_cast<double>(timeline.steady().size());
+  }
+  for (const PartedStep& one : timeline.parted()) {
+    const Interval step = timeline.steps()[one.index].time;
+    inside_ns += one.weight * static_cast<double>(times.total_ns(step));
+    total_ns += one.weight * static_cast<double>(step.length());
+  }
+  return total_ns > 0 ? inside_ns / total_ns * timeline.mean_step_ms() : 0;
 }
 
 std::vector<HostCollective> HostCollectives(const Timeline& timeline) {

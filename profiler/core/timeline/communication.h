@@ -42,7 +42,7 @@ void ForEachBackendRange(const Timeline& timeline, const std::function<void(cons
 // Time in which a device, or without devices the training thread, did nothing but communicate.
 IntervalSet OnlyCommunicating(const Timeline& timeline);
 
-// How much of `times` lies in a steady step, on average; there is at least one such step.
-double PerSteadyStepMs(const Timeline& timeline, const IntervalSet& times);
+// How much of `times` lies in an undisturbed step, on average; with a device in a steady one. There is at least one.
+double MsInAStep(const Timeline& timeline, const IntervalSet& times);
 
 }  // namespace loopscope
