@@ -49,8 +49,8 @@ class GateRun {
     report.run = RunInfoOf(options_.gate.workloads.front().command, OwnEnvironment());
     GateFacts facts;
     facts.max_slowdown = options_.gate.max_slowdown;
-    for (std::size_t w = 0; w < options_.gate.workloads.size() && !session_.signals().interrupted(); ++w) {
-      facts.workloads.push_back(Judge(w, report));
+    for (std::size_t w = 0; w < options_.gate.workloads.size(); ++w) {
+      facts.workloads.push_back(session_.signals().interrupted() ? Interrupted(w) : Judge(w, report));
     }
     report.output_directory = session_.output();
     report.gate = std::move(facts);
@@ -61,11 +61,23 @@ class GateRun {
   int error_code() const { return error_code_; }
 
  private:
-  GateRow Judge(std::size_t w, Report& report) {
-    const Workload& workload = options_.gate.workloads[w];
+  GateRow RowOf(const Workload& workload) const {
     GateRow row;
     row.command = Shown(workload.command);
     row.against = AgainstText(workload);
+    return row;
+  }
+
+  GateRow Interrupted(std::size_t w) const {
+    GateRow row = RowOf(options_.gate.workloads[w]);
+    row.reason = "interrupted before it was judged";
+    row.why_no_time = row.why_no_counters = "interrupted";
+    return row;
+  }
+
+  GateRow Judge(std::size_t w, Report& report) {
+    const Workload& workload = options_.gate.workloads[w];
+    GateRow row = RowOf(workload);
     if (options_.gate.workloads.size() > 1) session_.bar().Say(fmt::format("workload {}: {}", w + 1, row.command));
     CounterGate counters(session_, options_, recorded_);
     const auto counted = JudgeCounters(w, counters, row, report);

@@ -1,11 +1,15 @@
 """`gate` on a real training program where no time decides: counters, what cannot be compared, and what does not run."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import time
 
 import pytest
 
-from conftest import ROOT
+from conftest import BUILD, ROOT
 from test_gate import ENDLESS, SHORT, gate  # noqa: F401  (a fixture)
 
 
@@ -166,3 +170,34 @@ def test_several_workloads_end_with_the_worst(loopscope, tiny_train):
     assert [row["verdict"] for row in gate["workloads"]] == ["inconclusive", "inconclusive"]
     assert gate["workloads"][0]["error"] == "" and "no such command" in gate["workloads"][1]["error"]
     assert "no such command" in gate["reason"] and "0 of 2 workloads passed" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("delay_s", [0.01, 0.03, 0.1])
+def test_one_that_is_interrupted_at_once_ends_in_order(tiny_train, tmp_path, delay_s):
+    (tmp_path / "tmp").mkdir()
+    command = [str(word) for word in tiny_train]
+    running = subprocess.Popen(
+        [
+            BUILD / "loopscope",
+            "gate",
+            "--quiet",
+            "-o",
+            tmp_path / "out",
+            "--against",
+            " ".join(command),
+            "--",
+            *command,
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+    )
+    time.sleep(delay_s)
+    running.send_signal(signal.SIGTERM)
+    printed = running.communicate(timeout=60)[0]
+    # Before it has begun, it ends as any program does.
+    assert running.returncode in (3, -signal.SIGTERM), printed
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert running.returncode != 3 or "interrupted" in printed, printed
