@@ -82,7 +82,8 @@ class Meter {
         compute_(timeline.trace(), ops::IsProduct),
         nodes_(timeline.trace(), ops::IsBackwardNode),
         types_(timeline, compute_),
-        recording_ms_(MeasureAnomaly(timeline).ms_per_node) {}
+        recording_ms_(MeasureAnomaly(timeline).ms_per_node),
+        slowed_recording_ms_(recording_ms_ / DetailRatio(timeline)) {}
 
   Compute Measure() {
     timeline_.ForEachSteady([&](EventRef ref) { Visit(ref); });
@@ -108,8 +109,8 @@ class Meter {
     }
     if ((event.flags & wire::kOpAnomaly) && (event.flags & wire::kOpGraph)) {
       // That is anomaly mode's, not the layer's.
-      const double slowed = Disturbed(timeline_, event.start_ns) ? 1 / DetailRatio(timeline_) : 1;
-      ms_ -= std::min(slowed * recording_ms_, Ms(timeline_.self_ns(ref)));
+      const bool slowed = Disturbed(timeline_, event.start_ns);
+      ms_ -= std::min(slowed ? slowed_recording_ms_ : recording_ms_, Ms(timeline_.self_ns(ref)));
     }
     // The innermost decides: under autocast the outer op still has float32 inputs, the inner one their 16-bit copies.
     if (!compute_.Has(event)) return;
@@ -140,7 +141,7 @@ class Meter {
   const Timeline& timeline_;
   NameSet compute_, nodes_;
   Types types_;
-  double recording_ms_;
+  double recording_ms_, slowed_recording_ms_;
   Compute measured_;
   std::map<StringId, std::array<double, 4>> ms_by_name_;  // by Type
   EventRef top_{kNone, kNone};

@@ -53,9 +53,8 @@ class Steps {
  public:
   explicit Steps(const Timeline& timeline) : timeline_(timeline), evaluations_(timeline.whole().evaluations) {
     for (std::uint32_t i = 0; i < timeline.steps().size(); ++i) {
-      Step step = timeline.steps()[i];
-      step.evaluates = false;
-      if (step.plain()) plain_.push_back(i);
+      const Step& step = timeline.steps()[i];
+      if (!step.warmup && !step.boundary && !step.transient) plain_.push_back(i);
     }
     std::vector<double> undisturbed;
     for (const std::uint32_t i : timeline.undisturbed()) undisturbed.push_back(OwnMs(i));

@@ -1,4 +1,4 @@
-"""Treatments that Python applies: one module each in treatments/, named as its row in profiler/treatments/.
+"""Treatments that Python applies: one module each in treatments/, named as in profiler/treatments/treatments.def.
 
 A module has KEY, NOTHING (why nothing was changed, where no other reason was given) and apply(value, report), called
 after torch was imported and before the program's own code; it adds to the hooks or replaces functions of torch.

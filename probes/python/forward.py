@@ -31,7 +31,7 @@ class _Root:
         self._names = None
         self.ran = False  # in training mode, before the first backward that followed
         self.trained = False  # a call in training mode was followed by a backward
-        self.looked = 0  # among so many modules that trained for those that are inside
+        self.looked = None  # the set of modules that trained, when those inside were looked for
         self.holds_trained = False
 
     def names(self, module):
@@ -175,15 +175,14 @@ class Forward:
         self._evaluation = None
         for root in self._ran:
             root.ran, root.trained = False, True
-            module = root.module()
-            if module is not None:
-                self._trained.add(id(module))
+        if self._ran:
+            self._trained = {key for key, root in self._roots.items() if root.trained}
         self._ran.clear()
 
     def _holds_trained(self, root, module):
         """A policy that acts as a whole may train by its parts."""
-        if root.looked != len(self._trained):
-            root.looked = len(self._trained)
+        if root.looked is not self._trained:
+            root.looked = self._trained
             root.holds_trained = not self._trained.isdisjoint(root.names(module))
         return root.holds_trained
 

@@ -46,18 +46,11 @@ std::string Difference(const std::vector<Finding>& plain, const std::vector<Find
   return "";
 }
 
-bool Slows(const Analyzer& analyzer, test::Case& one, test::Case& slowed) {
+// What is wrong with a case; `slowed` is the same one with its details slowed down, null where it is not asked about.
+std::string Wrong(const Analyzer& analyzer, test::Case& one, test::Case* slowed) {
+  if (slowed == nullptr) return test::Mismatch(one.expectation, Judged(analyzer, one));
   // Behind a device that has work the host's time costs nothing: such times are taken as they are.
-  const bool device = !one.trace.devices.empty();
-  const std::string wrong = device ? "" : Difference(Judged(analyzer, one), Judged(analyzer, slowed));
-  fmt::print("{} {} {}{}{}\n", wrong.empty() ? "ok  " : "FAIL", one.line, one.name, wrong.empty() ? "" : ": ", wrong);
-  return wrong.empty();
-}
-
-bool AsExpected(const Analyzer& analyzer, test::Case& one) {
-  const std::string wrong = test::Mismatch(one.expectation, Judged(analyzer, one));
-  fmt::print("{} {} {}{}{}\n", wrong.empty() ? "ok  " : "FAIL", one.line, one.name, wrong.empty() ? "" : ": ", wrong);
-  return wrong.empty();
+  return one.trace.devices.empty() ? Difference(Judged(analyzer, one), Judged(analyzer, *slowed)) : "";
 }
 
 int Run(const std::filesystem::path& path, bool slowed) {
@@ -69,14 +62,19 @@ int Run(const std::filesystem::path& path, bool slowed) {
     return 1;
   }
   auto cases = test::ReadCases(path, {.plain = slowed ? kPlain : 0});
-  auto slower = test::ReadCases(path, {.slowed = kSlowed, .plain = kPlain});
-  if (!cases || !slower) {
+  if (!cases) {
     fmt::print(stderr, "{}\n", cases.error().Message());
     return 1;
   }
+  std::vector<test::Case> slower;
+  if (slowed) slower = *test::ReadCases(path, {.slowed = kSlowed, .plain = kPlain});
   int failed = 0;
   for (std::size_t i = 0; i < cases->size(); ++i) {
-    failed += !(slowed ? Slows(*analyzer, (*cases)[i], (*slower)[i]) : AsExpected(*analyzer, (*cases)[i]));
+    test::Case& one = (*cases)[i];
+    const std::string wrong = Wrong(*analyzer, one, slowed ? &slower[i] : nullptr);
+    failed += !wrong.empty();
+    fmt::print("{} {}:{} {}{}{}\n", wrong.empty() ? "ok  " : "FAIL", path.filename().string(), one.line, one.name,
+               wrong.empty() ? "" : ": ", wrong);
   }
   fmt::print("{} cases, {} failed\n", cases->size(), failed);
   return failed == 0 && !cases->empty() ? 0 : 1;
