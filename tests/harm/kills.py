@@ -118,6 +118,8 @@ def attempt(world, which, number, delay_s, mark):
 
 
 def main():
+    for ignored in (signal.SIGINT, signal.SIGHUP):  # as they are where this is started in the background
+        signal.signal(ignored, signal.default_int_handler if ignored == signal.SIGINT else signal.SIG_DFL)
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=1)
