@@ -1,7 +1,9 @@
 # Thin names over CMake presets and ctest. `make demo` and `make test` do all of their own set-up.
-.PHONY: demo build wheel parquet fuzz aarch64 test long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
+.PHONY: demo build wheel parquet fuzz aarch64 test test-all times long gpu-test gpu-kit gpu-evidence bench setup setup-test format clean
 
-demo: setup
+demo:
+	@cmake/demo.sh --plan
+	@$(MAKE) --no-print-directory setup
 	cmake --preset product
 	cmake --build --preset demo
 	cmake/demo.sh
@@ -21,10 +23,20 @@ parquet: setup
 	cmake --build --preset product
 
 test: setup setup-test
-	.venv/bin/python tests/run_presets.py release asan tsan
+	.venv/bin/python tests/run_presets.py release
+
+# With `test`, which comes first: the slow end-to-end files, the address and the thread sanitizer.
+test-all: test
+	.venv/bin/python tests/run_presets.py --and release slow asan tsan
+
+# Where the time of builds and tests goes, by source, header and test.
+times: setup setup-test
+	cmake --preset timed
+	cmake --build --preset timed
+	cmake/times.py
 
 long: setup setup-test
-	.venv/bin/python tests/run_presets.py long
+	.venv/bin/python tests/run_presets.py long || failed=$$?; .venv/bin/python tests/long_record.py && exit $${failed:-0}
 
 fuzz: setup setup-test
 	.venv/bin/python tests/run_presets.py fuzz

@@ -17,5 +17,9 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 command -v apt-get >/dev/null || { echo "no apt-get here: install the packages above by your system's means, then run this again" >&2; exit 2; }
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+[ -z "$(dpkg --audit)" ] || "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a  # interrupted before
+if ! "${as_root[@]}" apt-get update -q ||
+   ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; then
+  echo "the Debian packages are not installed: the reason stands above. The same command goes on from here." >&2
+  exit 2
+fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a release of what is checked out: the version in CMakeLists.txt and CITATION.cff, a heading in the CHANGELOG, the
 # wheel with its checksum in dist/, and a commit with its tag. Pushes nothing: it says what to push.
+# Refused where a long test did not pass in the last 14 days (docs/long_tests.md).
 # Usage: cmake/release.sh [--no-wheel] VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +16,10 @@ version=${1:-}
 now=$(sed -n 's/^project(loopscope VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 if git rev-parse -q --verify "refs/tags/v$now" > /dev/null && [ "$(printf '%s\n' "$now" "$version" | sort -V | tail -1)" != "$version" ]; then
   fail "$version is older than $now"
+fi
+if ! stale=$(python3 tests/long_record.py --within 14); then
+  fail "long tests did not pass in the last 14 days: run \`make long\`, commit docs/long_tests.md, then run this again
+$stale"
 fi
 notes=$(awk '/^## / { found = ($2 == "Unreleased"); next } found && NF' CHANGELOG.md)
 [ -n "$notes" ] || fail "CHANGELOG.md says nothing under Unreleased"

@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
-"""Configures, builds and tests the given CMake presets and prints passed/failed/skipped over all of them last."""
+"""Configures, builds and tests the given CMake presets and prints passed/failed/skipped over all of them last.
 
+tests/run_presets.py [--and PRESET…] PRESET…    --and: presets that were run before count too
+"""
+
+import argparse
 import pathlib
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "test-results"  # <preset>.xml, in JUnit's format, of the last run of each
 # A test preset that only filters another preset's build.
-BUILT_BY = {"long": "release", "gpu": "release"}
+BUILT_BY = {"slow": "release", "long": "release", "gpu": "release"}
+# What a build and its tests write where nothing was built before; torch's wheel and the virtual environment come on top.
+NEEDED_GB = {"release": 6, "asan": 4, "tsan": 3}
 
 
 def run_preset(preset, junit):
@@ -40,21 +47,42 @@ def count(junit):
     return total - failed - skipped, failed, skipped
 
 
-def main(presets):
+def lacking_space(preset):
+    """Why a build from nothing cannot end, or None."""
+    folder = ROOT / ("build" if BUILT_BY.get(preset, preset) == "release" else f"build-{preset}")
+    needed_gb, free_gb = NEEDED_GB.get(preset, 0), shutil.disk_usage(ROOT).free / 1e9
+    if folder.exists() or free_gb >= needed_gb:
+        return None
+    return f"{preset} needs {needed_gb} GB in {ROOT}, and {free_gb:.1f} GB are free: make room, then run this again"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("presets", nargs="+", metavar="PRESET")
+    options.add_argument("--and", dest="earlier", action="append", default=[], metavar="PRESET")
+    given = options.parse_args()
     totals, all_good = [0, 0, 0], True
-    with tempfile.TemporaryDirectory() as folder:
-        for preset in presets:
-            begun = time.monotonic()
-            junit = pathlib.Path(folder) / f"{preset}.xml"
-            good = run_preset(preset, junit)
-            counts = count(junit)
-            all_good = all_good and good and counts[0] > 0
-            totals = [a + b for a, b in zip(totals, counts)]
-            print(
-                f"{preset}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped"
-                f"{'' if good else ' (did not complete)'} in {time.monotonic() - begun:.0f} s",
-                flush=True,
-            )
+    for preset in given.earlier:
+        counts = count(RESULTS / f"{preset}.xml")
+        totals = [a + b for a, b in zip(totals, counts)]
+        print(f"{preset}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, run before", flush=True)
+    for preset in given.presets:
+        if lacks := lacking_space(preset):
+            print(f"run_presets: {lacks}", file=sys.stderr)
+            return 2
+        begun = time.monotonic()
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        junit = RESULTS / f"{preset}.xml"
+        junit.unlink(missing_ok=True)
+        good = run_preset(preset, junit)
+        counts = count(junit)
+        all_good = all_good and good and counts[0] > 0
+        totals = [a + b for a, b in zip(totals, counts)]
+        print(
+            f"{preset}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped"
+            f"{'' if good else ' (did not complete)'} in {time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
     if not all_good and totals[1] == 0:
         totals[1] = 1  # a preset that did not build or ran nothing is a failure too
     print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped", flush=True)
@@ -62,4 +90,4 @@ def main(presets):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
