@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from test_python_shim import SITE, TRAIN, launch, launch_once  # noqa: F401  (fixtures)
+from test_python_shim import SITE, TRAIN, launch, launcher  # noqa: F401  (a fixture, for tests that launch by themselves)
 
 pytestmark = pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
 
@@ -32,46 +32,65 @@ def build():
     return nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
 """
 
-PARALLEL = (
+
+class Together:
+    """One launch of several programs, one after the other as parts of one script."""
+
+    def __init__(self, launch, parts, **how):
+        bodies = {name: f"print('= {name}')\n{body}\n" for name, body in parts.items()}
+        done, captures = launch("".join(bodies.values()), prefix="", steps=0, **how)
+        assert done.returncode == 0, done.stderr
+        self._bodies = bodies
+        self._printed = {said.split()[0]: said.splitlines()[1:] for said in done.stdout.split("= ")[1:]}
+        self._applied = [one for capture in captures for one in capture.applied]
+
+    def lines(self, part):
+        """What it printed."""
+        return self._printed[part]
+
+    def words(self, part):
+        return " ".join(self._printed[part]).split()
+
+    def applied(self, key):
+        """What a treatment says that it changed, or why not: (place, old, new, flags)."""
+        return [one[1:] for one in self._applied if one[0] == key]
+
+    def place(self, part, mark):
+        """Of the line of a part that has `mark`."""
+        script = "".join(self._bodies.values())
+        return f"train.py:{1 + script[: script.index(mark, script.index(self._bodies[part]))].count(chr(10))}"
+
+
+@pytest.fixture(scope="module")
+def launch_together(tmp_path_factory):
+    launched = {}
+
+    def run(name):
+        if name not in launched:
+            parts, how = LAUNCHES[name]
+            launched[name] = Together(launcher(tmp_path_factory.mktemp(name)), parts, **how)
+        return launched[name]
+
+    return run
+
+
+@pytest.fixture
+def plain(launch_together):
+    """Without a treatment."""
+    return launch_together("plain")
+
+
+@pytest.fixture
+def treated(launch_together):
+    return launch_together("treated")
+
+
+PERSISTENT = (
     LOOP
     + """
-import tempfile
-torch.distributed.init_process_group("gloo", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
-model = nn.parallel.DistributedDataParallel(build(), find_unused_parameters=True)
-exchanges = []
-def hook(state, bucket):
-    exchanges.append(1)
-    done = torch.futures.Future()
-    done.set_result(bucket.buffer())
-    return done
-model.register_comm_hook(None, hook)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(10):
-    optimizer.zero_grad()
-    for part in range(4):
-        nn.functional.cross_entropy(model(torch.randn(4, 8)), torch.zeros(4, dtype=torch.long)).backward()
-    optimizer.step()
-print("exchanges", len(exchanges), "searches", model.find_unused_parameters)
-"""
-)
-
-
-def line_of(body, mark):
-    return 1 + body[: body.index(mark)].count("\n")
-
-
-def words(done):
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
-def test_persistent_workers_stay_from_pass_to_pass(launch):
-    body = (
-        LOOP
-        + """
 model, seen = build(), set()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-loader = DataLoader(Pairs(32), batch_size=8, num_workers=1)
+loader = DataLoader(Pairs(32), batch_size=8, num_workers=1)  # its workers
 for epoch in range(3):
     for inputs, labels, pids in loader:
         seen.update(pids.tolist())
@@ -80,15 +99,16 @@ for epoch in range(3):
         optimizer.step()
 print(len(seen), loader.prefetch_factor)
 """
-    )
-    assert words(launch(body, prefix="", steps=0)[0]) == ["3", "2"]
-    done, [capture] = launch(body, prefix="", steps=0, treatment="loader.persistent=on;loader.prefetch=5")
-    assert words(done) == ["1", "5"]
-    assert sorted(one[0::2][:2] for one in capture.applied) == [
-        ("loader.persistent", "False"),
-        ("loader.prefetch", "2"),
-    ]
-    assert all(one[4] == 0 for one in capture.applied)
+)
+
+
+def test_persistent_workers_stay_from_pass_to_pass(plain, treated):
+    assert plain.words("persistent") == ["3", "2"]
+    assert treated.words("persistent") == ["1", "5"]
+    place = treated.place("persistent", "# its workers")
+    assert (place, "False", "True", 0) in treated.applied("loader.persistent")
+    assert (place, "2", "5", 0) in treated.applied("loader.prefetch")
+    assert all(one[3] == 0 for key in ("loader.persistent", "loader.prefetch") for one in treated.applied(key))
 
 
 ROWS = """
@@ -119,28 +139,14 @@ if __name__ == "__main__":
 """
 
 
-def test_rows_of_tensors_come_a_batch_at_a_time_and_are_the_same(launch):
-    plain, _ = launch(ROWS, prefix="", steps=0)
-    treated, [capture] = launch(ROWS, prefix="", steps=0, treatment="loader.rows=batch")
-    assert words(treated) == words(plain)
-    assert {one[2:4] for one in capture.applied} == {("one by one", "batch")}
+def test_rows_of_tensors_come_a_batch_at_a_time_and_are_the_same(plain, treated):
+    assert treated.words("rows") == plain.words("rows")
+    assert {one[1:3] for one in treated.applied("loader.rows")} == {("one by one", "batch")}
 
 
-@pytest.mark.parametrize(
-    "loader, reason",
-    [
-        ("DataLoader(TensorDataset(x, x), batch_size=4, collate_fn=lambda rows: rows)", "puts batches together itself"),
-        (
-            "DataLoader(TensorDataset(x, x), sampler=BatchSampler(SequentialSampler(x), 4, False), batch_size=None)",
-            "already",
-        ),
-        ("DataLoader(list(x), batch_size=4)", "not rows of a TensorDataset"),
-    ],
-)
-def test_other_batches_are_left_alone(launch, loader, reason):
-    body = (
-        LOOP
-        + f"""
+OTHER_BATCHES = (
+    LOOP
+    + """
 from torch.utils.data import BatchSampler, SequentialSampler, TensorDataset
 x = torch.randn(8, 8)
 model = build()
@@ -150,10 +156,16 @@ for batch in {loader}:
     model(torch.as_tensor(batch[0][0] if isinstance(batch, list) else batch)).sum().backward()
     optimizer.step()
 """
-    )
-    done, [capture] = launch(body, prefix="", steps=0, treatment="loader.rows=batch")
-    assert done.returncode == 0, done.stderr
-    [(_, _, _, said, flags)] = capture.applied
+)
+PUT_TOGETHER = "DataLoader(TensorDataset(x, x), batch_size=4, collate_fn=lambda rows: rows)"
+WHOLE = "DataLoader(TensorDataset(x, x), sampler=BatchSampler(SequentialSampler(x), 4, False), batch_size=None)"
+
+
+@pytest.mark.parametrize(
+    "name, reason", [("fp16", "puts batches together itself"), ("compiled", "whole batches are fetched already")]
+)
+def test_other_batches_are_left_alone(launch_together, name, reason):
+    [(_, _, said, flags)] = launch_together(name).applied("loader.rows")
     assert flags == 1 and reason in said
 
 
@@ -173,20 +185,23 @@ for step in range(3):
 )
 
 
-def test_gradients_are_clipped_before_the_step(launch):
-    done, [capture] = launch(CLIPPED.replace("OWN", ""), treatment="clip=norm", steps=0)
-    assert words(done) == ["clipped"] * 3
-    assert capture.applied[0][2:] == ("none", "norm", 0)
-    assert words(launch(CLIPPED.replace("OWN", ""), steps=0)[0]) == ["free"] * 3
-    own = "nn.utils.clip_grad_norm_(model.parameters(), 1e9)"
-    done, [capture] = launch(CLIPPED.replace("OWN", own), treatment="clip=norm", steps=0)
-    assert words(done) == ["free"] * 3 and "clips its gradients already" in capture.applied[0][3]
+def test_gradients_are_clipped_before_the_step(plain, launch_together):
+    compiled = launch_together("compiled")
+    assert compiled.words("clipped") == ["clipped"] * 3
+    assert compiled.applied("clip")[0][1:] == ("none", "norm", 0)
+    assert plain.words("clipped") == ["free"] * 3
 
 
-def test_models_are_compiled(launch):
-    body = (
-        LOOP
-        + """
+def test_gradients_that_the_program_clips_are_left_to_it(launch_together):
+    accumulated = launch_together("accumulated")
+    assert accumulated.words("clips_itself") == ["free"] * 3
+    [(_, _, said, flags)] = accumulated.applied("clip")
+    assert flags == 1 and "clips its gradients already" in said
+
+
+COMPILED = (
+    LOOP
+    + """
 compile_it = nn.Module.compile
 nn.Module.compile = lambda module: compile_it(module, backend="eager")  # no minutes in a C++ compiler
 class Net(nn.Module):
@@ -196,6 +211,7 @@ class Net(nn.Module):
     def forward(self, inputs):
         return self.layers(inputs).relu()
 model = Net()
+OWN
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(6):
     optimizer.zero_grad()
@@ -204,61 +220,91 @@ for step in range(6):
 from torch._dynamo.utils import counters
 print(counters["stats"]["unique_graphs"])
 """
-    )
-    done, captures = launch(body, prefix="", steps=0, treatment="compile=on")
-    assert words(done) == ["1"]
-    applied = [one for capture in captures for one in capture.applied]
-    assert [one[1:] for one in applied] == [("Net", "eager", "compiled", 0)]
-    assert words(
-        launch(body.replace("model = Net()", "model = Net()\nmodel.compile()"), prefix="", mode="trace", steps=0)[0]
-    ) == ["1"]
+)
 
 
+def test_models_are_compiled(plain, launch_together):
+    compiled = launch_together("compiled")
+    assert compiled.words("compiled") == ["1"]
+    assert [one for one in compiled.applied("compile") if one[0] == "Net"] == [("Net", "eager", "compiled", 0)]
+    assert plain.words("compiles_itself") == ["1"]
+
+
+# No graph is recorded here: what a model is compiled with is written down, and nothing is compiled from then on.
 GRAPHED = (
     LOOP
     + """
 modes = []
-nn.Parameter.is_cuda = property(lambda parameter: {on_gpu})  # no graph is recorded here
+nn.Parameter.is_cuda = property(lambda parameter: {on_gpu})
 nn.Module.compile = lambda module, **named: modes.append(named.get("mode", "plain"))
-model = build()
+class Graphed{on_gpu}(nn.Sequential):
+    pass
+model = Graphed{on_gpu}(*build())
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(4):
     optimizer.zero_grad()
     nn.functional.cross_entropy(model(torch.randn(4, 8)), torch.zeros(4, dtype=torch.long)).backward()
     optimizer.step()
 print(*modes)
+del nn.Parameter.is_cuda
 """
 )
 
 
 @pytest.mark.parametrize(
-    "treatment, on_gpu, mode, now",
+    "name, on_gpu, mode, now",
     [
-        ("cuda_graphs=on", True, "reduce-overhead", ["compiled, in CUDA graphs"]),
-        ("cuda_graphs=on;compile=on", True, "reduce-overhead", ["compiled", "compiled, in CUDA graphs"]),
-        ("cuda_graphs=on;compile=on", False, "plain", ["compiled"]),
-        ("compile=on", True, "plain", ["compiled"]),
+        ("accumulated", True, "reduce-overhead", {"cuda_graphs": "compiled, in CUDA graphs"}),
+        ("graphed", True, "reduce-overhead", {"compile": "compiled", "cuda_graphs": "compiled, in CUDA graphs"}),
+        ("graphed", False, "plain", {"compile": "compiled"}),
+        ("compiled", True, "plain", {"compile": "compiled"}),
     ],
 )
-def test_what_a_model_launches_is_recorded(launch, treatment, on_gpu, mode, now):
-    done, [capture] = launch(GRAPHED.replace("{on_gpu}", str(on_gpu)), prefix="", steps=0, treatment=treatment)
-    assert words(done) == [mode]
-    applied = [one for one in capture.applied if one[4] == 0]
-    assert sorted(one[1:4] for one in applied) == [("Sequential", "eager", one) for one in now]
+def test_what_a_model_launches_is_recorded(launch_together, name, on_gpu, mode, now):
+    launched = launch_together(name)
+    assert launched.words(f"on_gpu_{on_gpu}") == [mode]
+    applied = {
+        key: [one[1:] for one in launched.applied(key) if one[0] == f"Graphed{on_gpu}"]
+        for key in ("compile", "cuda_graphs")
+    }
+    assert applied == {key: [("eager", now[key], 0)] if key in now else [] for key in applied}
 
 
-def test_gradients_are_exchanged_once_per_step(launch):
-    assert words(launch(PARALLEL, prefix="", steps=0)[0]) == ["exchanges", "40", "searches", "True"]
-    done, [capture] = launch(PARALLEL, prefix="", steps=0, treatment="ddp.no_sync=on")
-    assert words(done) == ["exchanges", str(2 * 4 + 8), "searches", "True"]  # two steps teach the rhythm
-    [(key, _, old, now, flags)] = capture.applied
-    assert (key, old, now, flags) == ("ddp.no_sync", "every backward", "one of 4 backwards", 0)
+PARALLEL = (
+    LOOP
+    + """
+import tempfile
+torch.distributed.init_process_group("gloo", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
+model = nn.parallel.DistributedDataParallel(build(), find_unused_parameters=True)
+exchanges = []
+def hook(state, bucket):
+    exchanges.append(1)
+    done = torch.futures.Future()
+    done.set_result(bucket.buffer())
+    return done
+model.register_comm_hook(None, hook)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    optimizer.zero_grad()
+    for part in range(4):
+        nn.functional.cross_entropy(model(torch.randn(4, 8)), torch.zeros(4, dtype=torch.long)).backward()
+    optimizer.step()
+print("exchanges", len(exchanges), "searches", model.find_unused_parameters)
+"""
+)
 
 
-def test_unused_parameters_are_not_searched(launch):
-    done, [capture] = launch(PARALLEL, prefix="", steps=0, treatment="ddp.find_unused=off")
-    assert words(done)[2:] == ["searches", "False"]
-    assert [one[2:] for one in capture.applied] == [("True", "False", 0)]
+def test_gradients_are_exchanged_once_per_step(plain, treated):
+    assert plain.words("parallel")[:2] == ["exchanges", "40"]
+    assert treated.words("parallel")[:2] == ["exchanges", str(2 * 4 + 8)]  # two steps teach the rhythm
+    [(_, old, now, flags)] = treated.applied("ddp.no_sync")
+    assert (old, now, flags) == ("every backward", "one of 4 backwards", 0)
+
+
+def test_unused_parameters_are_not_searched(plain, treated):
+    assert plain.words("parallel")[2:] == ["searches", "True"]
+    assert treated.words("parallel")[2:] == ["searches", "False"]
+    assert [one[1:] for one in treated.applied("ddp.find_unused")] == [("True", "False", 0)]
 
 
 HALF = (
@@ -278,32 +324,25 @@ for step in range(40):
     optimizer.step()
     schedule.step()
     losses.append(loss.item())
-print(*kinds, losses[0] < 1, losses[-1] < 0.9 * losses[0])
+print(*kinds, losses[0] < 1, losses[-1] < 0.9 * losses[0], optimizer.state[model[0].weight]["step"].item())
 """
 )
 
 
-def test_fp16_trains_with_scaled_losses(launch):
-    done, [capture] = launch(HALF.replace("{zero}", "True"), prefix="", steps=0, treatment="amp=fp16")
-    assert words(done) == ["torch.float16", "True", "True"]
-    assert [one[2:] for one in capture.applied] == [("float32", "fp16", 0)]
+def test_fp16_trains_with_scaled_losses(launch_together):
+    fp16 = launch_together("fp16")
+    assert fp16.words("half")[:3] == ["torch.float16", "True", "True"]
+    assert [one[1:] for one in fp16.applied("amp")] == [("float32", "fp16", 0)]
 
 
-def test_fp16_is_refused_where_gradients_add_up(launch):
-    done, [capture] = launch(HALF.replace("{zero}", "step % 2"), prefix="", steps=0, treatment="amp=fp16")
-    assert done.returncode == 0
-    [(_, _, _, said, flags)] = capture.applied
+def test_fp16_is_refused_where_gradients_add_up(launch_together):
+    [(_, _, said, flags)] = launch_together("refused_too").applied("amp")
     assert flags == 4 and "several backward passes" in said
 
 
-@pytest.mark.parametrize("accumulates", [False, True])
-def test_accumulation_beside_a_schedule(launch, accumulates):
-    body = HALF.replace("{zero}", "True").replace(
-        "print(*kinds", "print(optimizer.state[model[0].weight]['step'].item()"
-    )
-    treatment = {"treatment": "accumulate=4"} if accumulates else {}
-    done, _ = launch(body, prefix="", steps=0, **treatment)
-    assert words(done)[0] == ("10.0" if accumulates else "40.0")
+@pytest.mark.parametrize("name, steps", [("plain", "40.0"), ("accumulated", "10.0")])
+def test_accumulation_beside_a_schedule(launch_together, name, steps):
+    assert launch_together(name).words("half")[-1] == steps
 
 
 EVALUATION = (
@@ -326,11 +365,9 @@ for epoch in range(3):
 )
 
 
-def test_evaluation_in_training_mode_is_learned_from_the_loader(launch):
-    done, [capture] = launch(EVALUATION, prefix="", steps=0, treatment="eval.no_grad=on")
-    rows = done.stdout.splitlines()
-    assert done.returncode == 0 and rows == ["True True True", "True False False", "True False False"], done.stderr
-    assert [one[2:] for one in capture.applied] == [("records a graph", "no_grad", 0)]
+def test_evaluation_in_training_mode_is_learned_from_the_loader(treated):
+    assert treated.lines("evaluation") == ["True True True", "True False False", "True False False"]
+    assert [one[1:] for one in treated.applied("eval.no_grad")] == [("records a graph", "no_grad", 0)]
 
 
 RECOMPUTE = (
@@ -353,13 +390,11 @@ print(calls, f"{float(model[0].weight.sum()):.6f}")
 )
 
 
-def test_recomputed_blocks_keep_their_activations(launch):
-    plain = words(launch(RECOMPUTE, prefix="", steps=0)[0])
-    done, [capture] = launch(RECOMPUTE, prefix="", steps=0, treatment="checkpoint=off")
-    treated = words(done)
-    assert plain[0] == "12" and treated[0] == "6" and treated[1] == plain[1]  # the same training, each block once
-    where = f"train.py:{line_of(RECOMPUTE, '# the block')}"
-    assert [one[1:] for one in capture.applied] == [(where, "recomputes", "keeps its activations", 0)]
+def test_recomputed_blocks_keep_their_activations(plain, treated):
+    before, after = plain.words("recompute"), treated.words("recompute")
+    assert before[0] == "12" and after[0] == "6" and after[1] == before[1]  # the same training, each block once
+    place = treated.place("recompute", "# the block")
+    assert treated.applied("checkpoint") == [(place, "recomputes", "keeps its activations", 0)]
 
 
 SUM = (
@@ -380,19 +415,27 @@ print(total.requires_grad, f"{float(total):.6f}", f"{float(model[0].weight.sum()
 )
 
 
-@pytest.mark.parametrize("line", ["total += loss", "total = total + loss"])
-def test_a_sum_taken_before_backward_lets_go(launch, line):
-    body = SUM.replace("{sum}", line)
-    plain = words(launch(body, prefix="", steps=0)[0])
-    done, [capture] = launch(body, prefix="", steps=0, treatment="loss.detach=on")
-    treated = words(done)
-    assert plain[0] == "True" and treated[0] == "False" and treated[1:] == plain[1:]  # the same training, the same sum
-    where = f"train.py:{line_of(body, '# the sum')}"
-    assert (where, "a sum holds its graphs", "detached", 0) in [one[1:] for one in capture.applied]
+SUMS = {"sum_in_place": "total += loss", "sum_anew": "total = total + loss"}
+
+
+@pytest.mark.parametrize("part", SUMS)
+def test_a_sum_taken_before_backward_lets_go(plain, treated, part):
+    before, after = plain.words(part), treated.words(part)
+    assert before[0] == "True" and after[0] == "False" and after[1:] == before[1:]  # the same training, the same sum
+    place = treated.place(part, "# the sum")
+    assert (place, "a sum holds its graphs", "detached", 0) in treated.applied("loss.detach")
 
 
 # Launched together, since what does not apply changes nothing for the others; then other values of the same.
 REFUSED = {
+    "loader.workers=0": "0 workers already",
+    "loader.persistent=on": "no workers to keep",
+    "loader.prefetch=4": "no workers",
+    "loader.rows=batch": "not rows of a TensorDataset",
+    "debug=off": "no debugging switch",
+    "ddp.no_sync=on": "no DistributedDataParallel",
+    "fsdp.reshard=off": "no FullyShardedDataParallel",
+    "sync.defer=on": "on a CPU|no value on a GPU",
     "loader.pin_memory=on": "no accelerator",
     "copy.non_blocking=on": "no GPU",
     "cache.empty=off": "not called",
@@ -414,14 +457,70 @@ REFUSED_TOO = {
 
 
 @pytest.mark.parametrize("treatment, reason", [*REFUSED.items(), *REFUSED_TOO.items()])
-def test_why_a_treatment_does_not_apply(launch_once, treatment, reason):
-    together = REFUSED if treatment in REFUSED else REFUSED_TOO
-    done, captures = launch_once("main(epochs=1)", prefix=TRAIN, treatment=";".join(together), steps=0)
-    assert done.returncode == 0, done.stderr
-    applied = [one for capture in captures for one in capture.applied]
-    assert len(applied) == len(together)
-    [(_, _, _, said, flags)] = [one for one in applied if one[0] == treatment.split("=")[0]]
+def test_why_a_treatment_does_not_apply(launch_together, treatment, reason):
+    launched = launch_together("refused" if treatment in REFUSED else "refused_too")
+    [(_, _, said, flags)] = launched.applied(treatment.split("=")[0])
     assert flags == 1 and re.search(reason, said)
+
+
+def whole_half(zero):
+    return HALF.replace("{zero}", zero)
+
+
+# What is launched: the parts of the script, and how. None of the parts does what a treatment of another one is about,
+# but for what a test says; a reason is the first that a treatment found in the whole launch.
+ALIKE = {
+    "persistent": PERSISTENT,
+    "rows": ROWS,
+    "recompute": RECOMPUTE,
+    **{name: SUM.replace("{sum}", line) for name, line in SUMS.items()},
+    "parallel": PARALLEL,
+}
+LAUNCHES = {
+    "plain": (
+        {
+            **ALIKE,
+            "half": whole_half("True"),
+            "clipped": CLIPPED.replace("OWN", ""),
+            "compiles_itself": COMPILED.replace("OWN", "model.compile()"),
+        },
+        dict(mode="trace"),
+    ),
+    "treated": (
+        {**ALIKE, "evaluation": EVALUATION},
+        dict(
+            treatment="loader.persistent=on;loader.prefetch=5;loader.rows=batch;checkpoint=off;loss.detach=on;"
+            "ddp.no_sync=on;ddp.find_unused=off;eval.no_grad=on"
+        ),
+    ),
+    "compiled": (
+        {
+            "compiled": COMPILED.replace("OWN", ""),
+            "on_gpu_True": GRAPHED.replace("{on_gpu}", "True"),
+            "clipped": CLIPPED.replace("OWN", ""),
+            "whole_batches": OTHER_BATCHES.replace("{loader}", WHOLE),
+        },
+        dict(treatment="compile=on;clip=norm;loader.rows=batch"),
+    ),
+    "accumulated": (
+        {
+            "clips_itself": CLIPPED.replace("OWN", "nn.utils.clip_grad_norm_(model.parameters(), 1e9)"),
+            "half": whole_half("True"),
+            "on_gpu_True": GRAPHED.replace("{on_gpu}", "True"),
+        },
+        dict(treatment="accumulate=4;clip=norm;cuda_graphs=on"),
+    ),
+    "graphed": (
+        {f"on_gpu_{on_gpu}": GRAPHED.replace("{on_gpu}", str(on_gpu)) for on_gpu in (False, True)},
+        dict(treatment="cuda_graphs=on;compile=on"),
+    ),
+    "fp16": (
+        {"half": whole_half("True"), "put_together": OTHER_BATCHES.replace("{loader}", PUT_TOGETHER)},
+        dict(treatment="amp=fp16;loader.rows=batch"),
+    ),
+    "refused": ({"train": TRAIN + "main(epochs=1)"}, dict(treatment=";".join(REFUSED))),
+    "refused_too": ({"half": whole_half("step % 2")}, dict(treatment=";".join(["amp=fp16", *REFUSED_TOO]))),
+}
 
 
 @pytest.mark.parametrize("before", [None, "0"])
