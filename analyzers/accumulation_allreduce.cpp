@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -143,11 +144,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kCommunication}};
+
 }  // namespace
 
 extern const Analyzer kAccumulationAllreduce{
     .id = "accumulation-allreduce",
     .question = "Are gradients exchanged more often than the optimizer needs them?",
-    .run = Run};
+    .run = Run,
+    .claims = kClaims};
 
 }  // namespace loopscope

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "analyzers/shared/device_memory.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
@@ -24,9 +26,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}};
+
 }  // namespace
 
-extern const Analyzer kAllocatorRetries{
-    .id = "allocator-retries", .question = "Does the allocator run out of the GPU's memory?", .run = Run};
+extern const Analyzer kAllocatorRetries{.id = "allocator-retries",
+                                        .question = "Does the allocator run out of the GPU's memory?",
+                                        .run = Run,
+                                        .claims = kClaims};
 
 }  // namespace loopscope

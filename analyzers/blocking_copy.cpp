@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "analyzers/shared/device_copies.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
@@ -33,9 +35,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}, Claim{Time::kCopyToDevice}};
+
 }  // namespace
 
-extern const Analyzer kBlockingCopy{
-    .id = "blocking-copy", .question = "Does the host wait for copies that need no waiting?", .run = Run};
+extern const Analyzer kBlockingCopy{.id = "blocking-copy",
+                                    .question = "Does the host wait for copies that need no waiting?",
+                                    .run = Run,
+                                    .claims = kClaims};
 
 }  // namespace loopscope

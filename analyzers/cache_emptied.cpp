@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "analyzers/shared/device_memory.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
@@ -27,9 +29,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}};
+
 }  // namespace
 
-extern const Analyzer kCacheEmptied{
-    .id = "cache-emptied", .question = "Does the loop give the GPU's memory back and ask for it anew?", .run = Run};
+extern const Analyzer kCacheEmptied{.id = "cache-emptied",
+                                    .question = "Does the loop give the GPU's memory back and ask for it anew?",
+                                    .run = Run,
+                                    .claims = kClaims};
 
 }  // namespace loopscope

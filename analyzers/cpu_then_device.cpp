@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "analyzers/shared/devices.h"
@@ -83,9 +84,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}};
+
 }  // namespace
 
-extern const Analyzer kCpuThenDevice{
-    .id = "cpu-then-device", .question = "Are tensors made on the host that the GPU could make itself?", .run = Run};
+extern const Analyzer kCpuThenDevice{.id = "cpu-then-device",
+                                     .question = "Are tensors made on the host that the GPU could make itself?",
+                                     .run = Run,
+                                     .claims = kClaims};
 
 }  // namespace loopscope

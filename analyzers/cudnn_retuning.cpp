@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analyzers/shared/convolutions.h"
 #include "analyzers/shared/devices.h"
@@ -57,11 +58,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}};
+
 }  // namespace
 
 extern const Analyzer kCudnnRetuning{.id = "cudnn-retuning",
                                      .question = "Does cuDNN time its algorithms again and again for new shapes?",
                                      .run = Run,
-                                     .needs = kNeedsOps | kNeedsPasses};
+                                     .needs = kNeedsOps | kNeedsPasses,
+                                     .claims = kClaims};
 
 }  // namespace loopscope

@@ -184,6 +184,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kDebugLeftOn{.id = "debug-left-on",
                                    .question = "Is a debugging switch on in the steps that count?",
                                    .run = Run,
-                                   .without_steps = true};
+                                   .without_steps = true,
+                                   .setting = true};
 
 }  // namespace loopscope

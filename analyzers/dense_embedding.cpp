@@ -159,7 +159,7 @@ Finding Describe(const Timeline& timeline, const Shape& shape, const Table& tabl
           "all {} rows of an embedding get a gradient and an update, of which a step uses {} at most: {} per step",
           shape[0], table.most_used, MsText(ms)),
       Severity::kMedium);
-  finding.claims = {{Part::kOptimizer, table.unused_in_optimizer_ms(timeline, shape)}};
+  finding.claims = {{.of = Time::kOptimizer, .ms = table.unused_in_optimizer_ms(timeline, shape)}};
   finding.evidence = table.sites.Describe([&](const CallSites::Site&) {
     return fmt::format("a table of {} x {} is looked up, not sparse", shape[0], shape[1]);
   });
@@ -189,6 +189,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
 extern const Analyzer kDenseEmbedding{.id = "dense-embedding",
                                       .question = "Do embeddings get gradients for rows that were not used?",
                                       .run = Run,
-                                      .needs = kNeedsOps | kNeedsPasses};
+                                      .needs = kNeedsOps | kNeedsPasses,
+                                      .usual_share = 0.9};
 
 }  // namespace loopscope

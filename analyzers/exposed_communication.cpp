@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -191,11 +192,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}, Claim{Time::kCommunication, Standing::kWhole}};
+
 }  // namespace
 
 extern const Analyzer kExposedCommunication{.id = "exposed-communication",
                                             .question = "Does the loop wait for other ranks without computing?",
                                             .run = Run,
-                                            .needs = kNeedsOps | kNeedsPasses};
+                                            .needs = kNeedsOps | kNeedsPasses,
+                                            .claims = kClaims};
 
 }  // namespace loopscope

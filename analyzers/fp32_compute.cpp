@@ -197,6 +197,7 @@ extern const Analyzer kFp32Compute{
     .id = "fp32-compute",
     .question = "Does the loop compute in float32 although there are faster 16-bit units?",
     .run = Run,
-    .needs = kNeedsOps | kNeedsPasses};
+    .needs = kNeedsOps | kNeedsPasses,
+    .usual_share = 0.15};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
@@ -57,10 +58,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {std::move(finding)};
 }
 
+constexpr std::array kClaims = {Claim{Time::kAnyLine}};
+
 }  // namespace
 
 extern const Analyzer kGilContention{.id = "gil-contention",
                                      .question = "Does another thread keep Python's interpreter lock from training?",
-                                     .run = Run};
+                                     .run = Run,
+                                     .claims = kClaims};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
@@ -73,8 +74,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices, Standing::kWhole}};
+
 }  // namespace
 
-extern const Analyzer kGpuStarvation{.id = "gpu-starvation", .question = "Why is the GPU idle?", .run = Run};
+extern const Analyzer kGpuStarvation{
+    .id = "gpu-starvation", .question = "Why is the GPU idle?", .run = Run, .claims = kClaims};
 
 }  // namespace loopscope

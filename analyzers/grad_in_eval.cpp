@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -118,9 +119,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kEvaluation}};
+
 }  // namespace
 
-extern const Analyzer kGradInEval{
-    .id = "grad-in-eval", .question = "Does evaluation record a graph that nothing uses?", .run = Run};
+extern const Analyzer kGradInEval{.id = "grad-in-eval",
+                                  .question = "Does evaluation record a graph that nothing uses?",
+                                  .run = Run,
+                                  .claims = kClaims,
+                                  .usual_share = 0.2};
 
 }  // namespace loopscope

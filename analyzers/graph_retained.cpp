@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -139,9 +140,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kGrowth}};
+
 }  // namespace
 
 extern const Analyzer kGraphRetained{
-    .id = "graph-retained", .question = "Does a running sum keep old graphs alive?", .run = Run};
+    .id = "graph-retained", .question = "Does a running sum keep old graphs alive?", .run = Run, .claims = kClaims};
 
 }  // namespace loopscope

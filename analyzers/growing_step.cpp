@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -227,8 +228,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
                   lengths.size(),
                   is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : "", cause.text));
   finding.advice = cause.advice;
-  const bool in_backward = is_operator && ops::IsBackwardNode(timeline.trace().text(grown.name));
-  finding.claims = {{in_backward || !is_operator ? Part::kBackward : Part::kForward, finding.cost_ms_per_step}};
+  // What is computed more in the forward pass has another cause than graphs that are kept.
+  const bool in_forward = is_operator && !ops::IsBackwardNode(timeline.trace().text(grown.name));
+  if (!in_forward) finding.claims = {{Time::kGrowth, Standing::kGivesWay}};
   if (cause.evidence) finding.evidence.push_back(*cause.evidence);
   finding.severity = std::max(SeverityOfShare(trend->change_pct / 2), Severity::kMedium);
   if (is_operator) {
@@ -243,11 +245,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {std::move(finding)};
 }
 
+constexpr std::array kClaims = {Claim{Time::kAnyLine, Standing::kDoubted}};
+
 }  // namespace
 
 extern const Analyzer kGrowingStep{.id = "growing-step",
                                    .question = "Do steps get longer as the run goes on?",
                                    .run = Run,
-                                   .needs = kNeedsOps | kNeedsQuiet};
+                                   .needs = kNeedsOps | kNeedsQuiet,
+                                   .claims = kClaims,
+                                   .whatever_runs = true};
 
 }  // namespace loopscope

@@ -67,7 +67,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kHalfOnCpu{
-    .id = "half-on-cpu", .question = "Does a CPU compute in a 16-bit type that it has no units for?", .run = Run};
+extern const Analyzer kHalfOnCpu{.id = "half-on-cpu",
+                                 .question = "Does a CPU compute in a 16-bit type that it has no units for?",
+                                 .run = Run,
+                                 .usual_share = 0.9};
 
 }  // namespace loopscope

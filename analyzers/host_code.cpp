@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -90,12 +91,17 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {std::move(finding)};
 }
 
+constexpr std::array kClaims = {Claim{Time::kAnyLine, Standing::kDoubted}, Claim{Time::kIdleDevices},
+                                Claim{Time::kItsPlaces, Standing::kRest}};
+
 }  // namespace
 
 extern const Analyzer kHostCode{.id = "host-code",
                                 .question = "Does code of the loop's own take much of the step?",
                                 .run = Run,
                                 .needs = kNeedsOps | kNeedsQuiet,
-                                .of_host = true};
+                                .of_host = true,
+                                .claims = kClaims,
+                                .whatever_runs = true};
 
 }  // namespace loopscope

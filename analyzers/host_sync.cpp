@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 
 #include "analyzers/shared/devices.h"
@@ -145,9 +146,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kAnyLine, Standing::kDoubted}, Claim{Time::kIdleDevices}};
+
 }  // namespace
 
 extern const Analyzer kHostSync{
-    .id = "host-sync", .question = "Does the loop make the device wait for the host?", .run = Run};
+    .id = "host-sync", .question = "Does the loop make the device wait for the host?", .run = Run, .claims = kClaims};
 
 }  // namespace loopscope

@@ -70,7 +70,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kIdleProcessors{
-    .id = "idle-processors", .question = "Do fewer threads compute than there are cores?", .run = Run};
+extern const Analyzer kIdleProcessors{.id = "idle-processors",
+                                      .question = "Do fewer threads compute than there are cores?",
+                                      .run = Run,
+                                      .usual_share = 0.7,
+                                      .whatever_runs = true};
 
 }  // namespace loopscope

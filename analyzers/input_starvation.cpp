@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -210,9 +211,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}, Claim{Time::kLoaderWait}};
+
 }  // namespace
 
-extern const Analyzer kInputStarvation{
-    .id = "input-starvation", .question = "Does the loop wait for its data?", .run = Run, .needs = kNeedsNothing};
+extern const Analyzer kInputStarvation{.id = "input-starvation",
+                                       .question = "Does the loop wait for its data?",
+                                       .run = Run,
+                                       .needs = kNeedsNothing,
+                                       .claims = kClaims};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
@@ -51,11 +52,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}};
+
 }  // namespace
 
 extern const Analyzer kLaunchBound{.id = "launch-bound",
                                    .question = "Can the host launch work as fast as the GPU does it?",
                                    .run = Run,
-                                   .needs = kNeedsOps | kNeedsPasses};
+                                   .needs = kNeedsOps | kNeedsPasses,
+                                   .claims = kClaims};
 
 }  // namespace loopscope

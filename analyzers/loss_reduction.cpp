@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/communication.h"
@@ -63,11 +65,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kCommunication}};
+
 }  // namespace
 
 extern const Analyzer kLossReduction{.id = "loss-reduction",
                                      .question = "Is a loss or a count reduced over the ranks in every step?",
                                      .run = Run,
-                                     .needs = kNeedsOps | kNeedsCosts};
+                                     .needs = kNeedsOps | kNeedsCosts,
+                                     .claims = kClaims};
 
 }  // namespace loopscope

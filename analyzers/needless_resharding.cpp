@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "analyzers/shared/devices.h"
@@ -76,11 +77,14 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kCommunication}};
+
 }  // namespace
 
 extern const Analyzer kNeedlessResharding{.id = "needless-resharding",
                                           .question = "Are sharded parameters gathered twice although memory is free?",
                                           .run = Run,
-                                          .needs = kNeedsOps | kNeedsPasses};
+                                          .needs = kNeedsOps | kNeedsPasses,
+                                          .claims = kClaims};
 
 }  // namespace loopscope

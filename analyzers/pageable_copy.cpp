@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "analyzers/shared/device_copies.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
@@ -53,9 +55,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}, Claim{Time::kCopyToDevice}};
+
 }  // namespace
 
-extern const Analyzer kPageableCopy{
-    .id = "pageable-copy", .question = "Do batches go to the GPU from memory that is not pinned?", .run = Run};
+extern const Analyzer kPageableCopy{.id = "pageable-copy",
+                                    .question = "Do batches go to the GPU from memory that is not pinned?",
+                                    .run = Run,
+                                    .claims = kClaims};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <set>
@@ -277,11 +278,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kLongSteps, Standing::kGivesWay}, Claim{Time::kAnyLine, Standing::kDoubted},
+                                Claim{Time::kOther}};
+
 }  // namespace
 
 extern const Analyzer kPeriodicStall{.id = "periodic-stall",
                                      .question = "Does a step take much longer now and then?",
                                      .run = Run,
-                                     .needs = kNeedsOps | kNeedsQuiet};
+                                     .needs = kNeedsOps | kNeedsQuiet,
+                                     .claims = kClaims};
 
 }  // namespace loopscope

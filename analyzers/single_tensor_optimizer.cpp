@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -243,11 +244,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {};
 }
 
+constexpr std::array kClaims = {Claim{Time::kAnyLine, Standing::kDoubted}, Claim{Time::kOptimizer, Standing::kRest}};
+
 }  // namespace
 
 extern const Analyzer kSingleTensorOptimizer{.id = "single-tensor-optimizer",
                                              .question = "Does the optimizer update one tensor at a time?",
                                              .run = Run,
-                                             .needs = kNeedsOps | kNeedsCosts};
+                                             .needs = kNeedsOps | kNeedsCosts,
+                                             .claims = kClaims,
+                                             .usual_share = 0.6};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "analyzers/shared/devices.h"
@@ -56,9 +57,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kIdleDevices}, Claim{Time::kCommunication}};
+
 }  // namespace
 
 extern const Analyzer kSlowBackend{
-    .id = "slow-backend", .question = "Are tensors of GPUs exchanged through the CPU?", .run = Run};
+    .id = "slow-backend", .question = "Are tensors of GPUs exchanged through the CPU?", .run = Run, .claims = kClaims};
 
 }  // namespace loopscope

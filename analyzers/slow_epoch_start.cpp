@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "analyzers/shared/evidence.h"
@@ -107,9 +108,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {std::move(finding)};
 }
 
+constexpr std::array kClaims = {Claim{Time::kEpochStart, Standing::kGivesWay}, Claim{Time::kBetweenSteps}};
+
 }  // namespace
 
-extern const Analyzer kSlowEpochStart{
-    .id = "slow-epoch-start", .question = "Does the start of an epoch take long?", .run = Run, .needs = kNeedsOps};
+extern const Analyzer kSlowEpochStart{.id = "slow-epoch-start",
+                                      .question = "Does the start of an epoch take long?",
+                                      .run = Run,
+                                      .needs = kNeedsOps,
+                                      .claims = kClaims,
+                                      .whatever_runs = true};
 
 }  // namespace loopscope

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
@@ -54,9 +55,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {std::move(finding)};
 }
 
+constexpr std::array kClaims = {Claim{Time::kEvaluation, Standing::kGivesWay}};
+
 }  // namespace
 
-extern const Analyzer kSlowEvaluation{
-    .id = "slow-evaluation", .question = "Does evaluating take much of the run?", .run = Run, .needs = kNeedsOps};
+extern const Analyzer kSlowEvaluation{.id = "slow-evaluation",
+                                      .question = "Does evaluating take much of the run?",
+                                      .run = Run,
+                                      .needs = kNeedsOps,
+                                      .claims = kClaims,
+                                      .whatever_runs = true};
 
 }  // namespace loopscope

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/facts.h"
@@ -232,9 +234,11 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return Judge(timeline, OfOps(timeline, times));
 }
 
+constexpr std::array kClaims = {Claim{Time::kAnyLine, Standing::kDoubted}, Claim{Time::kCalls}};
+
 }  // namespace
 
 extern const Analyzer kSmallBatch{
-    .id = "small-batch", .question = "Is the batch too small for the machine?", .run = Run};
+    .id = "small-batch", .question = "Is the batch too small for the machine?", .run = Run, .claims = kClaims};
 
 }  // namespace loopscope

@@ -42,7 +42,9 @@ std::vector<Finding> Run(const Timeline& timeline) {
 
 }  // namespace
 
-extern const Analyzer kThreadOversubscription{
-    .id = "thread-oversubscription", .question = "Do more threads compute than there are processors?", .run = Run};
+extern const Analyzer kThreadOversubscription{.id = "thread-oversubscription",
+                                              .question = "Do more threads compute than there are processors?",
+                                              .run = Run,
+                                              .usual_share = 0.3};
 
 }  // namespace loopscope

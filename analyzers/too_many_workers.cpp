@@ -88,6 +88,7 @@ std::optional<Finding> Restarted(const Timeline& timeline) {
   Finding finding = CostingOutside(timeline, ms, "");
   finding.title = fmt::format("the loader's workers start anew with each epoch: {} each time, {:.0f} % of the epoch",
                               MsText(each_ms), finding.cost_pct);
+  finding.claims = {{.of = Time::kEpochStart}};
   finding.treatment_id = "loader.persistent";
   finding.evidence.push_back(
       {fmt::format("{} started, {} long", Counted(starts.epochs, "epoch"), Counted(steps, "step")), starts.epochs,

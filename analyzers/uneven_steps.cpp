@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -308,11 +309,15 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {std::move(finding)};
 }
 
+constexpr std::array kClaims = {Claim{Time::kLongSteps}, Claim{Time::kAnyLine, Standing::kDoubted}};
+
 }  // namespace
 
 extern const Analyzer kUnevenSteps{.id = "uneven-steps",
                                    .question = "Do some steps hold work that others do not?",
                                    .run = Run,
-                                   .needs = kNeedsOps | kNeedsQuiet};
+                                   .needs = kNeedsOps | kNeedsQuiet,
+                                   .claims = kClaims,
+                                   .whatever_runs = true};
 
 }  // namespace loopscope

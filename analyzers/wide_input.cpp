@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <set>
 
 #include "analyzers/shared/device_copies.h"
@@ -57,9 +58,13 @@ std::vector<Finding> Run(const Timeline& timeline) {
   return {finding};
 }
 
+constexpr std::array kClaims = {Claim{Time::kCopyToDevice}};
+
 }  // namespace
 
-extern const Analyzer kWideInput{
-    .id = "wide-input", .question = "Do batches of 8-bit data go to the GPU as 32-bit numbers?", .run = Run};
+extern const Analyzer kWideInput{.id = "wide-input",
+                                 .question = "Do batches of 8-bit data go to the GPU as 32-bit numbers?",
+                                 .run = Run,
+                                 .claims = kClaims};
 
 }  // namespace loopscope

@@ -29,14 +29,6 @@ function(loopscope_library name sources)
   endif()
 endfunction()
 
-# loopscope_brief_rooms(<level> <libraries>…): rooms that read options, start programs and write what a person reads. They
-# take no time when they run; optimised as the others are, they took as long again to compile as to read.
-function(loopscope_brief_rooms level)
-  foreach(room IN LISTS ARGN)
-    target_compile_options(${room} PRIVATE $<$<CONFIG:RelWithDebInfo>:${level}>)
-  endforeach()
-endfunction()
-
 # loopscope_seam_library(<name> <sources> <header> <libraries>…): a list of rules. Its files name their parts
 # alike, and so are read one by one, with what all of them include precompiled.
 function(loopscope_seam_library name sources header)

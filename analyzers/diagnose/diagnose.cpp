@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/diagnose/attribution.h"
 #include "analyzers/diagnose/callers.h"
-#include "analyzers/diagnose/count_once.h"
 #include "analyzers/diagnose/hidden.h"
 #include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
@@ -63,7 +63,7 @@ bool IsJudged(const std::vector<Finding>& findings) {
 }
 
 void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeline) {
-  finding.rule = analyzer.id;
+  AddRule(analyzer, finding);
   if (finding.verdict != Verdict::kFound) return;
   if (finding.advice.empty()) finding.advice = RuleAdvice(analyzer.id);
   finding.examples = RuleExamples(analyzer.id);
@@ -81,7 +81,10 @@ void Complete(Finding& finding, const Analyzer& analyzer, const Timeline& timeli
 }
 
 RuleRow RowOf(const Analyzer& analyzer, const std::vector<Finding>& findings) {
-  RuleRow row{std::string(analyzer.id), Verdict::kClear, ""};
+  RuleRow row{.id = std::string(analyzer.id)};
+  for (const Claim& claim : analyzer.claims) {
+    if (claim.standing == Standing::kWhole || claim.standing == Standing::kGivesWay) row.judges = TimeName(claim.of);
+  }
   for (const Finding& finding : findings) {
     if (row.verdict == Verdict::kFound) break;
     row.verdict = finding.verdict;
@@ -91,6 +94,14 @@ RuleRow RowOf(const Analyzer& analyzer, const std::vector<Finding>& findings) {
 }
 
 }  // namespace
+
+void AddRule(const Analyzer& analyzer, Finding& finding) {
+  finding.rule = analyzer.id;
+  finding.claims.insert(finding.claims.end(), analyzer.claims.begin(), analyzer.claims.end());
+  finding.usual_share = analyzer.usual_share;
+  finding.whatever_runs = analyzer.whatever_runs;
+  finding.setting = analyzer.setting;
+}
 
 std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline) {
   const std::optional<std::string> nothing = WhyNothingCanBeSaid(timeline);
@@ -116,7 +127,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
   std::vector<std::vector<Finding>> findings(analyzers.size());
   ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
-  CountOnce(analyzers, findings);
+  Attribute(findings);
   if (auto warning = InterferenceWarning(timeline)) report.quality.warnings.push_back(*std::move(warning));
   report.rules.clear();
   report.findings.clear();

@@ -34,7 +34,7 @@ void DiagnoseRanks(std::span<const RankSummary> ranks, const TreatmentChoice& tr
   double mean_step_ms = 0;
   for (const RankSummary& rank : ranks) mean_step_ms = std::max(mean_step_ms, rank.mean_step_ms);
   for (const RankAnalyzer* analyzer : AllRankAnalyzers()) {
-    RuleRow row{std::string(analyzer->id), Verdict::kClear, ""};
+    RuleRow row{.id = std::string(analyzer->id)};
     for (Finding& finding : analyzer->run(ranks)) {
       row.verdict = finding.verdict;
       row.reason = finding.reason;

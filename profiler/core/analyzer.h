@@ -31,6 +31,9 @@ struct Analyzer {
   unsigned needs = kNeedsOps;  // AnalyzerNeed
   bool without_steps = false;  // it judges the whole trace when no steps were seen
   bool of_host = false;        // it costs time of the training thread, which a device that has work does not notice
+  std::span<const Claim> claims = {};  // of each of its findings, beside the finding's own
+  double usual_share = 0.5;            // see Finding
+  bool whatever_runs = false, setting = false;
 };
 
 }  // namespace loopscope

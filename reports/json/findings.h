@@ -15,6 +15,17 @@ struct JsonFields<RuleRow> {
     fields("id", row.id);
     fields.Named("verdict", row.verdict, VerdictName, Verdict::kNotApplicable);
     fields("reason", row.reason);
+    fields.TextOrNull("judges", row.judges);
+  }
+};
+
+template <>
+struct JsonFields<Claim> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& claim) {
+    fields.Named("of", claim.of, TimeName, Time::kItsPlaces);
+    fields.Named("standing", claim.standing, StandingName, Standing::kRest);
+    fields.If(claim.ms > 0, "ms", claim.ms);
   }
 };
 
@@ -71,6 +82,8 @@ struct JsonFields<Finding> {
     // Ranks findings.
     fields.Derived("expected_gain", [&] { return ExpectedGainPctOf(finding); });
     fields("per_epoch", finding.per_epoch);
+    fields("claims", finding.claims);
+    fields("usual_share", finding.usual_share);
     fields("evidence", finding.evidence);
     fields("advice", finding.advice);
     fields("examples", finding.examples);

@@ -1,13 +1,18 @@
 // Reports built by hand: a complete one after an experiment, and one whose every text is hostile.
 #pragma once
 
+#include "analyzers/analyzers.h"
+#include "analyzers/diagnose/diagnose.h"
 #include "profiler/core/report/report.h"
+#include "profiler/core/seam.h"
 
 namespace loopscope::test {
 
+// With what the rule says of all its findings, where there is one of that name.
 inline Finding SampleFinding(std::string rule, std::string title, Severity severity, double cost_ms, double cost_pct) {
   Finding finding;
   finding.rule = std::move(rule);
+  if (const Analyzer* const analyzer = FindById(AllAnalyzers(), finding.rule)) AddRule(*analyzer, finding);
   finding.title = std::move(title);
   finding.severity = severity;
   finding.cost_ms_per_step = cost_ms;

@@ -226,7 +226,7 @@ def why_missed(report, rule):
     return f"{row['verdict']}: {row['reason']}" if row["reason"] else "what it cost came out under the rule's threshold"
 
 
-# Where both find something, the second says all that the first does, and more (analyzers/diagnose/count_once.cpp).
+# Where both find something, the second says all that the first does, and more (analyzers/diagnose/attribution.cpp).
 SAID_BY = {"periodic-stall": "uneven-steps"}
 # Also true where the flaw is planted: more workers take longer to start; what a rank does longer, or writes, is at a line.
 ALSO = {

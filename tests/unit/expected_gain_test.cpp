@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/diagnose/attribution.h"
 #include "analyzers/diagnose/callers.h"
-#include "analyzers/diagnose/count_once.h"
 #include "profiler/core/report/headline.h"
 #include "reports/formats.h"
 #include "reports/words/trial_entries.h"
@@ -72,7 +72,7 @@ std::vector<std::vector<Finding>> Once(std::initializer_list<std::pair<const cha
       if (analyzers[i]->id == id) findings[i] = {finding};
     }
   }
-  CountOnce(analyzers, findings);
+  Attribute(findings);
   return findings;
 }
 
@@ -85,35 +85,35 @@ const Finding& Of(const std::vector<std::vector<Finding>>& findings, std::string
   return none;
 }
 
-TEST(CountOnce, ALargeTableIsMostOfWhatTheOptimizerUpdates) {
+TEST(Attribute, ALargeTableIsMostOfWhatTheOptimizerUpdates) {
   Finding table = Costing("dense-embedding", 70, CostKind::kBound);
-  table.claims = {{Part::kOptimizer, 60}};
+  table.claims = {{.of = Time::kOptimizer, .ms = 60}};
   const Finding adam = Costing("single-tensor-optimizer", 64, CostKind::kBound, Severity::kHigh);
   const auto both = Once({{"dense-embedding", table}, {"single-tensor-optimizer", adam}});
   const Finding& left = Of(both, "single-tensor-optimizer");
   EXPECT_NEAR(left.cost_ms_per_step, 4, 1e-9);
   EXPECT_EQ(left.severity, Severity::kLow);
-  EXPECT_THAT(left.title, HasSubstr("60.0 ms of it are an embedding's"));
-  table.claims = {{Part::kOptimizer, 10}};
+  EXPECT_THAT(left.title, HasSubstr("60.0 ms of it is in dense-embedding"));
+  table.claims = {{.of = Time::kOptimizer, .ms = 10}};
   const auto small = Once({{"dense-embedding", table}, {"single-tensor-optimizer", adam}});
   EXPECT_DOUBLE_EQ(Of(small, "single-tensor-optimizer").cost_ms_per_step, 64);
 }
 
-TEST(CountOnce, AGrowingStepIsToldWithItsCause) {
+TEST(Attribute, AGrowingStepIsToldWithItsCause) {
   Finding kept = Costing("graph-retained", 0, CostKind::kExact);
   kept.title = "a sum keeps every step's graph alive";
   kept.evidence = {{"adds to a sum", 3, Where{"train.py", 12, "train"}}};
   Finding growing = Costing("growing-step", 30, CostKind::kExact, Severity::kHigh);
   growing.title = "steps get longer: from 3 ms to 9 ms";
   growing.evidence = {{"AddBackward0", 1, Where{"train.py", 20, "train"}}};
-  growing.claims = {{Part::kBackward, 30}};
+  growing.claims = {{Time::kGrowth, Standing::kGivesWay}};
   const auto both = Once({{"graph-retained", kept}, {"growing-step", growing}});
   EXPECT_EQ(Of(both, "graph-retained").title,
             "a sum keeps every step's graph alive; steps get longer: from 3 ms to 9 ms");
   EXPECT_DOUBLE_EQ(Of(both, "graph-retained").cost_ms_per_step, 30);
   EXPECT_EQ(Of(both, "graph-retained").evidence.front().where->line, 12);
   EXPECT_EQ(Of(both, "growing-step").verdict, Verdict::kNotApplicable);
-  growing.claims = {{Part::kForward, 30}};  // more is computed in the forward pass: another cause
+  growing.claims = {};  // more is computed in the forward pass: another cause
   const auto apart = Once({{"graph-retained", kept}, {"growing-step", growing}});
   EXPECT_EQ(Of(apart, "growing-step").verdict, Verdict::kFound);
 }

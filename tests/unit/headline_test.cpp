@@ -247,7 +247,7 @@ TEST(Headline, CanBeAPartOfTheRunOutsideOfSteps) {
   EXPECT_EQ(
       HeadlineText(report),
       "92.0 ms of 97.0 ms of each epoch's start are at train.py:32 in main: aten::multinomial (39 % of the run).");
-  report.rules = {{"slow-epoch-start", Verdict::kClear, ""}};  // a rule has looked
+  report.rules = {{"slow-epoch-start", Verdict::kClear, "", "epoch_start"}};  // a rule has looked
   EXPECT_THAT(HeadlineText(report), HasSubstr("Nothing that costs"));
 }
 

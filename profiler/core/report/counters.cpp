@@ -190,7 +190,12 @@ Counters CountersOf(const Timeline& timeline, std::span<const Finding> findings,
   Counters counters = Counting(timeline, steps).Run();
   const std::string& directory = timeline.trace().run.working_directory;
   for (const Finding& finding : findings) {
-    CountedFinding counted{finding.rule, finding.title, finding.severity, finding.cost_pct, {}};
+    CountedFinding counted{.rule = finding.rule,
+                           .title = finding.title,
+                           .severity = finding.severity,
+                           .cost_pct = finding.cost_pct,
+                           .whatever_runs = finding.whatever_runs,
+                           .setting = finding.setting};
     for (const Evidence& one : finding.evidence) {
       if (!one.where) continue;
       counted.sites.push_back({*one.where, 0});

@@ -32,6 +32,7 @@ struct CountedFinding {
   Severity severity = Severity::kLow;
   double cost_pct = 0;  // 0: a fact without a measured cost
   std::vector<CounterSite> sites;
+  bool whatever_runs = false, setting = false;  // see Finding; of a launch that was read from a file, false
 };
 
 struct Counters {

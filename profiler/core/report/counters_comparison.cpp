@@ -24,13 +24,6 @@ std::string PlaceKey(const Where& where) {
   return where.path.substr(where.path.rfind('/') + 1) + "\x1f" + where.function;
 }
 
-// Rules that say where time goes, whatever runs there: whether it became more, the pairs of launches tell.
-bool SaysWhereTimeGoes(std::string_view rule) {
-  constexpr std::array<std::string_view, 6> kRules{"host-code",        "uneven-steps",    "growing-step",
-                                                   "slow-epoch-start", "slow-evaluation", "idle-processors"};
-  return std::ranges::find(kRules, rule) != kRules.end();
-}
-
 std::string FindingKey(const CountedFinding& finding) {
   return finding.rule + "\x1f" + (finding.sites.empty() ? "" : PlaceKey(finding.sites.front().where));
 }
@@ -162,10 +155,11 @@ class Comparing {
   }
 
   // Whether its severity is at least that, regardless of noise and machine. The same calls as before that now cost
-  // enough to be a finding may have met a busy machine: whether they take longer, the pairs of launches tell.
+  // enough to be a finding may have met a busy machine: whether they take longer, the pairs of launches tell. So they
+  // do of what runs at a place, whatever it is.
   bool Weighs(const CountedFinding& finding) const {
-    if (finding.severity < rules_.fails_from || SaysWhereTimeGoes(finding.rule)) return false;
-    const bool fact = finding.cost_pct <= 0 || finding.rule == "debug-left-on";
+    if (finding.severity < rules_.fails_from || finding.whatever_runs) return false;
+    const bool fact = finding.cost_pct <= 0 || finding.setting;
     const bool surely = finding.cost_pct >= kSurely * LeastShareOf(rules_.fails_from);
     return fact || (other_calls_ && rules_.same_machine && surely);
   }

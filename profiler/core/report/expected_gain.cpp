@@ -8,27 +8,10 @@
 namespace loopscope {
 namespace {
 
-// Estimates, as the shares below are: how far gains lie from costs was looked at in a few programs of tests/truth, not
-// measured over many.
+// Estimates, as the usual shares of bounds are: how far gains lie from costs was looked at in a few programs of
+// tests/truth, not measured over many.
 constexpr double kExactLow = 0.7, kExactHigh = 1.3;
 constexpr double kMeasuredLow = 0.5, kMeasuredHigh = 1.5;
-
-// The share of a bound that its fix brings, where nothing of it was measured.
-constexpr double kUsualShare = 0.5;
-constexpr std::array kShares = {
-    std::pair<std::string_view, double>{"fp32-compute", 0.15},  // where 16-bit units help, that is measured on the spot
-    std::pair<std::string_view, double>{"grad-in-eval", 0.2},
-    std::pair<std::string_view, double>{"thread-oversubscription", 0.3},
-    std::pair<std::string_view, double>{"single-tensor-optimizer", 0.6},
-    std::pair<std::string_view, double>{"idle-processors", 0.7},
-    std::pair<std::string_view, double>{"dense-embedding", 0.9},
-    std::pair<std::string_view, double>{"half-on-cpu", 0.9},
-};
-
-double ShareOf(std::string_view rule) {
-  const auto found = std::ranges::find(kShares, rule, [](const auto& one) { return one.first; });
-  return found == kShares.end() ? kUsualShare : found->second;
-}
 
 double StepMs(const Finding& finding) {
   return finding.cost_pct > 0 ? 100 * finding.cost_ms_per_step / finding.cost_pct : finding.cost_ms_per_step;
@@ -74,7 +57,7 @@ ExpectedGain ExpectedGainOf(const Finding& finding) {
   const double most_ms = std::max(StepMs(finding), cost_ms);
   switch (finding.cost_is) {
     case CostKind::kBound:
-      return {ShareOf(finding.rule) * cost_ms, 0, cost_ms, GainBasis::kLikely};
+      return {finding.usual_share * cost_ms, 0, cost_ms, GainBasis::kLikely};
     case CostKind::kMeasured:
       return {cost_ms, kMeasuredLow * cost_ms, std::min(kMeasuredHigh * cost_ms, most_ms), GainBasis::kMeasured};
     case CostKind::kLeast:

@@ -59,6 +59,61 @@ std::string_view CostKindName(CostKind kind) {
   return "bound";
 }
 
+std::string_view TimeName(Time time) {
+  switch (time) {
+    case Time::kLongSteps:
+      return "long_steps";
+    case Time::kEpochStart:
+      return "epoch_start";
+    case Time::kEvaluation:
+      return "evaluation";
+    case Time::kAnyLine:
+      return "any_line";
+    case Time::kGrowth:
+      return "growth";
+    case Time::kOptimizer:
+      return PartName(Part::kOptimizer);
+    case Time::kIdleDevices:
+      return "idle_devices";
+    case Time::kLoaderWait:
+      return PartName(Part::kLoaderWait);
+    case Time::kCopyToDevice:
+      return PartName(Part::kCopyToDevice);
+    case Time::kCommunication:
+      return PartName(Part::kCommunication);
+    case Time::kOther:
+      return PartName(Part::kOther);
+    case Time::kBetweenSteps:
+      return "other_between_steps";
+    case Time::kCalls:
+      return "calls";
+    case Time::kItsPlaces:
+      return "its_places";
+  }
+  return "other";
+}
+
+std::string_view StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kReason:
+      return "reason";
+    case Standing::kWhole:
+      return "whole";
+    case Standing::kGivesWay:
+      return "gives_way";
+    case Standing::kDoubted:
+      return "doubted";
+    case Standing::kRest:
+      return "rest";
+  }
+  return "reason";
+}
+
+const Claim* Finding::ClaimOf(Time time) const {
+  const auto found = std::ranges::find(claims, time, &Claim::of);
+  return found == claims.end() ? nullptr : &*found;
+}
+
 Finding Finding::Clear(std::string reason) {
   Finding finding;
   finding.verdict = Verdict::kClear;

@@ -35,10 +35,39 @@ struct Evidence {
   std::optional<Where> called_at = {};  // where `where` lies in a package: the line outside of it that leads there
 };
 
-// Time of a part of the step that is in a finding's cost, and so in no other's.
+// A time that several rules look at.
+enum class Time {
+  kLongSteps,   // what long steps take more than the others
+  kEpochStart,  // from the last step of an epoch to the first of the next
+  kEvaluation,
+  kAnyLine,      // of the training thread, wherever it happens to stand
+  kGrowth,       // what later steps take more than earlier ones
+  kOptimizer,    // the optimizer's updates
+  kIdleDevices,  // devices have nothing to do while a step lasts
+  kLoaderWait,   // parts of a step, as PartName() has them
+  kCopyToDevice,
+  kCommunication,  // that no computing hides
+  kOther,          // host code beside operators
+  kBetweenSteps,   // neither of a step nor of an epoch's start or an evaluation
+  kCalls,          // of operators, whatever they compute
+  kItsPlaces,      // what the lines of its evidence take
+};
+std::string_view TimeName(Time time);  // "long_steps", "epoch_start", …; of parts of a step, PartName()
+
+// How a finding stands beside others that claim the same time.
+enum class Standing {
+  kReason,    // it knows why the time is spent
+  kWhole,     // the time as a whole: for information only, beside a reason that explains half of it
+  kGivesWay,  // not reported beside a reason
+  kDoubted,   // cannot tell, beside a reason that has half as much or more
+  kRest,      // what reasons claim is taken off its cost
+};
+std::string_view StandingName(Standing standing);  // "reason", "whole", "gives_way", "doubted", "rest"
+
 struct Claim {
-  Part part = Part::kOther;
-  double ms = 0;  // per step
+  Time of = Time::kOther;
+  Standing standing = Standing::kReason;
+  double ms = 0;  // per step, of the finding's cost; 0: all of it
 };
 
 // A change in code, as a rule's text shows it.
@@ -61,7 +90,10 @@ struct Finding {
   // The cost falls outside of plain steps (where an epoch turns, in evaluations): cost_ms_per_step is spread over the
   // steps, and may exceed one.
   bool per_epoch = false;
-  std::vector<Claim> claims;       // where other rules look at the same time
+  std::vector<Claim> claims;       // its own, and those of its rule
+  double usual_share = 0.5;        // of a bound, what the fix usually brings
+  bool whatever_runs = false;      // it says where time goes, and no cause of it
+  bool setting = false;            // it was found by what is switched on, not by times
   std::vector<Evidence> evidence;  // the first names the place to change, where one is known
   std::string treatment;           // the treatment's value to try first when it is not the obvious one; may be empty
   // Filled in by Diagnose():
@@ -71,6 +103,7 @@ struct Finding {
   std::vector<CodeExample> examples;  // likewise; at most one per language
   std::string treatment_id;           // the treatment that cures it, unless the analyzer chose one; empty when none
 
+  const Claim* ClaimOf(Time time) const;  // null where it claims none of that time
   // A fix may gain nothing, as far as is known.
   bool only_bounded() const { return cost_is == CostKind::kBound && !expected_gain_ms; }
   // What ranks findings: the expected gain where one is known, else the cost.

@@ -16,7 +16,6 @@ constexpr double kMinPctOverFact = 20;    // where no finding may be worth it, m
 constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
-constexpr std::string_view kCallsRule = "small-batch";
 constexpr double kMinCallsPct = 50;  // of the step
 constexpr double kMinBusyPct = 90;   // a GPU that has work for so much of the step is what limits it
 constexpr double kAllOfIt = 0.9;     // of a finding's cost: its place has all of it
@@ -176,7 +175,8 @@ const Finding* GraveFact(const Report& report) {
 // Most of the step is calls of operators, whatever they compute.
 const Finding* Calls(const Report& report) {
   const auto found = std::ranges::find_if(report.findings, [](const Finding& finding) {
-    return finding.rule == kCallsRule && finding.severity == Severity::kInfo && finding.cost_pct >= kMinCallsPct;
+    return finding.ClaimOf(Time::kCalls) != nullptr && finding.severity == Severity::kInfo &&
+           finding.cost_pct >= kMinCallsPct;
   });
   return found == report.findings.end() ? nullptr : &*found;
 }

@@ -43,6 +43,7 @@ struct RuleRow {
   std::string id;
   Verdict verdict = Verdict::kClear;
   std::string reason;
+  std::string judges = "";  // TimeName() of the time that it looks at as a whole; "": none
 };
 
 // One rank of several; all times per step.

@@ -12,21 +12,10 @@
 namespace loopscope {
 namespace {
 
-// Rules whose cost is time of one phase, wherever their evidence lies.
-constexpr std::pair<std::string_view, std::string_view> kExplains[] = {
-    {"input-starvation", "loader_wait"},
-    {"pageable-copy", "h2d_copy"},
-    {"blocking-copy", "h2d_copy"},
-    {"wide-input", "h2d_copy"},
-    {"exposed-communication", "communication_exposed"},
-    {"periodic-stall", "other"},
-};
+// Parts of a step that are lost, whatever is computed.
+constexpr std::array kLostParts = {Time::kLoaderWait, Time::kCopyToDevice, Time::kCommunication, Time::kOther};
 
 constexpr double kCarries = 0.5;  // of the time at a place: what has that is what takes it
-
-// Rules that say why a GPU stood still.
-constexpr std::string_view kIdleRules[] = {"gpu-starvation", "launch-bound",  "host-sync",
-                                           "blocking-copy",  "pageable-copy", "input-starvation"};
 
 bool IsOperator(const LineRow& row) {
   // Python's functions have no "::" in their names; in C++ only the namespaces of PyTorch's operators tell them.
@@ -61,8 +50,8 @@ bool SamePlace(const std::optional<Where>& a, const std::optional<Where>& b, con
 }  // namespace
 
 bool Refuted(const Report& report, const Finding& finding) {
-  const auto of_rule = [&](const auto& pair) { return pair.first == finding.rule; };
-  if (finding.cost_is == CostKind::kExact && std::ranges::any_of(kExplains, of_rule)) return false;
+  const auto claims = [&](Time time) { return finding.ClaimOf(time) != nullptr; };
+  if (finding.cost_is == CostKind::kExact && std::ranges::any_of(kLostParts, claims)) return false;
   return MeasuredWithoutGain(report, finding);
 }
 
@@ -73,15 +62,10 @@ double ExplainedBy(const Finding& finding, const Report& report) {
   return Positive(finding.cost_ms_per_step);
 }
 
-bool OfEvaluation(const Finding& finding) {
-  return finding.rule == "grad-in-eval" || finding.rule == "slow-evaluation";
-}
-
 bool IsOfPhase(const Finding& finding, std::string_view phase) {
-  const auto same = [&](const auto& pair) { return pair.first == finding.rule && pair.second == phase; };
-  return std::ranges::any_of(kExplains, same) || (phase == "evaluation" && OfEvaluation(finding)) ||
-         (phase == "epoch_start" && finding.per_epoch && !OfEvaluation(finding)) ||
-         (phase == "other_between_steps" && finding.rule == "slow-epoch-start");
+  const auto named = [&](const Claim& claim) { return TimeName(claim.of) == phase; };
+  if (std::ranges::any_of(finding.claims, named)) return true;
+  return phase == "epoch_start" && finding.per_epoch && finding.ClaimOf(Time::kEvaluation) == nullptr;
 }
 
 double ExplainedOfPhase(const Report& report, std::string_view phase) {
@@ -100,8 +84,10 @@ bool HasNoPlace(const Finding& finding) {
 double ExplainedAt(const Report& report, const std::optional<Where>& where) {
   double ms = 0;
   for (const Finding& finding : report.findings) {
-    if (!where && finding.rule == "uneven-steps" && HasNoPlace(finding))
+    const Claim* const longer = finding.ClaimOf(Time::kLongSteps);
+    if (!where && longer != nullptr && longer->standing == Standing::kReason && HasNoPlace(finding)) {
       ms = std::max(ms, ExplainedBy(finding, report));
+    }
     for (const Evidence& one : finding.evidence) {
       if (finding.per_epoch || !where || !one.where) continue;
       if (!SamePlace(one.where, where, report.run.working_directory)) continue;
@@ -135,8 +121,7 @@ double MostThatDevicesLose(const Report& report) {
   if (!report.gpu || !report.gpu->idle_pct || !report.steps.mean_ms) return HUGE_VAL;
   double explained_ms = 0;
   for (const Finding& finding : report.findings) {
-    const bool says_why = std::ranges::find(kIdleRules, finding.rule) != std::end(kIdleRules);
-    if (says_why) explained_ms = std::max(explained_ms, ExplainedBy(finding, report));
+    if (finding.ClaimOf(Time::kIdleDevices)) explained_ms = std::max(explained_ms, ExplainedBy(finding, report));
   }
   return std::max(*report.gpu->idle_pct / 100 * *report.steps.mean_ms - explained_ms, 0.0);
 }
@@ -179,9 +164,9 @@ std::vector<UnexplainedPlace> Merged(const std::vector<LineRow>& rows, const std
 // A rule has looked at this part, and would have told. Of the one start of an epoch that a short recording holds, its
 // share of the run says nothing.
 bool WasJudged(const Report& report, const UnexplainedPart& part) {
-  const std::string_view id = part.name == "evaluation" ? "slow-evaluation" : "slow-epoch-start";
-  const auto rule = std::ranges::find(report.rules, id, &RuleRow::id);
-  if (part.name == "other_between_steps" || rule == report.rules.end()) return false;
+  const auto judges = [&](const RuleRow& row) { return row.judges == part.name; };
+  const auto rule = std::ranges::find_if(report.rules, judges);
+  if (rule == report.rules.end()) return false;
   if (rule->verdict != Verdict::kCannotTell) return true;
   return part.name == "epoch_start" && part.occurrences < 2;
 }

@@ -1,0 +1,171 @@
+#include "analyzers/diagnose/attribution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzers/shared/evidence.h"
+
+namespace loopscope {
+namespace {
+
+constexpr double kKnownShare = 0.5;  // of a time: a reason that explains so much is told instead
+constexpr double kLeastPct = 5;      // of the step: the rest of a finding that is less is no finding
+
+// Of which reasons may replace, doubt, shrink or outrank another finding, in this order.
+constexpr std::array kSettled = {Time::kLongSteps, Time::kEpochStart, Time::kEvaluation,  Time::kAnyLine,
+                                 Time::kGrowth,    Time::kOptimizer,  Time::kIdleDevices, Time::kCommunication};
+
+using Rules = std::span<std::vector<Finding>>;
+using Place = std::pair<std::string, int>;
+
+bool IsFound(const std::vector<Finding>& findings) {
+  return std::ranges::find(findings, Verdict::kFound, &Finding::verdict) != findings.end();
+}
+
+// The finding of a rule that claims this time, where it is found at all.
+Finding* ClaimantOf(std::vector<Finding>& findings, Time time) {
+  const auto claims = [&](const Finding& one) { return one.verdict == Verdict::kFound && one.ClaimOf(time); };
+  const auto found = std::ranges::find_if(findings, claims);
+  return found == findings.end() ? nullptr : &*found;
+}
+
+std::vector<Finding*> ReasonsFor(Time time, Rules rules) {
+  std::vector<Finding*> reasons;
+  for (std::vector<Finding>& findings : rules) {
+    for (Finding& one : findings) {
+      const Claim* const claim = one.verdict == Verdict::kFound ? one.ClaimOf(time) : nullptr;
+      if (claim != nullptr && claim->standing == Standing::kReason) reasons.push_back(&one);
+    }
+  }
+  return reasons;
+}
+
+// Steps that get longer because graphs are kept: the cause is told, with what it costs.
+void TakeOver(Finding& reason, const Finding& other) {
+  reason.title += "; " + other.title;
+  reason.severity = std::max(reason.severity, other.severity);
+  reason.cost_ms_per_step = other.cost_ms_per_step;
+  reason.cost_pct = other.cost_pct;
+  reason.cost_is = other.cost_is;
+  reason.evidence.insert(reason.evidence.end(), other.evidence.begin(), other.evidence.end());
+}
+
+void GiveWay(Finding& reason, std::vector<Finding>& findings) {
+  if (reason.cost_ms_per_step <= 0) TakeOver(reason, findings.front());
+  findings = {Finding::NotApplicable(fmt::format("{} reports this time", reason.rule))};
+}
+
+void Doubt(const Finding& reason, std::vector<Finding>& findings) {
+  if (reason.cost_ms_per_step < kKnownShare * findings.front().cost_ms_per_step) return;
+  findings = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", reason.rule))};
+}
+
+// The report still shows it, below what can be changed.
+void StandBelow(const std::vector<Finding*>& reasons, std::vector<Finding>& whole) {
+  double known_ms = 0;
+  for (const Finding* const reason : reasons) {
+    if (reason->severity > Severity::kInfo && !reason->per_epoch) known_ms = std::max(known_ms, reason->worth_ms());
+  }
+  for (Finding& finding : whole) {
+    if (finding.verdict == Verdict::kFound && known_ms >= kKnownShare * finding.cost_ms_per_step) {
+      finding.severity = Severity::kInfo;
+    }
+  }
+}
+
+void TakeOff(double ms, const std::string& text, Finding& finding) {
+  const double left = std::max(0.0, 1 - ms / finding.cost_ms_per_step);
+  finding.title += "; " + text;
+  finding.cost_ms_per_step *= left;
+  finding.cost_pct *= left;
+  finding.severity = std::min(finding.severity, SeverityOfShare(finding.cost_pct));
+}
+
+// One table is most of what the optimizer passes over: what remains for another form of the optimizer is little.
+void KeepRest(Time time, const std::vector<Finding*>& reasons, std::vector<Finding>& findings) {
+  double claimed_ms = 0;
+  for (const Finding* const reason : reasons) claimed_ms += reason->ClaimOf(time)->ms;
+  for (Finding& finding : findings) {
+    if (finding.verdict != Verdict::kFound || claimed_ms < kKnownShare * finding.cost_ms_per_step) continue;
+    const double ms = std::min(claimed_ms, finding.cost_ms_per_step);
+    TakeOff(ms, fmt::format("{} of it is in {}", MsText(ms), reasons.front()->rule), finding);
+  }
+}
+
+void Settle(Time time, Rules rules) {
+  const std::vector<Finding*> reasons = ReasonsFor(time, rules);
+  if (reasons.empty()) return;
+  for (std::vector<Finding>& findings : rules) {
+    const Finding* const claimant = ClaimantOf(findings, time);
+    if (claimant == nullptr) continue;
+    switch (claimant->ClaimOf(time)->standing) {
+      case Standing::kReason:
+        break;
+      case Standing::kWhole:
+        StandBelow(reasons, findings);
+        break;
+      case Standing::kGivesWay:
+        GiveWay(*reasons.front(), findings);
+        break;
+      case Standing::kDoubted:
+        Doubt(*reasons.front(), findings);
+        break;
+      case Standing::kRest:
+        KeepRest(time, reasons, findings);
+        break;
+    }
+  }
+}
+
+// Places that another rule blames for time that is really spent.
+std::set<Place> BlamedPlaces(Rules rules) {
+  std::set<Place> blamed;
+  for (const std::vector<Finding>& findings : rules) {
+    for (const Finding& finding : findings) {
+      const bool counts = finding.verdict == Verdict::kFound && finding.severity > Severity::kInfo &&
+                          finding.cost_is != CostKind::kBound && !finding.per_epoch &&
+                          finding.ClaimOf(Time::kItsPlaces) == nullptr;
+      for (const Evidence& evidence : finding.evidence) {
+        if (counts && evidence.where) blamed.insert({evidence.where->path, evidence.where->line});
+      }
+    }
+  }
+  return blamed;
+}
+
+void LeaveOut(const std::set<Place>& blamed, Finding& finding) {
+  double left_out_ms = 0;
+  std::erase_if(finding.evidence, [&](const Evidence& evidence) {
+    const bool known = evidence.where && blamed.contains({evidence.where->path, evidence.where->line});
+    left_out_ms += known ? evidence.ms : 0;
+    return known;
+  });
+  if (left_out_ms > 0) TakeOff(left_out_ms, fmt::format("{} of it is in other findings", MsText(left_out_ms)), finding);
+}
+
+void SettlePlaces(Rules rules) {
+  const std::set<Place> blamed = BlamedPlaces(rules);
+  for (std::vector<Finding>& findings : rules) {
+    if (ClaimantOf(findings, Time::kItsPlaces) == nullptr) continue;
+    for (Finding& finding : findings) {
+      if (finding.verdict == Verdict::kFound) LeaveOut(blamed, finding);
+    }
+    std::erase_if(findings, [](const Finding& finding) {
+      return finding.verdict == Verdict::kFound && (finding.cost_pct < kLeastPct || finding.evidence.empty());
+    });
+  }
+}
+
+}  // namespace
+
+void Attribute(Rules rules) {
+  for (const Time time : kSettled) Settle(time, rules);
+  SettlePlaces(rules);
+}
+
+}  // namespace loopscope
