@@ -5,7 +5,7 @@ import math
 import pytest
 
 from test_python_shim import SITE, launch  # noqa: F401  (a fixture)
-from test_python_treatments import LOOP, words
+from test_python_treatments import LOOP
 
 pytestmark = pytest.mark.skipif(not (SITE / "sitecustomize.py").exists(), reason="the Python shim is not built")
 
@@ -26,6 +26,11 @@ for epoch in range(3):
 """
 )
 ADAM = "torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=0.1)"
+
+
+def words(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
 
 
 def applied(capture, key):
