@@ -134,14 +134,16 @@ def test_knobs_of_gpus_are_listed():
     }  # fmt: skip
 
 
-def test_knobs_of_gpus_change_nothing_on_a_cpu(loopscope, data, tmp_path):
+def test_treatments_of_gpus_do_not_apply_on_a_cpu(loopscope, data):
     items = [argument for name, value in SMALL.items() for argument in ("--set", f"{name}={value}")]
     report = loopscope.report(
-        "prove", "--only", "loader.pin_memory=on", "--blocks", "4", "--budget", "60s", "--min-window", "0.1s", "--warmup", "2",
-        "--", PROGRAM, "--data", data, *items, "--set", "epochs=1000",
+        "prove", "--only", "loader.pin_memory=on,cuda_graphs=on", "--blocks", "1", "--budget", "60s", "--min-window", "0.1s",
+        "--warmup", "2", "--", PROGRAM, "--data", data, *items, "--set", "epochs=1000",
     )[1]  # fmt: skip
-    [trial] = report["trials"]
-    assert trial["verdict"] == "not-applicable" and "training runs on the CPU" in trial["reason"]
+    trials = {trial["treatment"]: trial for trial in report["trials"]}
+    assert len(report["trials"]) == 2 and {trial["verdict"] for trial in report["trials"]} == {"not-applicable"}
+    assert "training runs on the CPU" in trials["loader.pin_memory"]["reason"]
+    assert "cuda_graphs=on needs an NVIDIA GPU" in trials["cuda_graphs"]["reason"]
 
 
 def test_recorded_steps_need_a_gpu():
@@ -169,16 +171,6 @@ def test_what_cannot_be_recorded_is_refused(other, needs):
 def test_ranks_record_no_steps():
     done = launch("--device", "cuda", "--ranks", "2", "--set", "cuda_graphs=on")
     assert done.returncode == 2 and "cuda_graphs=on needs one rank: " in done.stderr
-
-
-def test_a_treatment_that_needs_a_gpu_says_so(loopscope, data):
-    items = [argument for name, value in SMALL.items() for argument in ("--set", f"{name}={value}")]
-    report = loopscope.report(
-        "prove", "--only", "cuda_graphs=on", "--blocks", "1", "--budget", "60s", "--min-window", "0.1s", "--warmup", "2",
-        "--", PROGRAM, "--data", data, *items, "--set", "epochs=1000",
-    )[1]  # fmt: skip
-    [trial] = report["trials"]
-    assert trial["verdict"] == "not-applicable" and "cuda_graphs=on needs an NVIDIA GPU" in trial["reason"]
 
 
 @pytest.mark.parametrize(
@@ -274,18 +266,23 @@ def test_the_scaler_scales_unscales_and_backs_off():
     ]
 
 
-def test_fp16_trains(data):
-    plain, half = losses(data), losses(data, amp="fp16")
+@pytest.fixture(scope="module")
+def plain(data):
+    return losses(data)
+
+
+def test_fp16_trains(data, plain):
+    half = losses(data, amp="fp16")
     assert plain != half and half[0] == pytest.approx(plain[0], rel=0.02)
     assert all(loss == loss for loss in half)
 
 
-def test_cached_images_are_the_same_images(data):
-    assert losses(data, loader__cache="on") == losses(data)
+def test_cached_images_are_the_same_images(data, plain):
+    assert losses(data, loader__cache="on") == plain
 
 
-def test_an_epoch_may_go_through_the_images_more_than_once(data):
-    assert len(losses(data, epoch__repeats=3)) == 3 * len(losses(data))
+def test_an_epoch_may_go_through_the_images_more_than_once(data, plain):
+    assert len(losses(data, epoch__repeats=3)) == 3 * len(plain)
 
 
 def test_a_batch_may_be_larger_than_the_images_where_they_repeat(data):
@@ -293,7 +290,7 @@ def test_a_batch_may_be_larger_than_the_images_where_they_repeat(data):
 
 
 @pytest.mark.parametrize("knob", ["aug.noise=on", "image_size.varies=on", "hidden.width=65"])
-def test_a_flaw_of_gpus_trains_on_a_cpu(data, knob):
+def test_a_flaw_of_gpus_trains_on_a_cpu(data, plain, knob):
     name, value = knob.split("=")
     other = losses(data, **{name.replace(".", "__"): value})
-    assert other != losses(data) and all(loss == loss for loss in other)
+    assert other != plain and all(loss == loss for loss in other)
