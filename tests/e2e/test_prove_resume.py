@@ -4,30 +4,24 @@ from conftest import QUICK
 from test_prove import ANOMALY, SHORT, trial
 
 
-def test_resume_relaunches_nothing(loopscope, tiny_train):
-    command = ["--only", "debug=off", "--blocks", "2", *SHORT, "--", *tiny_train, *ANOMALY]
-    first, report = loopscope.report("prove", "-o", "out", *command)
-    assert first.code == 0, first.err
-    journal = (loopscope.folder / "out/journal.jsonl").read_bytes()
-    again, resumed = loopscope.report("prove", "--resume", "-o", "out", *command)
+def test_an_experiment_is_resumed_without_a_launch_and_an_equal_one_is_reused(loopscope, tiny_train):
+    cache = {"XDG_CACHE_HOME": str(loopscope.folder / "cache")}
+    experiment = ["--only", "debug=off", "--blocks", "2", *SHORT, "--", *tiny_train, *ANOMALY]
+    first, report = loopscope.report("prove", "--reuse", "-o", "one", *experiment, env=cache)
+    assert first.code == 0 and "nothing equal was kept" in first.err, first.err
+    journal = (loopscope.folder / "one/journal.jsonl").read_bytes()
+
+    again, resumed = loopscope.report("prove", "--resume", "-o", "one", *experiment, env=cache)
     assert again.code == 0, again.err
-    assert (loopscope.folder / "out/journal.jsonl").read_bytes() == journal
+    assert (loopscope.folder / "one/journal.jsonl").read_bytes() == journal
     assert resumed["trials"] == report["trials"]
 
-
-def test_an_equal_experiment_is_reused(loopscope, tiny_train):
-    cache = {"XDG_CACHE_HOME": str(loopscope.folder / "cache")}
-    command = ["--reuse", "--only", "debug=off", "--blocks", "2", *SHORT, "--", *tiny_train, *ANOMALY]
-    first, report = loopscope.report("prove", "-o", "one", *command, env=cache)
-    assert first.code == 0 and "nothing equal was kept" in first.err, first.err
-    again, reused = loopscope.report("prove", "-o", "two", *command, env=cache)
+    again, reused = loopscope.report("prove", "--reuse", "-o", "two", *experiment, env=cache)
     assert again.code == 0 and "an equal experiment was kept on 20" in again.err, again.err
     assert reused["trials"] == report["trials"] and reused["steps"] == report["steps"]
     assert any("--reuse" in warning for warning in reused["quality"]["warnings"])
-    assert (loopscope.folder / "two/journal.jsonl").read_bytes() == (
-        loopscope.folder / "one/journal.jsonl"
-    ).read_bytes()
-    both = loopscope("prove", "--resume", "-o", "two", *command, env=cache)
+    assert (loopscope.folder / "two/journal.jsonl").read_bytes() == journal
+    both = loopscope("prove", "--resume", "--reuse", "-o", "two", *experiment, env=cache)
     assert both.code == 2 and "--resume and --reuse at once" in both.message()
 
 
