@@ -157,7 +157,7 @@ def test_the_default_folder_is_in_the_cache(tmp_path):
 
 
 def test_losses_are_the_same_bit_for_bit(data, reference):
-    assert losses(train(data, "--print-losses", loader__workers=0)) == reference
+    assert losses(train(data, "--print-losses")) == reference
     assert losses(train(data, "--print-losses", loader__workers=0)) == reference
 
 
@@ -174,25 +174,18 @@ def test_hashed_draws_do_not_depend_on_the_workers(data):
     assert losses(train(data, "--print-losses", env=env, loader__workers=1)) == one
 
 
+# A launch for those of one line, none of which hides what another one does.
 @pytest.mark.parametrize(
-    "knob, value",
+    "knobs",
     [
-        ("grad.set_to_none", "off"),
-        ("eval.no_grad", "off"),
-        ("loss.detach", "off"),
-        ("loader.from_numpy", "off"),
-        ("sync.defer", "off"),
-        ("debug", "on"),
-        ("free.early", "off"),
-        ("relu.inplace", "on"),
-        ("log.every", "3"),
-        ("loader.persistent", "on"),
-        ("cudnn.benchmark", "on"),
-        ("step.range", "on"),
+        {"grad.set_to_none": "off", "eval.no_grad": "off", "loader.from_numpy": "off", "log.every": "3"},
+        {"loss.detach": "off", "debug": "on", "relu.inplace": "on", "loader.persistent": "on"},
+        {"sync.defer": "off", "free.early": "off", "cudnn.benchmark": "on", "step.range": "on"},
     ],
+    ids=" ".join,
 )
-def test_exact_knobs(data, reference, knob, value):
-    assert losses(train(data, "--print-losses", **{knob: value})) == reference
+def test_exact_knobs(data, reference, knobs):
+    assert losses(train(data, "--print-losses", **knobs)) == reference
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam", "adamw"])
