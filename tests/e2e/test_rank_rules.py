@@ -23,7 +23,7 @@ def finding(report, rule):
 
 
 def diagnose(loopscope, *arguments):
-    done, report = loopscope.report("run", *BOUNDS, "--", *arguments, env=clean_environment())
+    done, report = loopscope.report("run", "-o", "out", *BOUNDS, "--", *arguments, env=clean_environment())
     assert done.code == 0, done.err
     return report
 
@@ -74,6 +74,10 @@ def test_every_flaw_of_two_python_ranks_has_its_line(loopscope):
         where = finding(report, rule)["evidence"][0]["where"]
         assert (pathlib.Path(where["path"]).name, where["line"]) == (file, line(file, text)), rule
     assert verdicts(report)["redundant-logging"] == "clear", "a line in 64 batches costs nothing"
+    assert [row["rank"] for row in report["per_rank"]] == [0, 1]
+    assert all(pathlib.Path(row["input"]).exists() for row in report["per_rank"])
+    again, later = loopscope.report("report", "out")
+    assert again.code == 0 and [row["rank"] for row in later["per_rank"]] == [0, 1]
 
 
 @pytest.mark.skipif(not (BIN / "torchrun").exists(), reason="torchrun is not beside this Python")

@@ -2,10 +2,8 @@
 """A folder of traces is one input: what several ranks say together, and what cannot be one run."""
 
 import json
-import pathlib
 import re
 import sqlite3
-import sys
 
 import jsonschema
 import pytest
@@ -123,21 +121,6 @@ def test_trace_for_perfetto(loopscope):
     kernels = [one for one in events if one["name"] == "gemm"]
     assert len(kernels) == 20 and all(one["dur"] == 12000 for one in kernels)
     assert sum(one.get("cat") == "step" for one in events) == 20
-
-
-def test_two_ranks_of_a_run(loopscope):
-    torchrun = pathlib.Path(sys.executable).with_name("torchrun")
-    if not torchrun.exists():
-        pytest.skip("torchrun is not beside this Python")
-    script = ROOT / "workloads" / "python" / "ddp_two_ranks.py"
-    bounds = ["--warmup", "5", "--steps", "20", "--time", "60"]
-    command = [torchrun, "--standalone", "--nproc_per_node=2", script, "--epochs", "50"]
-    done, report = loopscope.report("run", "-o", "out", *bounds, "--", *command, env={"OMP_NUM_THREADS": "1"})
-    assert done.code == 0, done.err
-    assert [row["rank"] for row in report["per_rank"]] == [0, 1]
-    assert all(pathlib.Path(row["input"]).exists() for row in report["per_rank"])
-    again, later = loopscope.report("report", "out")
-    assert again.code == 0 and [row["rank"] for row in later["per_rank"]] == [0, 1]
 
 
 def test_queries_over_many_runs(loopscope, monkeypatch):
