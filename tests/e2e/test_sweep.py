@@ -85,7 +85,7 @@ def test_debug_switch_is_seen_in_the_grid(loopscope, tiny_train):
 
 def test_the_programs_own_cell_is_known(loopscope, slow_loader):
     done, report = loopscope.report(
-        "sweep", "loader.workers=0", "loader.pin_memory=0,1", "--blocks", "4", *SHORT, "--", *slow_loader, timeout=600
+        "sweep", "loader.workers=0", "loader.pin_memory=0,1", "--blocks", "2", *SHORT, "--", *slow_loader, timeout=600
     )
     assert done.code == 0, done.err
     own, pinned = report["sweep"]["cells"]
@@ -100,7 +100,7 @@ def test_the_programs_own_cell_is_known(loopscope, slow_loader):
 def test_loader_alone_leaves_the_training_out(loopscope, slow_loader):
     """8 ms of loading against 50 ms of training a step: alone, the loader takes far less than a step."""
     done, report = loopscope.report(
-        "sweep", "--loader-only", "loader.workers=0,2", "--blocks", "4", *SHORT, "--", *slow_loader, timeout=600
+        "sweep", "--loader-only", "loader.workers=0,2", "--blocks", "2", *SHORT, "--", *slow_loader, timeout=600
     )
     assert done.code == 0, done.err
     sweep = report["sweep"]
