@@ -110,6 +110,15 @@ def tiny_train():
     return [str(program), "--samples", "64", "--batch", "4"]
 
 
+@pytest.fixture(scope="module")
+def one_thread():
+    """For programs whose number of threads is not what is looked at: several wait for one another by spinning, so that a
+    step takes many times as long where other tests run beside it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield
+
+
 @pytest.fixture
 def script(tmp_path):
     """Makes an executable shell script."""
