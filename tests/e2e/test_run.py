@@ -13,11 +13,13 @@ import pytest
 
 from conftest import BUILD, ROOT, Loopscope
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RUN = ["--warmup", "5", "--steps", "20", "--time", "5s"]
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory, tiny_train):
+def recorded(tmp_path_factory, tiny_train, one_thread):
     """The folder of a run that ended a long training, and the seconds that it took."""
     loopscope = Loopscope(tmp_path_factory.mktemp("recorded"))
     begun = time.monotonic()
