@@ -64,7 +64,7 @@ def samples(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def traced(tmp_path_factory):
+def traced(tmp_path_factory, one_thread):
     """The page of a real run, with its timeline."""
     program = BUILD / "tests" / "tiny_train"
     if not program.exists():
