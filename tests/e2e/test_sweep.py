@@ -134,7 +134,7 @@ def test_loader_alone_of_train_image(loopscope, tmp_path):
 
 
 def test_resume_relaunches_nothing(loopscope, tiny_train):
-    command = ["threads=1,2", "--blocks", "4", *SHORT, "--", *tiny_train, "--epochs", "100000000"]
+    command = ["threads=1,2", "--blocks", "4", *SHORT, "--", *tiny_train, "--epochs", "100000000", "--shallow"]
     first, report = loopscope.report("sweep", "-o", "out", *command)
     assert first.code == 0, first.err
     journal = (loopscope.folder / "out/journal.jsonl").read_bytes()
