@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def test_unknown_command_lists_what_there_is(loopscope):
     done = loopscope("prov", "--", "x")

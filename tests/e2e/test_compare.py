@@ -8,7 +8,7 @@ from conftest import Loopscope
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory, tiny_train):
+def runs(tmp_path_factory, tiny_train, one_thread):
     """A run, the same with larger batches: only read by the tests."""
     loopscope = Loopscope(tmp_path_factory.mktemp("runs"))
     for name, batch in [("small", "4"), ("large", "16")]:

@@ -14,6 +14,8 @@ import pytest
 from conftest import commands
 from terminals import all_of
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 COLOR = re.compile(r"\x1b\[[0-9;]*[mK]")
 COMMANDS = commands()
 
