@@ -7,9 +7,9 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/communication.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

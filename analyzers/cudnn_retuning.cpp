@@ -5,8 +5,8 @@
 
 #include "analyzers/shared/convolutions.h"
 #include "analyzers/shared/devices.h"
-#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

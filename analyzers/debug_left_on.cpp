@@ -5,8 +5,8 @@
 
 #include "analyzers/shared/anomaly_cost.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -22,8 +22,8 @@ constexpr double kProfiledOpUs = 0.5;
 struct DebugSwitch {
   wire::OpFlag flag;
   std::string_view name;
-  Severity severity;       // at least
-  std::string_view place;  // the fact that records where the program turns it on
+  Severity severity;  // at least
+  facts::Key place;   // the fact that records where the program turns it on
 };
 constexpr DebugSwitch kSwitches[] = {
     {wire::kOpAnomaly, "anomaly mode", Severity::kMedium, "debug.anomaly.where"},

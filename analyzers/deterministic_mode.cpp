@@ -4,8 +4,8 @@
 
 #include "analyzers/shared/convolutions.h"
 #include "analyzers/shared/devices.h"
-#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

@@ -14,6 +14,7 @@
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/collectives.h"
 #include "profiler/core/timeline/communication.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -176,6 +177,12 @@ std::vector<Finding> Run(const Timeline& timeline) {
                               found.count,
                               {}});
   if (auto most = MostExposed(timeline)) finding.evidence.push_back(*std::move(most));
+  if (const auto cap = NumberFact(timeline.trace(), "ddp.bucket_cap_mb")) {
+    finding.evidence.push_back({fmt::format("gradients go in buckets of {} MB, as DistributedDataParallel was asked "
+                                            "to (bucket_cap_mb)",
+                                            *cap),
+                                1, PlaceOf(FactOf(timeline.trace(), "ddp.where"))});
+  }
   if (on_device.count > 0) {
     finding.evidence.push_back(Longest(timeline));
     return {finding};

@@ -9,13 +9,13 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
 #include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/statistics/trend.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

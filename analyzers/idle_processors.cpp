@@ -4,9 +4,9 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

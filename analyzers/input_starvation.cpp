@@ -9,10 +9,10 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/line_pieces.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

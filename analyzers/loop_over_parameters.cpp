@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "analyzers/shared/loops.h"
 #include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/op_names.h"
 
@@ -73,7 +73,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (timeline.detail_steps() == 0) {
     return {Finding::CannotTell(WhyNoDetail(timeline) + ", so it is not known which line takes which tensor")};
   }
-  const auto tensors = NumberFact(timeline.trace(), "optimizer.parameters");
+  const auto tensors = NumberFact(timeline.trace(), "optimizer{}.parameters");
   const std::map<CodeLine, double> turns = LinesThatReduce(
       timeline, tensors ? std::max(kMinTurns, kMinOfTensors * static_cast<double>(*tensors)) : kMinTurnsOfUnknown);
   if (turns.empty()) return {};

@@ -6,10 +6,10 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/collectives.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

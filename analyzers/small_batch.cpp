@@ -4,11 +4,11 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
 #include "analyzers/shared/loops.h"
 #include "analyzers/shared/memory_use.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/timeline/communication.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

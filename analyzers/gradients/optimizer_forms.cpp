@@ -8,40 +8,37 @@
 #include <vector>
 
 #include "analyzers/shared/devices.h"
-#include "analyzers/shared/facts.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
 
-// What the keys of the facts about each optimizer of that class begin with: "optimizer.", "optimizer#2.".
-std::vector<std::string> PrefixesOf(const Trace& trace, std::string_view name) {
-  std::vector<std::string> prefixes;
-  for (auto fact = trace.facts.lower_bound("optimizer"); fact != trace.facts.end(); ++fact) {
-    const auto& [key, value] = *fact;
-    if (!key.starts_with("optimizer")) break;
-    if (!key.ends_with(".class") || value != name) continue;
-    prefixes.push_back(key.substr(0, key.size() - std::string_view("class").size()));
+// Which optimizers of the facts are of that class: "", "#2".
+std::vector<std::string> OptimizersOf(const Trace& trace, std::string_view name) {
+  std::vector<std::string> found;
+  std::string which;
+  for (int number = 2; !FactOf(trace, "optimizer{}.class", which).empty(); ++number) {
+    if (FactOf(trace, "optimizer{}.class", which) == name) found.push_back(which);
+    which = "#" + std::to_string(number);
   }
-  return prefixes;
+  return found;
 }
 
 // Whether optimizers of that class can be told to take many tensors at once, by the settings that they were seen to
 // have or as torch.optim's.
-bool HasForm(const Timeline& timeline, std::string_view name, std::string_view form,
+bool HasForm(const Timeline& timeline, std::string_view name, facts::Key form,
              std::initializer_list<std::string_view> of_torch) {
-  const std::vector<std::string> prefixes = PrefixesOf(timeline.trace(), name);
   return std::ranges::find(of_torch, name) != of_torch.end() ||
-         std::ranges::any_of(prefixes, [&](const std::string& prefix) {
-           return !FactOf(timeline.trace(), prefix + std::string(form)).empty();
-         });
+         std::ranges::any_of(OptimizersOf(timeline.trace(), name),
+                             [&](const std::string& which) { return !FactOf(timeline.trace(), form, which).empty(); });
 }
 
 bool HasFusedForm(const Timeline& timeline, std::string_view name) {
-  return HasForm(timeline, name, "fused", {"Adam", "AdamW", "SGD", "Adagrad"});
+  return HasForm(timeline, name, "optimizer{}.fused", {"Adam", "AdamW", "SGD", "Adagrad"});
 }
 
 bool HasForeachForm(const Timeline& timeline, std::string_view name) {
-  return HasForm(timeline, name, "foreach",
+  return HasForm(timeline, name, "optimizer{}.foreach",
                  {"Adadelta", "Adafactor", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"});
 }
 
@@ -54,18 +51,18 @@ bool HasNoOtherForm(std::string_view name) {
 
 std::optional<std::uint64_t> TensorsOf(const Trace& trace, std::string_view name) {
   std::optional<std::uint64_t> most;
-  for (const std::string& prefix : PrefixesOf(trace, name)) {
-    const auto tensors = NumberFact(trace, prefix + "parameters");
+  for (const std::string& which : OptimizersOf(trace, name)) {
+    const auto tensors = NumberFact(trace, "optimizer{}.parameters", which);
     if (tensors) most = std::max(most.value_or(0), static_cast<std::uint64_t>(std::max<std::int64_t>(*tensors, 0)));
   }
   return most;
 }
 
 bool SaysMultiTensor(const Timeline& timeline, std::string_view name) {
-  const auto on = [&](const std::string& key) { return FactOf(timeline.trace(), key) == "on"; };
-  const std::vector<std::string> prefixes = PrefixesOf(timeline.trace(), name);
-  return !prefixes.empty() && std::ranges::all_of(prefixes, [&](const std::string& prefix) {
-    return on(prefix + "fused") || (on(prefix + "foreach") && OnDevice(timeline));
+  const std::vector<std::string> optimizers = OptimizersOf(timeline.trace(), name);
+  return !optimizers.empty() && std::ranges::all_of(optimizers, [&](const std::string& which) {
+    return FactOf(timeline.trace(), "optimizer{}.fused", which) == "on" ||
+           (FactOf(timeline.trace(), "optimizer{}.foreach", which) == "on" && OnDevice(timeline));
   });
 }
 

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/rank_analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -15,14 +15,12 @@ constexpr std::size_t kLossesNeeded = 2;
 // Ranks that each iterate over their own share, padded to equal length, take little more than one data set together.
 constexpr double kMostOfOneSet = 1.1;
 
-std::string Fact(const RankSummary& rank, const std::string& key) {
-  const auto found = rank.facts.find(key);
-  return found == rank.facts.end() ? "" : found->second;
+std::string Fact(const RankSummary& rank, facts::Key key) {
+  return std::string(FactOf(rank.facts, key));
 }
 
-double Number(const RankSummary& rank, const std::string& key) {
-  const std::string text = Fact(rank, key);
-  return text.empty() ? -1 : std::strtod(text.c_str(), nullptr);
+double Number(const RankSummary& rank, facts::NumberKey key) {
+  return static_cast<double>(NumberFact(rank.facts, key).value_or(-1));
 }
 
 bool IsDistributed(const RankSummary& rank) {

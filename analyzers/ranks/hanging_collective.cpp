@@ -11,6 +11,7 @@
 
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/rank_analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -47,10 +48,10 @@ struct Hang {
 
 std::set<int> RanksOf(const std::string& name, const RankSummary& rank) {
   std::set<int> ranks;
-  const auto fact = rank.facts.find("group.ranks." + name.substr(0, name.find(' ')));
-  if (fact == rank.facts.end()) return ranks;
+  const std::string listed(FactOf(rank.facts, "group.ranks.{}", name.substr(0, name.find(' '))));
+  if (listed.empty()) return ranks;
   int number = 0;
-  for (const char letter : fact->second + ",") {
+  for (const char letter : listed + ",") {
     if (letter != ',') {
       number = std::min(number, 100'000'000) * 10 + (letter - '0');
     } else {

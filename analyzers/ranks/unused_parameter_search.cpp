@@ -4,6 +4,7 @@
 
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/rank_analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -12,9 +13,7 @@ constexpr double kMinPerStep = 0.5;
 
 // Where the model was wrapped, as the program's shim recorded it; else where the search was seen to begin.
 std::optional<Where> WrappedAt(const RankSummary& rank) {
-  const auto wrapped = rank.facts.find("ddp.where");
-  if (wrapped == rank.facts.end()) return rank.unused_search.where;
-  const auto place = PlaceOf(wrapped->second);
+  const auto place = PlaceOf(FactOf(rank.facts, "ddp.where"));
   return place ? place : rank.unused_search.where;
 }
 

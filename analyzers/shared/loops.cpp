@@ -12,7 +12,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 5;      // of the step, that a fix is expected to gain
+constexpr double kMinGainPct = 5;       // of the step, that a fix is expected to gain
 constexpr double kMinRepeats = 0.5;     // of the turns: so often a line of the loop runs an operator
 constexpr double kMinShortShare = 0.5;  // of the time in the loop's operators
 constexpr double kShortOpUs = 20;       // see small-batch: most of such an operator's time does not depend on its size
@@ -193,7 +193,7 @@ std::optional<LoopCost> MeasureLoop(const Timeline& timeline, const std::set<Cod
 
 std::optional<Finding> LoopFinding(const Timeline& timeline, const LoopCost& cost, std::string title,
                                    std::string_view per_operator) {
-  if (SharePct(timeline, cost.gain_ms) < kMinSharePct) return std::nullopt;
+  if (SharePct(timeline, cost.gain_ms) < kMinGainPct) return std::nullopt;
   Finding finding = CostingAtMost(timeline, cost.ms, std::move(title));
   if (!OnDevice(timeline)) finding.expected_gain_ms = cost.gain_ms;
   finding.evidence = cost.sites.Describe([&](const CallSites::Site& site) {

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "analyzers/shared/devices.h"
-#include "analyzers/shared/facts.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
 
-std::uint64_t FactBytes(const Trace& trace, const std::string& key) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, NumberFact(trace, key).value_or(0)));
+std::uint64_t BytesOf(std::optional<std::int64_t> number) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number.value_or(0)));
 }
 
 std::uint64_t PeakOf(const Trace& trace, std::string_view name) {
@@ -32,7 +32,7 @@ void SayUnknown(MemoryUse& use) {
 MemoryUse OfDevice(const Trace& trace, std::uint32_t number) {
   MemoryUse use{.name = fmt::format("cuda:{}", number)};
   use.peak_bytes = PeakOf(trace, use.name);
-  use.limit_bytes = FactBytes(trace, fmt::format("device.{}.memory_bytes", number));
+  use.limit_bytes = BytesOf(NumberFact(trace, "device.{}.memory_bytes", std::to_string(number)));
   use.name = fmt::format("the memory of {}", use.name);
   SayUnknown(use);
   return use;
@@ -62,7 +62,7 @@ MemoryUse MemoryUseOf(const Timeline& timeline) {
   if (!OnDevice(timeline)) {
     MemoryUse use{.name = "this machine's memory"};
     use.peak_bytes = PeakOf(trace, "host");
-    use.limit_bytes = FactBytes(trace, "memory.limit_bytes");
+    use.limit_bytes = BytesOf(NumberFact(trace, "memory.limit_bytes"));
     SayUnknown(use);
     return use;
   }

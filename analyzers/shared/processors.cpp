@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/facts.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 

@@ -185,7 +185,6 @@ void WriteCounts() noexcept {
   WriteFact("cupti.dropped", collector->dropped + counts.not_written);
   WriteFact("cupti.bad_times", counts.no_time + counts.backwards);
   WriteFact("cupti.torn_buffers", counts.torn);
-  WriteFact("cupti.overhead_ns", counts.overhead_ns);
   collector->dump.Finish();
 }
 

@@ -209,10 +209,6 @@ void Decoder::AddDevice(const CUpti_Activity& record) noexcept {
   fact("name");
   std::snprintf(value, sizeof value, "%llu", static_cast<unsigned long long>(device.memory_bytes));
   fact("memory_bytes");
-  std::snprintf(value, sizeof value, "%u.%u", device.compute_major, device.compute_minor);
-  fact("compute_capability");
-  std::snprintf(value, sizeof value, "%u", device.multiprocessors);
-  fact("multiprocessors");
   if (device.mig_enabled == 0) {
     DeviceUuid uuid;
     static_assert(sizeof uuid.bytes == sizeof device.uuid);

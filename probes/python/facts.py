@@ -38,20 +38,9 @@ class Facts:
 
     def install(self, torch, settings):
         parallel = torch.nn.parallel
-        ddp = (
-            "find_unused_parameters",
-            "bucket_cap_mb",
-            "gradient_as_bucket_view",
-            "static_graph",
-            "broadcast_buffers",
-        )
-        probe = self._probe
-        wrapping.watch_arguments(probe, parallel.DistributedDataParallel, "__init__", self._spread("ddp", ddp))
-        wrapping.watch_arguments(
-            probe, parallel.DataParallel, "__init__", self._spread("data_parallel", ("device_ids",))
-        )
-        for name in ("gradcheck", "gradgradcheck"):
-            wrapping.watch(probe, torch.autograd, name, self._recorded(name))
+        probe, distributed = self._probe, self._spread("ddp", ("bucket_cap_mb",))
+        wrapping.watch_arguments(probe, parallel.DistributedDataParallel, "__init__", distributed)
+        wrapping.watch_arguments(probe, parallel.DataParallel, "__init__", self._spread("data_parallel", ()))
         if settings.mode == "trace":
             if settings.ranks > 1:
                 imports.after({"torch.distributed.fsdp": self._watch_sharding})
@@ -68,9 +57,6 @@ class Facts:
             self.record(f"{prefix}.where", frames.place())
 
         return record
-
-    def _recorded(self, name):
-        return lambda *_, **__: self.record(name, frames.place())
 
     def _watch_sharding(self, module):
         """Where parameters were first sharded that are given up after the forward pass."""

@@ -61,11 +61,8 @@ def facts_of(loader):
     return {
         "workers": getattr(loader, "num_workers", 0),
         "batch_size": known("batch_size"),
-        "pin_memory": _on_off(getattr(loader, "pin_memory", False)),
         "persistent": _on_off(getattr(loader, "persistent_workers", False)),
         "prefetch": known("prefetch_factor"),
-        "drop_last": _on_off(getattr(loader, "drop_last", False)),
-        "dataset": type(dataset).__qualname__,
         "rows": "tensors" if tensors_behind(dataset) else "none",
         "sampler": type(_sampler(loader)).__qualname__,
         "samples": _length(dataset),

@@ -249,8 +249,8 @@ def _numel(parameter):
 
 def _facts(optimizer, parameters, place):
     group = optimizer.param_groups[0] if optimizer.param_groups else {}
-    facts = {"class": type(optimizer).__qualname__, "parameters": parameters}
-    for key in ("foreach", "fused", "capturable"):
+    facts = {"class": type(optimizer).__name__, "parameters": parameters}
+    for key in ("foreach", "fused"):
         if key in group:
             facts[key] = {None: "default", True: "on", False: "off"}.get(group[key], group[key])
     facts["where"] = place

@@ -47,7 +47,6 @@ void WriteFacts() {
   static std::atomic<bool> written{false};
   if (written.exchange(true)) return;
   api->fact("threads", std::to_string(at::get_num_threads()).c_str());
-  api->fact("interop_threads", std::to_string(at::get_num_interop_threads()).c_str());
   Switch("cudnn.benchmark", at::globalContext().benchmarkCuDNN());
   Switch("cudnn.deterministic", at::globalContext().deterministicCuDNN());
   Switch("deterministic", at::globalContext().deterministicAlgorithms());

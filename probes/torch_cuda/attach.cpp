@@ -87,8 +87,6 @@ void StepEnded() noexcept {
 void Finish() noexcept {
   ForEachUsed([](int device, const DeviceStats& stats) {
     Mark(wire::MarkKind::kPeakBytes, device, static_cast<std::uint64_t>(stats.allocated_bytes[kAll].peak));
-    Fact(device, "reserved_peak_bytes", stats.reserved_bytes[kAll].peak);
-    Fact(device, "split_bytes", stats.inactive_split_bytes[kAll].current);
     Fact(device, "alloc_retries", stats.num_alloc_retries);
     Fact(device, "out_of_memory", stats.num_ooms);
   });

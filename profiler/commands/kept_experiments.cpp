@@ -40,7 +40,7 @@ std::string SettingsText(const Options& o) {
       o.against_dir.native(), fmt::join(o.against_env, ","));
 }
 
-std::string MachineText(const RunInfo& info) {
+std::string MachineKey(const RunInfo& info) {
   const Fingerprint machine = FingerprintOf(info);
   return fmt::format("{}, {} cores, GPUs {}, driver {}, kernel {}", machine.cpu, machine.cores,
                      fmt::join(machine.gpus, ", "), machine.driver, info.versions.at("kernel"));
@@ -78,7 +78,7 @@ Result<KeptExperiment> KeptExperiment::Of(const Options& options, const std::vec
   const fs::path here = fs::current_path();
   const RunInfo info = RunInfoOf(options.program, OwnEnvironment());
   std::string question = fmt::format("{}\nmachine {}\nfolder {}\nenvironment {}\n", SettingsText(options),
-                                     MachineText(info), here.native(), fmt::join(info.environment, ", "));
+                                     MachineKey(info), here.native(), fmt::join(info.environment, ", "));
   std::vector<std::vector<std::string>> all = commands;
   all.push_back({executable});
   for (const std::vector<std::string>& command : all) {

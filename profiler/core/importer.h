@@ -20,10 +20,6 @@ struct Input {
   std::string process_name = {};  // of one that the file names rather than numbers: "rank0:4242"
 };
 
-// Facts of a trace whose file holds several processes that trained: their pids, for Input::process ("111,112"), and
-// where the file names them, their names, a line each.
-inline constexpr std::string_view kProcessesFact = "trace.processes", kProcessNamesFact = "trace.process_names";
-
 inline constexpr std::size_t kHeadBytes = 4096;
 
 struct Importer {

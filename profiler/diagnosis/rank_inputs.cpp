@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "profiler/core/file_text.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/nsys.h"
@@ -61,11 +62,8 @@ std::vector<Input> RankInputs(const fs::path& folder) {
 
 std::vector<Input> RankInputsOf(const Trace& trace, const fs::path& file) {
   std::vector<Input> inputs;
-  const auto found = trace.facts.find(std::string(kProcessesFact));
-  if (found == trace.facts.end()) return inputs;
-  const std::string& pids = found->second;
-  const auto named = trace.facts.find(std::string(kProcessNamesFact));
-  std::istringstream names(named == trace.facts.end() ? "" : named->second);
+  const std::string_view pids = FactOf(trace, "trace.processes");
+  std::istringstream names{std::string(FactOf(trace, "trace.process_names"))};
   for (const char* at = pids.data(); at < pids.data() + pids.size(); ++at) {
     std::uint32_t pid = 0;
     std::string name;

@@ -11,6 +11,7 @@
 
 #include "profiler/core/counted.h"
 #include "profiler/core/importer.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/importers/capture/definitions.h"
 #include "profiler/importers/capture/device_samples.h"
 #include "profiler/importers/capture/devices.h"
@@ -94,20 +95,18 @@ void JudgeQuality(const CaptureChunks& chunks, CaptureTrace& read) {
     warn(fmt::format("{} damaged chunks of the capture were left out", chunks.damaged_chunks));
   }
   if (read.repaired > 0) warn(fmt::format("{} records had impossible times", read.repaired));
-  const auto fact = [&](const char* key) {
-    const auto found = read.trace.facts.find(key);
-    std::uint64_t number = 0;
-    if (found != read.trace.facts.end()) {
-      std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-    }
-    return number;
-  };
-  if (const std::uint64_t lost = fact("cupti.dropped"); lost > 0) {
-    quality.dropped += lost;
+  if (const std::int64_t lost = NumberFact(read.trace, "cupti.dropped").value_or(0); lost > 0) {
+    quality.dropped += static_cast<std::uint64_t>(lost);
     warn(fmt::format("{} records of the GPU were lost: CUPTI ran out of buffers", lost));
   }
-  if (const std::uint64_t bad = fact("cupti.bad_times"); bad > 0) {
-    warn(fmt::format("{} records of the GPU had no or impossible times and were left out", bad));
+  if (const std::int64_t bad = NumberFact(read.trace, "cupti.bad_times").value_or(0); bad > 0) {
+    const auto kept = NumberFact(read.trace, "cupti.records");
+    warn(fmt::format("{} records of the GPU had no or impossible times and were left out{}", bad,
+                     kept ? fmt::format("; {} were kept", *kept) : ""));
+  }
+  if (const std::int64_t torn = NumberFact(read.trace, "cupti.torn_buffers").value_or(0); torn > 0) {
+    warn(fmt::format("{} of records of the GPU ended in a damaged one: what came after it is missing",
+                     Counted(static_cast<std::uint64_t>(torn), "buffer")));
   }
   if (read.without_device > 0) {
     warn(fmt::format("left out {} of GPU work: which of several GPUs did it was not recorded",
@@ -200,28 +199,23 @@ void AddGpuNames(Trace& trace) {
   if (!names.empty() && std::ranges::find(known, names.front()) == known.end()) known = std::move(names);
 }
 
+int NumberOr(const Trace& trace, facts::NumberKey key, int otherwise) {
+  const auto number = NumberFact(trace, key);
+  return number && std::in_range<int>(*number) ? static_cast<int>(*number) : otherwise;
+}
+
 // What a rank reports about itself overrides what the launcher of all ranks knew.
 void AddRank(Trace& trace) {
-  const auto number = [&](const char* fact, int& into) {
-    const auto found = trace.facts.find(fact);
-    if (found == trace.facts.end()) return;
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), into);
-  };
-  number("rank", trace.run.rank);
-  number("ranks", trace.run.ranks);
-  if (const auto node = trace.facts.find("node"); node != trace.facts.end()) trace.run.node = node->second;
+  trace.run.rank = NumberOr(trace, "rank", trace.run.rank);
+  trace.run.ranks = NumberOr(trace, "ranks", trace.run.ranks);
+  if (const std::string_view node = FactOf(trace, "node"); !node.empty()) trace.run.node = node;
 }
 
 // The training process comes first; the run's other processes are threads beside it. Of several ranks it is the lowest,
 // so that two runs of a program show the same one, whichever was a step ahead at the end.
 void Order(std::vector<CaptureTrace>& all) {
   const auto rank = [](const CaptureTrace& one) {
-    const auto found = one.trace.facts.find("rank");
-    int number = std::numeric_limits<int>::max();
-    if (found == one.trace.facts.end()) return number;
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-    return number;
+    return NumberOr(one.trace, "rank", std::numeric_limits<int>::max());
   };
   std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.step_ends > b.step_ends; });
   const auto fewer =
@@ -256,8 +250,8 @@ Result<Trace> ReadCapture(const Input& input) {
   AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);
   AddGpuNames(trace);
   AddRank(trace);
-  const auto torch = trace.facts.find("torch.version");
-  if (torch != trace.facts.end()) trace.run.versions.try_emplace("torch", torch->second);
+  const std::string_view torch = FactOf(trace, "torch.version");
+  if (!torch.empty()) trace.run.versions.try_emplace("torch", torch);
   return trace;
 }
 

@@ -147,8 +147,8 @@ void AddProcesses(const KinetoProcesses& processes, std::uint32_t wanted, Trace&
     pids += (pids.empty() ? "" : ",") + std::to_string(one.pid);
     names += (one.pid < kNamedId ? "" : one.name) + "\n";
   }
-  trace.facts[std::string(kProcessesFact)] = pids;
-  trace.facts[std::string(kProcessNamesFact)] = names;
+  trace.facts["trace.processes"] = pids;
+  trace.facts["trace.process_names"] = names;
   trace.quality.warnings.emplace_back(WarningKind::kOtherProcesses,
                                       fmt::format("{} processes of this file trained; {} is shown",
                                                   processes.training.size(), processes.training[processes.shown].name));

@@ -93,7 +93,7 @@ void SetRank(const std::vector<NsysProcess*>& training, const NsysProcess* shown
   if (ranks > 1) {
     std::string pids;
     for (const NsysProcess* one : training) pids += (pids.empty() ? "" : ",") + std::to_string(one->pid);
-    trace.facts[std::string(kProcessesFact)] = pids;
+    trace.facts["trace.processes"] = pids;
     trace.quality.warnings.emplace_back(
         WarningKind::kOtherProcesses,
         std::to_string(ranks) + " processes of this export trained; pid " + std::to_string(shown->pid) + " is shown");

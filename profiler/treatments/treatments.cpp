@@ -8,6 +8,7 @@
 #define LOOPSCOPE_SEAM_DEF "profiler/treatments/treatments.def"
 #define LOOPSCOPE_TREATMENT LOOPSCOPE_SEAM_ENTRY
 #include "profiler/core/seam_list.inc"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 
@@ -24,11 +25,12 @@ bool Cures(const Treatment& treatment, std::string_view rule) {
 }
 
 bool CanApply(const Treatment& treatment, const std::map<std::string, std::string>& facts) {
-  const auto language = facts.find("program.language"), knobs = facts.find("program.knobs");
-  if (language == facts.end() || knobs == facts.end()) return true;
-  const std::string claimed = "," + knobs->second + ",", own = "," + std::string(treatment.id) + ",";
+  if (!facts.contains("program.language") || !facts.contains("program.knobs")) return true;
+  const std::string_view language = FactOf(facts, "program.language");
+  const std::string claimed = "," + std::string(FactOf(facts, "program.knobs")) + ",";
+  const std::string own = "," + std::string(treatment.id) + ",";
   return std::ranges::any_of(treatment.appliers, [&](std::string_view applier) {
-    if (applier == "python") return language->second == "python";
+    if (applier == "python") return language == "python";
     return !applier.starts_with("knob:") || claimed.find(own) != claimed.npos;
   });
 }

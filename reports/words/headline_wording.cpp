@@ -97,7 +97,10 @@ std::string FindingSentence(const Headline& headline, const Report& report) {
   if (headline.where) {
     text += headline.at_ms > 0 ? ", the largest part of it at " : ", at ";
     text += PlaceText(Evidence{.where = headline.where, .called_at = headline.called_at}, report.run.working_directory);
-    if (headline.at_ms > 0) text += fmt::format(" ({})", HumanMs(headline.at_ms));
+    const bool said = finding.title.find(headline.what) != finding.title.npos;
+    if (headline.at_ms > 0) {
+      text += fmt::format(" ({}{})", HumanMs(headline.at_ms), said ? "" : WhatText(headline, ": "));
+    }
   }
   return headline.ms > 0 ? text + ": " + CostSentence(headline, report) : text;
 }

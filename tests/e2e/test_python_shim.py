@@ -171,7 +171,6 @@ def test_facts_of_loader_and_optimizer(bounded_with_workers):
     expected = {
         "loader.workers": "2",
         "loader.batch_size": "8",
-        "loader.dataset": "Noise",
         "loader.sampler": "RandomSampler",
         "optimizer.class": "Adam",
         "optimizer.parameters": "6",
@@ -181,8 +180,13 @@ def test_facts_of_loader_and_optimizer(bounded_with_workers):
 
 
 IN_THE_HEAD = """
+def made_inside():
+    class Mine(torch.optim.Adam):
+        pass
+    return Mine
+
 model = build()
-optimizer = torch.optim.Adam(model.parameters())
+optimizer = made_inside()(model.parameters())
 for epoch in range(3):
     for images, labels in DataLoader(Noise(64), batch_size=8, shuffle=True, num_workers=1):
         optimizer.zero_grad()
@@ -198,8 +202,10 @@ def test_a_loader_made_in_the_head_of_its_loop_tells_the_same(launch, launch_onc
         _, [capture] = launch_once(**ending(IN_THE_HEAD))
     else:
         _, [capture] = launch(IN_THE_HEAD, steps=16, treatment="loader.workers=2")
-    expected = {"loader.workers": workers, "loader.batch_size": "8", "loader.dataset": "Noise", "loader.samples": "64"}
+    expected = {"loader.workers": workers, "loader.batch_size": "8", "loader.samples": "64"}
+    expected["optimizer.class"] = "Mine"  # as the clock names it, wherever the class was made
     assert expected.items() <= capture.facts.items()
+    assert {mark[1] for mark in capture.of("step")} == {"optimizer:Mine#1"}
 
 
 def test_the_clock_records_no_ops(bounded_with_workers):

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probes/facts.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {
@@ -70,7 +71,7 @@ const std::vector<Direction>& Directions() {
       {"probes/", {}},
 
       {"profiler/core/statistics/", {}},
-      {"profiler/core/trace/", {"profiler/core/statistics/", "probes/wire.h"}},
+      {"profiler/core/trace/", {"profiler/core/statistics/", "probes/wire.h", "probes/facts.h", "probes/facts.def"}},
       {"profiler/core/devices/", {"profiler/core/statistics/", "profiler/core/trace/"}},
       {"profiler/core/timeline/",
        {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/devices/", "profiler/core/result.h",
@@ -459,6 +460,47 @@ TEST(Analyzers, EachHasItsTextBesideIt) {
 }
 
 // A rule's id outside of its own file is text: nothing but this sees that it is misspelt.
+// By its whole key, or by one of the parts that the key is put together of: "device.{}." and "name", "ddp" and
+// "where=".
+bool NamesFact(const std::string& file, const std::string& key) {
+  const std::string text = Read(Root() / file);
+  const auto has = [&](const std::string& piece) { return text.find(piece) != text.npos; };
+  const std::size_t dot = key.rfind('.');
+  if (has('"' + key)) return true;
+  if (dot == key.npos) return false;
+  const std::string first = key.substr(0, dot), last = key.substr(dot + 1);
+  return has('"' + last + '"') || has('"' + first + '"') || has('"' + first + ".\"") || has(" " + last + "=");
+}
+
+TEST(Facts, EachIsWrittenAndRead) {
+  for (const facts::Row& row : facts::kRows) {
+    for (const std::string_view file : {row.writer, row.reader}) {
+      ASSERT_TRUE(fs::exists(Root() / file)) << row.key << ": " << file;
+      EXPECT_TRUE(NamesFact(std::string(file), std::string(row.key))) << file << " does not name " << row.key;
+    }
+  }
+}
+
+// What C++ reads is checked when it is compiled.
+TEST(Facts, WhatIsWrittenIsInTheList) {
+  static const std::regex written(
+      R"re((?:WriteFact|WriteNumber|Switch|api->fact|_probe\.fact|\.facts\[)(?:\(|)(?:text\()?b?"([a-z_.]+)")re");
+  int seen = 0;
+  for (const char* folder : {"probes", "profiler/importers"}) {
+    for (const std::string& file : FilesIn(folder, {".cpp", ".py"})) {
+      const std::string text = Read(Root() / file);
+      for (std::sregex_iterator match(text.begin(), text.end(), written), end; match != end; ++match, ++seen) {
+        const std::string key = (*match)[1];
+        const bool known = std::ranges::any_of(facts::kRows, [&](const facts::Row& row) {
+          return row.key == key || (key.ends_with('.') && row.key.starts_with(key));
+        });
+        EXPECT_TRUE(known) << file << " writes " << key << ", which probes/facts.def does not list";
+      }
+    }
+  }
+  EXPECT_GT(seen, 20);
+}
+
 TEST(Analyzers, EveryIdThatCodeNamesIsARule) {
   static const std::regex shape("\"([a-z0-9]+(?:-[a-z0-9]+)+)\"");
   // Names of verdicts and of figures, which look alike.

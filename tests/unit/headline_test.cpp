@@ -119,7 +119,8 @@ TEST(Headline, SaysWhatOfAFindingItsFirstPlaceHas) {
   code.evidence = {{"torch.tensor", 1, At(37, "/home/ann/train/replay.py", "sample"), 110}, {"", 1, At(40), 38}};
   report.findings = {code};
   EXPECT_EQ(HeadlineText(report),
-            "the loop's own code (host-code), the largest part of it at replay.py:37 in sample (110 ms): 148 ms of "
+            "the loop's own code (host-code), the largest part of it at replay.py:37 in sample (110 ms: "
+            "torch.tensor): 148 ms of "
             "each 158 ms step.");
 }
 

@@ -302,13 +302,13 @@ TEST_F(NsysImporter, TheProcessThatTrainsIsShownAndTheOthersAreNamed) {
   const Trace first = Read(path);
   EXPECT_EQ(first.threads.at(0).pid, 5u);
   EXPECT_EQ(first.run.ranks, 2);
-  EXPECT_EQ(first.facts.at(std::string(kProcessesFact)), "5,6");
+  EXPECT_EQ(first.facts.at("trace.processes"), "5,6");
   EXPECT_THAT(first.quality.warnings, Contains(HasSubstr("2 processes of this export trained; pid 5 is shown")));
   const Trace second = Read(path, 6);
   EXPECT_EQ(second.threads.at(0).pid, 6u);
   ASSERT_EQ(second.devices.size(), 1u);
   EXPECT_EQ(second.devices[0].ordinal, 1u);
-  EXPECT_FALSE(second.facts.contains(std::string(kProcessesFact)));
+  EXPECT_FALSE(second.facts.contains("trace.processes"));
 }
 
 TEST_F(NsysImporter, AGraphThatBeginsOnTheHostIsPlacedByItsStream) {

@@ -9,11 +9,11 @@
 namespace loopscope {
 namespace {
 
-std::string Refusal(std::string_view) {
+std::string RefusalOfAllocExpandable(std::string_view) {
   return HasCuda() ? "" : "no CUDA device";
 }
 
-std::string Read() {
+std::string ReadAllocExpandable() {
 #if __has_include(<c10/core/AllocatorConfig.h>)
   return c10::CachingAllocator::AcceleratorAllocatorConfig::use_expandable_segments() ? "on" : "off";
 #else
@@ -23,7 +23,12 @@ std::string Read() {
 
 }  // namespace
 
-extern const Applier kAllocExpandable{
-    "alloc.expandable", "PYTORCH_CUDA_ALLOC_CONF", Refusal, Read, nullptr, nullptr, nullptr};
+extern const Applier kAllocExpandable{"alloc.expandable",
+                                      "PYTORCH_CUDA_ALLOC_CONF",
+                                      RefusalOfAllocExpandable,
+                                      ReadAllocExpandable,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr};
 
 }  // namespace loopscope

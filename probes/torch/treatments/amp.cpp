@@ -68,12 +68,12 @@ void Close() {
   at::autocast::clear_cache();
 }
 
-std::string Refusal(std::string_view value) {
+std::string RefusalOfAmp(std::string_view value) {
   if (value == "fp16") return "fp16 needs gradients to be scaled, which only the program can do";
   return value == "bf16" ? "" : "amp is bf16";
 }
 
-std::string Read() {
+std::string ReadAmp() {
   if (scopes.load() > 0) return "bf16";
   if (already_on.load()) return "autocast is already on";
   if (lacks_units.load()) return "this GPU has no bfloat16 units";
@@ -88,7 +88,7 @@ void At(Moment moment, std::string_view) {
   Close();
 }
 
-void Write(std::string_view) {}
+void WriteAmp(std::string_view) {}
 
 std::uint64_t Times() {
   return scopes.load();
@@ -96,6 +96,7 @@ std::uint64_t Times() {
 
 }  // namespace
 
-extern const Applier kAmp{"amp", "forward, from the loader's batch to backward", Refusal, Read, Write, At, Times};
+extern const Applier kAmp{"amp", "forward, from the loader's batch to backward", RefusalOfAmp, ReadAmp, WriteAmp, At,
+                          Times};
 
 }  // namespace loopscope

@@ -7,20 +7,25 @@
 namespace loopscope {
 namespace {
 
-std::string Refusal(std::string_view value) {
+std::string RefusalOfCudnnBenchmark(std::string_view value) {
   if (value != "on" && value != "off") return "cudnn.benchmark is on or off";
   return HasCuda() ? "" : "no CUDA device";
 }
-std::string Read() {
+std::string ReadCudnnBenchmark() {
   return at::globalContext().benchmarkCuDNN() ? "on" : "off";
 }
-void Write(std::string_view value) {
+void WriteCudnnBenchmark(std::string_view value) {
   at::globalContext().setBenchmarkCuDNN(value == "on");
 }
 
 }  // namespace
 
-extern const Applier kCudnnBenchmark{
-    "cudnn.benchmark", "at::globalContext().benchmarkCuDNN", Refusal, Read, Write, nullptr, nullptr};
+extern const Applier kCudnnBenchmark{"cudnn.benchmark",
+                                     "at::globalContext().benchmarkCuDNN",
+                                     RefusalOfCudnnBenchmark,
+                                     ReadCudnnBenchmark,
+                                     WriteCudnnBenchmark,
+                                     nullptr,
+                                     nullptr};
 
 }  // namespace loopscope

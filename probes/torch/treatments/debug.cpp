@@ -8,18 +8,19 @@ namespace {
 
 using torch::autograd::AnomalyMode;
 
-std::string Refusal(std::string_view value) {
+std::string RefusalOfDebug(std::string_view value) {
   return value == "off" ? "" : "only debug=off can be applied from outside";
 }
-std::string Read() {
+std::string ReadDebug() {
   return AnomalyMode::is_enabled() ? "on" : "off";
 }
-void Write(std::string_view value) {
+void WriteDebug(std::string_view value) {
   AnomalyMode::set_enabled(value == "on");
 }
 
 }  // namespace
 
-extern const Applier kDebug{"debug", "torch::autograd::AnomalyMode", Refusal, Read, Write, nullptr, nullptr};
+extern const Applier kDebug{"debug", "torch::autograd::AnomalyMode", RefusalOfDebug, ReadDebug, WriteDebug, nullptr,
+                            nullptr};
 
 }  // namespace loopscope

@@ -6,7 +6,7 @@
 namespace loopscope {
 namespace {
 
-std::string Refusal(std::string_view value) {
+std::string RefusalOfDeterministic(std::string_view value) {
   return value == "off" ? "" : "only deterministic=off can be applied from outside";
 }
 // As the program set them, for a launch that switches to and fro.
@@ -14,10 +14,10 @@ struct Own {
   bool algorithms = false, warns_only = false, cudnn = false;
 } own;
 
-std::string Read() {
+std::string ReadDeterministic() {
   return at::globalContext().deterministicAlgorithms() || at::globalContext().deterministicCuDNN() ? "on" : "off";
 }
-void Write(std::string_view value) {
+void WriteDeterministic(std::string_view value) {
   at::Context& context = at::globalContext();
   if (value == "on") {
     context.setDeterministicAlgorithms(own.algorithms, own.warns_only);
@@ -31,8 +31,12 @@ void Write(std::string_view value) {
 
 }  // namespace
 
-extern const Applier kDeterministic{
-    "deterministic", "at::globalContext().deterministicAlgorithms, deterministicCuDNN", Refusal, Read, Write, nullptr,
-    nullptr};
+extern const Applier kDeterministic{"deterministic",
+                                    "at::globalContext().deterministicAlgorithms, deterministicCuDNN",
+                                    RefusalOfDeterministic,
+                                    ReadDeterministic,
+                                    WriteDeterministic,
+                                    nullptr,
+                                    nullptr};
 
 }  // namespace loopscope

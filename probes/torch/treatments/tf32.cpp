@@ -7,25 +7,26 @@
 namespace loopscope {
 namespace {
 
-std::string Refusal(std::string_view value) {
+std::string RefusalOfTf32(std::string_view value) {
   if (value != "on" && value != "off") return "tf32 is on or off";
   return HasCuda() ? "" : "no CUDA device";
 }
 
-std::string Read() {
+std::string ReadTf32() {
   const bool products = at::globalContext().allowTF32CuBLAS(), convolutions = at::globalContext().allowTF32CuDNN();
   if (products == convolutions) return products ? "on" : "off";
   return products ? "on for products, off for convolutions" : "off for products, on for convolutions";
 }
 
-void Write(std::string_view value) {
+void WriteTf32(std::string_view value) {
   at::globalContext().setAllowTF32CuBLAS(value == "on" || value.starts_with("on for products"));
   at::globalContext().setAllowTF32CuDNN(value == "on" || value.starts_with("off for products"));
 }
 
 }  // namespace
 
-extern const Applier kTf32{"tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", Refusal, Read, Write, nullptr,
-                           nullptr};
+extern const Applier kTf32{
+    "tf32", "at::globalContext().allowTF32CuBLAS, allowTF32CuDNN", RefusalOfTf32, ReadTf32, WriteTf32, nullptr,
+    nullptr};
 
 }  // namespace loopscope

@@ -6,16 +6,16 @@
 namespace loopscope {
 namespace {
 
-std::string Refusal(std::string_view) {
+std::string RefusalOfThreads(std::string_view) {
   return "";
 }
 
-std::string Read() {
+std::string ReadThreads() {
   return std::to_string(at::get_num_threads());
 }
 
 }  // namespace
 
-extern const Applier kThreads{"threads", "OMP_NUM_THREADS", Refusal, Read, nullptr, nullptr, nullptr};
+extern const Applier kThreads{"threads", "OMP_NUM_THREADS", RefusalOfThreads, ReadThreads, nullptr, nullptr, nullptr};
 
 }  // namespace loopscope

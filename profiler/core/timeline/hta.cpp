@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "profiler/core/trace/facts.h"
+
 namespace loopscope {
 namespace {
 
@@ -27,11 +29,7 @@ Interval Rounded(const DeviceEvent& event, std::int64_t base_ns) {
 
 // What the importer added to the times in the file.
 std::int64_t BaseNs(const Trace& trace) {
-  const auto fact = trace.facts.find("time.base_ns");
-  std::int64_t base_ns = 0;
-  if (fact == trace.facts.end()) return 0;
-  const std::string& text = fact->second;
-  return std::from_chars(text.data(), text.data() + text.size(), base_ns).ec == std::errc() ? base_ns : 0;
+  return NumberFact(trace, "time.base_ns").value_or(0);
 }
 
 std::optional<std::int64_t> StepNumber(std::string_view name) {

@@ -5,6 +5,7 @@
 
 #include "profiler/core/devices/device_timeline_build.h"
 #include "profiler/core/timeline/timeline_build.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -112,8 +113,9 @@ DeviceCoverage RecordsOf(const Timeline& timeline, const std::vector<Launch>& la
   if (ProfilerTookTheRecords(timeline)) {
     return {true, "torch.profiler was active, which takes the GPU's records for itself: part of them is missing", ""};
   }
-  if (const auto lost = trace.facts.find("device.lost_work"); lost != trace.facts.end()) {
-    return {true, lost->second + " pieces of the GPU's work have no true time: part of what the GPU did is missing",
+  if (const auto lost = NumberFact(trace, "device.lost_work")) {
+    return {true,
+            std::to_string(*lost) + " pieces of the GPU's work have no true time: part of what the GPU did is missing",
             ""};
   }
   const auto [kernels, graphs] = CountLaunches(timeline, launches);

@@ -1,11 +1,11 @@
 // How long the training thread waited for its loader. A native loader range covers only the call that draws a batch's
 // indices; the wait itself is inferred from what surrounds it.
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include "profiler/core/timeline/timeline_build.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -108,11 +108,7 @@ class LoaderInference {
           activity_.loaders, [&](const Activity::Loader& one) { return one.time.start_ns < wait.end_ns; });
       if (next != activity_.loaders.end()) with_workers_.insert(next->name);
     }
-    const auto fact = trace.facts.find("loader.workers");
-    int workers = -1;
-    if (fact != trace.facts.end()) {
-      std::from_chars(fact->second.data(), fact->second.data() + fact->second.size(), workers);
-    }
+    const std::int64_t workers = NumberFact(trace, "loader.workers").value_or(-1);
     if (workers < 0 || asked.empty()) return;
     const auto most = std::ranges::max_element(asked, [](const auto& a, const auto& b) { return a.second < b.second; });
     if (workers > 0) {

@@ -1,20 +1,16 @@
 // Divides the run: each instant of it is start-up, an evaluation, an epoch's start, a step, or other work of the host
 // where an epoch ends.
 #include <algorithm>
-#include <charconv>
 
 #include "profiler/core/timeline/timeline_build.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
 
 // When the process began (fact "process.start_ns"); -1 unknown.
 std::int64_t ProcessStart(const Trace& trace) {
-  const auto found = trace.facts.find("process.start_ns");
-  std::int64_t start_ns = -1;
-  if (found == trace.facts.end()) return -1;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), start_ns);
-  return start_ns;
+  return NumberFact(trace, "process.start_ns").value_or(-1);
 }
 
 // Evaluations whose batches follow each other without a training step in between are one.

@@ -1,23 +1,26 @@
 #include "profiler/core/trace/loader_depth.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdint>
+
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
 
-int Number(const Trace& trace, const char* key, int otherwise) {
-  const auto fact = trace.facts.find(key);
-  return fact == trace.facts.end() ? otherwise : std::atoi(fact->second.c_str());
+constexpr int kMost = 1024;  // a file may claim anything
+
+int Number(const Trace& trace, facts::NumberKey key, int otherwise, int least) {
+  const auto number = NumberFact(trace, key);
+  return number ? static_cast<int>(std::clamp<std::int64_t>(*number, least, kMost)) : otherwise;
 }
 
 }  // namespace
 
 LoaderDepth LoaderDepthOf(const Trace& trace) {
-  constexpr int kMost = 1024;  // a file may claim anything
   const LoaderDepth usual;
-  return {.workers = std::clamp(Number(trace, "loader.workers", usual.workers), 0, kMost),
-          .prefetch = std::clamp(Number(trace, "loader.prefetch", usual.prefetch), 1, kMost)};
+  return {.workers = Number(trace, "loader.workers", usual.workers, 0),
+          .prefetch = Number(trace, "loader.prefetch", usual.prefetch, 1)};
 }
 
 }  // namespace loopscope

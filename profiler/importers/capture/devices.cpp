@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "profiler/core/trace/facts.h"
 #include "profiler/importers/shared/cuda_names.h"
 
 namespace loopscope {
@@ -67,8 +68,7 @@ class DeviceReader {
     PlaceHomeless();
     for (auto& [ordinal, device] : devices_) {
       std::ranges::stable_sort(device.events, {}, &DeviceEvent::start_ns);
-      const auto name = trace_.facts.find("device." + std::to_string(ordinal) + ".name");
-      if (name != trace_.facts.end()) device.name = name->second;
+      device.name = FactOf(trace_, "device.{}.name", std::to_string(ordinal));
       trace_.quality.events += device.events.size();
       trace_.devices.push_back(std::move(device));
     }
@@ -116,7 +116,8 @@ class DeviceReader {
   // A CUDA graph that begins on the host is recorded without its device's number.
   void PlaceHomeless() {
     if (homeless_.empty()) return;
-    if (devices_.empty() && trace_.facts.contains("device.0.name") && !trace_.facts.contains("device.1.name")) {
+    if (devices_.empty() && !FactOf(trace_, "device.{}.name", "0").empty() &&
+        FactOf(trace_, "device.{}.name", "1").empty()) {
       devices_[0];
     }
     if (devices_.size() == 1) {
@@ -249,11 +250,11 @@ std::vector<std::string> DeviceWarnings(const Trace& trace) {
     lines.emplace_back("CUDA graphs were recorded as a whole: the kernels inside them cannot be seen");
   }
   for (const Device& device : trace.devices) {
-    const auto slice = trace.facts.find(fmt::format("device.{}.mig", device.ordinal));
-    if (slice == trace.facts.end()) continue;
+    const std::string_view slice = FactOf(trace, "device.{}.mig", std::to_string(device.ordinal));
+    if (slice.empty()) continue;
     lines.push_back(
         fmt::format("cuda:{} is a slice of a GPU (MIG {}): how busy and how fast the whole one is was not recorded",
-                    device.ordinal, slice->second));
+                    device.ordinal, slice));
   }
   return lines;
 }

@@ -95,7 +95,6 @@ std::pair<std::string, std::string> Split(const std::string& name) {
 EnteredCollective EnteredOf(const json& entry, Strings& strings, Trace& trace) {
   EnteredCollective entered;
   const auto [backend, operation] = Split(Text(entry, "profiling_name"));
-  if (!backend.empty()) trace.facts.try_emplace("distributed.backend", backend);
   entered.operation = strings.Id(operation);
   const bool described = Member(entry, "process_group").is_array();  // with what it is for, since version 2.0
   const std::vector<std::string> group =
@@ -129,7 +128,7 @@ void AddGroups(const json& groups, Trace& trace) {
   for (const auto& [name, group] : groups.items()) {
     const std::string ranks = RanksText(Text(group, "ranks"));
     if (ranks.empty()) continue;
-    trace.facts[std::string(kGroupRanksFact) + name] = ranks;
+    trace.facts["group.ranks." + name] = ranks;
     const int count = static_cast<int>(std::ranges::count(ranks, ',')) + 1;
     trace.run.ranks = std::max(trace.run.ranks, count);
   }

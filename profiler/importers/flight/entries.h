@@ -16,6 +16,5 @@ Trace TraceOfFlightDump(const nlohmann::json& dump);
 Trace TraceOfInspectorLines(std::string_view text);
 
 // The fact that holds the ranks of a process group: "0,1,2".
-inline constexpr std::string_view kGroupRanksFact = "group.ranks.";
 
 }  // namespace loopscope

@@ -44,8 +44,7 @@ void AddRank(const KinetoMembers& members, Trace& trace) {
   const json distributed = Member(members, "distributedInfo");
   trace.run.rank = WholeOf(distributed, "rank", 0);
   trace.run.ranks = std::max(WholeOf(distributed, "world_size", 1), trace.run.rank + 1);
-  const std::string backend = TextOf(distributed, "backend"), nccl = TextOf(distributed, "nccl_version");
-  if (!backend.empty()) trace.facts["distributed.backend"] = backend;
+  const std::string nccl = TextOf(distributed, "nccl_version");
   if (!nccl.empty()) trace.run.versions["nccl"] = nccl;
 }
 
@@ -82,11 +81,6 @@ void AddKinetoMetadata(const KinetoMembers& members, Trace& trace) {
   AddRank(members, trace);
   AddDevices(members, trace);
   AddStart(trace);
-  for (const char* const key : {"record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"}) {
-    const json value = Member(members, key);
-    if (value.is_number_integer())
-      trace.facts[std::string("profiler.") + key] = std::to_string(value.get<std::int64_t>());
-  }
   for (const auto& [key, name] :
        {std::pair{"cuda_runtime_version", "cuda"}, std::pair{"cuda_driver_version", "cuda driver"}}) {
     const json value = Member(members, key);

@@ -1,0 +1,45 @@
+// The list of what is recorded once about a run (facts.def), for those who write and those who read it.
+#pragma once
+
+#include <string_view>
+
+namespace loopscope::facts {
+
+enum class Type { kNumber, kText, kSwitch, kPlace, kList };
+
+struct Row {
+  std::string_view key;
+  Type type;
+  std::string_view unit, writer, reader;
+};
+
+inline constexpr Row kRows[] = {
+#define LOOPSCOPE_FACT(key, type, unit, writer, reader) {key, Type::type, unit, writer, reader},
+#include "probes/facts.def"
+#undef LOOPSCOPE_FACT
+};
+
+constexpr const Row* Find(std::string_view key) {
+  for (const Row& row : kRows) {
+    if (row.key == key) return &row;
+  }
+  return nullptr;
+}
+
+// A key of the list: any other does not compile.
+struct Key {
+  std::string_view text;
+  consteval Key(const char* key) : text(key) {
+    if (Find(text) == nullptr) throw "facts.def has no such fact";
+  }
+};
+
+// One of a number.
+struct NumberKey {
+  std::string_view text;
+  consteval NumberKey(const char* key) : text(key) {
+    if (Find(text) == nullptr || Find(text)->type != Type::kNumber) throw "facts.def has no such number";
+  }
+};
+
+}  // namespace loopscope::facts

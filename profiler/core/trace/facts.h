@@ -1,0 +1,25 @@
+// Reads what was recorded once about a run (probes/facts.def): Trace::facts and RankSummary::facts, by key.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "probes/facts.h"
+#include "profiler/core/trace/trace.h"
+
+namespace loopscope {
+
+using FactMap = std::map<std::string, std::string>;
+
+// As it was recorded ("on", "2", "train.py:36"); empty when nobody did. `which` goes where the key has {}.
+std::string_view FactOf(const FactMap& facts, facts::Key key, std::string_view which = "");
+std::string_view FactOf(const Trace& trace, facts::Key key, std::string_view which = "");
+
+// nullopt when none was recorded, or it is not a whole number.
+std::optional<std::int64_t> NumberFact(const FactMap& facts, facts::NumberKey key, std::string_view which = "");
+std::optional<std::int64_t> NumberFact(const Trace& trace, facts::NumberKey key, std::string_view which = "");
+
+}  // namespace loopscope
