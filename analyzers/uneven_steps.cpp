@@ -243,6 +243,19 @@ std::vector<Long> Dearest(const Steps& steps) {
   return kind;
 }
 
+// Of those that nothing slowed down, where there are any: of the others it is estimated, as if recording slowed a wait
+// down as it does code.
+double MeanExcessMs(const Timeline& timeline, std::span<const Long> of) {
+  double quiet_ms = 0, all_ms = 0, quiet = 0;
+  for (const Long& one : of) {
+    all_ms += one.excess_ms;
+    if (timeline.steps()[one.step].disturbed()) continue;
+    quiet_ms += one.excess_ms;
+    ++quiet;
+  }
+  return quiet > 0 ? quiet_ms / quiet : all_ms / static_cast<double>(of.size());
+}
+
 // Other programs are in the way, or the program's own threads and ranks: what the training thread waits for a processor
 // makes a step longer that much, and longer again where another rank waits for it.
 bool WaitsMayExplain(const Timeline& timeline, double share_pct) {
@@ -277,9 +290,8 @@ std::vector<Finding> Run(const Timeline& timeline) {
         Finding::CannotTell("some steps take longer, at no regular distance, while the training thread waited for a "
                             "processor")};
   }
-  double dearest_ms = 0;
-  for (const Long& one : dearest) dearest_ms += one.excess_ms;
-  const double each_ms = dearest_ms / static_cast<double>(dearest.size());
+  const double each_ms = MeanExcessMs(timeline, dearest);
+  const double dearest_ms = each_ms * static_cast<double>(dearest.size());
   if (!distance && each_ms < steps.median_ms()) {
     return {
         Finding::CannotTell("some steps take longer, at no regular distance, and not twice as long as others: a busy "
@@ -291,11 +303,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return {Finding::CannotTell(
         "some steps take longer, at no regular distance, and no two of them are known to do so at the same line")};
   }
-  const double cost_ms = share_pct / 100 * timeline.mean_step_ms();
+  const double cost_ms = dearest_ms / static_cast<double>(steps.count());
   const std::string title = fmt::format(
       "some steps hold other work: {} one takes {} more than the {} of an ordinary one, {:.0f} % of all steps' time",
-      HowOften(distance, steps, dearest), MsText(each_ms), MsText(steps.median_ms()),
-      100 * dearest_ms / steps.all_ms());
+      HowOften(distance, steps, dearest), MsText(each_ms), MsText(steps.median_ms()), SharePct(timeline, cost_ms));
   // A single one may come again or not.
   Finding finding = alone ? CostingAtMost(timeline, cost_ms, title) : Costing(timeline, cost_ms, title);
   for (const PlaceTime& place : places) {

@@ -133,6 +133,10 @@ Result<int> TryFile(const fs::path& asked, const fs::path& path) {
   const fs::path folder = path.parent_path();
   if (!fs::is_directory(folder, error)) return Refused(asked, "there is no folder " + folder.native(), "make it first");
   if (fs::exists(path, error) && access(path.c_str(), W_OK) != 0) return Failed(asked, errno);
+  // The superuser may write to it all the same, and did not mean to.
+  constexpr mode_t kWritable = S_IWUSR | S_IWGRP | S_IWOTH;
+  struct stat there {};
+  if (stat(path.c_str(), &there) == 0 && (there.st_mode & kWritable) == 0) return Failed(asked, EACCES);
   std::string part = path.native() + kPartSuffix;
   const int fd = mkostemp(part.data(), O_CLOEXEC);
   if (fd < 0) return Refused(asked, "cannot write into " + folder.native() + ": " + std::strerror(errno));

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "profiler/launch/process_streams.h"
+#include "profiler/launch/witness.h"
 #include "profiler/system/process_tree.h"
 
 namespace loopscope {
@@ -59,11 +60,13 @@ class Running {
     if (pipe2(ends, O_CLOEXEC) != 0) return NotStarted(errno, "a pipe");
     main_ = fork();
     if (main_ == 0) Child(ends[1]);
+    if (spec_.role == Role::kTraining) witness_.emplace();
     close(ends[1]);
     exec_pipe_ = ends[0];
     if (main_ < 0) return NotStarted(errno, "a process");
     if (is_trial_) setpgid(main_, main_);
     Follow();
+    witness_.reset();
     EndWhatIsLeft();
     end_.wall_s = std::chrono::duration<double>(Clock::now() - start_).count();
     ReadStartFailure();
@@ -200,10 +203,12 @@ class Running {
     }
   }
 
-  // What the kernel sends for the keyboard goes to the whole process group: the program has it already.
+  // What the kernel sends for the keyboard, and what others send to the process group, the program has already.
   void PassOn(const signalfd_siginfo& info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool had = info.ssi_code > 0 && !IsForLeaderAlone(info.ssi_signo);
+    const bool keyboard = info.ssi_code > 0 && !IsForLeaderAlone(info.ssi_signo);
+    const bool had = keyboard || (signal != SIGCHLD && signal != SIGPIPE && witness_ && witness_->Saw(signal) &&
+                                  getpgid(main_) == getpgrp());
     if (!had && !ended_ && info.ssi_code == SI_QUEUE) {
       sigqueue(main_, signal, {.sival_ptr = reinterpret_cast<void*>(info.ssi_ptr)});
     } else if (!had && !ended_) {
@@ -253,6 +258,7 @@ class Running {
   std::vector<char*> arguments_, environment_, prepare_environment_;
   Clock::time_point start_;
   pid_t main_ = -1;
+  std::optional<Witness> witness_;  // of a training, which is in our process group
   int exec_pipe_ = -1, interrupts_ = 0;
   bool ended_ = false, timed_out_ = false, enough_ = false;
   std::string executable_;  // of a training, while it ran

@@ -64,9 +64,21 @@ KINDS = {
     "link to stdout": lambda path, _: path.symlink_to("/dev/stdout"),
     "link to a descriptor": lambda path, _: path.symlink_to("/proc/self/fd/2"),
     "in no folder": lambda path, _: None,
+    "read-only file": lambda path, _: (path.write_text("old"), path.chmod(0o400)),
+    "file with two names": lambda path, _: (path.write_text("old"), os.link(path, path.with_name("other"))),
 }
 KINDS |= {f"link to {kind}": linked(kind) for kind in ("file", "folder", "fifo", "socket", "null", "full")}
-REFUSED = {"folder", "fifo", "socket", "full", "block", "link to nowhere", "link to itself", "in no folder"}
+REFUSED = {
+    "folder",
+    "fifo",
+    "socket",
+    "full",
+    "block",
+    "link to nowhere",
+    "link to itself",
+    "in no folder",
+    "read-only file",
+}
 REFUSED |= {f"link to {kind}" for kind in ("folder", "fifo", "socket", "full")}
 NEEDS_ROOT = ("null", "full", "block")
 
@@ -96,6 +108,7 @@ def attempt(folder, number, kind, format_name):
     KINDS[kind](place, stack)
     asked = home / "missing" / "place" if kind == "in no folder" else place
     before = shown(place)
+    mode = stat.S_IMODE(place.stat().st_mode) if kind in ("file", "link to file", "file with two names") else 0o600
     done = subprocess.run(
         [BUILD / "loopscope", "report", "--quiet", f"--{format_name}", asked, report],
         stdin=subprocess.DEVNULL,
@@ -108,8 +121,12 @@ def attempt(folder, number, kind, format_name):
     assert done.returncode == (2 if kind in REFUSED else 0), what
     if done.returncode == 2:
         assert done.stderr.startswith("loopscope: ") and len(done.stderr.splitlines()) == 2, what
-    if kind in ("absent", "file", "link to file", "dangling link"):
-        assert place.read_text() != "old" and stat.S_IMODE(place.stat().st_mode) == 0o600, what
+    if kind in ("absent", "file", "link to file", "dangling link", "file with two names"):
+        assert place.read_text() != "old" and stat.S_IMODE(place.stat().st_mode) == mode, what
+    if kind == "file with two names":
+        assert (home / "other").read_text() == place.read_text(), what
+    if kind == "read-only file":
+        assert place.read_text() == "old", what
     names = [one.name for one in home.iterdir()]
     assert not [name for name in names if ".part" in name], what
     for one in stack:

@@ -54,6 +54,39 @@ def test_a_second_signal_does_not_cut_off_a_checkpoint(loopscope, tmp_path, pair
     assert started.returncode == 5 and (tmp_path / "checkpoint").read_text() == "x" * 10
 
 
+COUNTS = """
+import os, pathlib, signal, time
+if {apart}: os.setpgid(0, 0)
+got = []
+signal.signal(signal.SIGTERM, lambda number, frame: got.append(number))
+pathlib.Path("ready").touch()
+until = time.monotonic() + 30
+while not got and time.monotonic() < until: time.sleep(0.01)
+time.sleep(0.5)  # a second one would come at once
+raise SystemExit(len(got))
+"""
+
+
+@pytest.mark.parametrize("sent_to, apart", [("group", False), ("group", True), ("loopscope", False)])
+def test_a_signal_arrives_once(loopscope, tmp_path, sent_to, apart):
+    (tmp_path / "train.py").write_text(COUNTS.format(apart=apart))
+    started = start(tmp_path, [sys.executable, "train.py"], stdin=subprocess.DEVNULL, process_group=0)
+    wait_for(tmp_path / "ready")
+    (os.killpg if sent_to == "group" else os.kill)(started.pid, signal.SIGTERM)
+    started.communicate(timeout=60)
+    assert started.returncode == 1
+
+
+def test_whoever_looks_for_loopscope_finds_one_process(loopscope, tmp_path):
+    (tmp_path / "train.py").write_text(COUNTS.format(apart=False))
+    started = start(tmp_path, [sys.executable, "train.py"], stdin=subprocess.DEVNULL, process_group=0)
+    wait_for(tmp_path / "ready")
+    found = subprocess.run(["pgrep", "-f", f"run --quiet -o {tmp_path}/out"], capture_output=True, text=True)
+    os.kill(started.pid, signal.SIGTERM)
+    started.communicate(timeout=60)
+    assert found.stdout.split() == [str(started.pid)]
+
+
 @pytest.mark.parametrize(
     "name", ["USR1", "USR2", "ALRM", "QUIT", "URG", "WINCH", "IO", "XCPU", "VTALRM", "PROF", "RTMIN"]
 )
