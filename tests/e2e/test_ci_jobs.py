@@ -1,3 +1,4 @@
+# ctest labels: slow
 """The CI jobs of docs/ci do what they say: their steps are run here, with a stand-in for the host's own programs."""
 
 import json

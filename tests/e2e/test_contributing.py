@@ -1,3 +1,4 @@
+# ctest labels: slow
 # ctest timeout: 2400
 """CONTRIBUTING.md's walk-throughs, followed to the letter in a copy of the tree: each names five files at most, its code
 blocks are formatted and compile, the tests of lists and texts pass, and what was added works."""

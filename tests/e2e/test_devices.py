@@ -1,3 +1,4 @@
+# ctest labels: slow
 """--device of the training programs where there is no GPU, gradient scaling, and the knobs that GPUs gave rise to."""
 
 import os

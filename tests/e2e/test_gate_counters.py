@@ -1,3 +1,4 @@
+# ctest labels: slow
 """`gate` on a real training program where no time decides: counters, what cannot be compared, and what does not run."""
 
 import json

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """The kit for machines with a GPU on which nothing can be installed: what it holds, what it does where there is no GPU,
 and the page that is made of what it brings back."""
 

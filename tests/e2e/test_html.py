@@ -1,6 +1,6 @@
 """The HTML report in headless Chromium: opens from a file, draws what the data says, needs nothing and nobody else."""
 
-# ctest labels: browser
+# ctest labels: browser slow
 
 import dataclasses
 import json

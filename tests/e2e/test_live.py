@@ -1,4 +1,4 @@
-# ctest labels: measured
+# ctest labels: measured slow
 """Live pairs: treatments that take turns between the steps of one launch, in C++ programs and Python scripts."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest labels: measured
+# ctest labels: measured slow
 """Each flaw planted alone in a C++ program is found at its line, and nothing else is; without it there is nothing to find.
 The whole matrix, with both programs, Python, several ranks, treatments and repeats, is test_matrix_long.py."""
 

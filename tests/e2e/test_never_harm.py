@@ -1,3 +1,4 @@
+# ctest labels: slow
 """What Loopscope promises not to touch: the user's files, terminal and secrets."""
 
 import json

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """`%%loopscope` in a notebook: a cell's training in a fresh process, its report inline, and what it says where that cannot work."""
 
 import os

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """What tells padding in a Python script: masks and padding indices are read, masks of other kinds are not taken for one."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """`prove` that goes on from what is there: resumed, reused, or with nothing to do."""
 
 from conftest import QUICK

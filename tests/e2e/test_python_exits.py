@@ -1,3 +1,4 @@
+# ctest labels: slow
 """However a Python program ends: its exit code comes through, its capture stays readable, nothing of it lives on."""
 
 import os

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """Python programs that another program starts, and those that cannot be reached: what is seen, and what is said."""
 
 import glob

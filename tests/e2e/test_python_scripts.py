@@ -1,4 +1,4 @@
-# ctest labels: measured
+# ctest labels: measured slow
 # ctest timeout: 2400
 """Training scripts of the public kind run unmodified: nothing but the script's own lines is blamed, and nothing falsely."""
 

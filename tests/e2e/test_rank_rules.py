@@ -1,4 +1,4 @@
-# ctest labels: measured
+# ctest labels: measured slow
 """Several ranks of train_image and of the Python examples: planted flaws are found. Each alone: test_matrix_long.py."""
 
 import pathlib

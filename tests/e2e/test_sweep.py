@@ -1,3 +1,4 @@
+# ctest labels: slow
 """`sweep` on real training programs: every cell is launched and shown, and none is called best that is not."""
 
 import csv

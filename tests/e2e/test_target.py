@@ -1,3 +1,4 @@
+# ctest labels: slow
 """`prove --target`: ways of training compared by the time to a metric, censored runs told as such."""
 
 import json

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """Experiments on two ranks: one of them leads, and a launch's window, time and losses are its own."""
 
 import json

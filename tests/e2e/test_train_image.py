@@ -1,3 +1,4 @@
+# ctest labels: slow
 """train_image as an ordinary program: knobs, presets, determinism, its data set, checkpoints, and what it tells a probe."""
 
 import re

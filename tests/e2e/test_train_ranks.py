@@ -1,3 +1,4 @@
+# ctest labels: slow
 """Several ranks of train_image as ordinary programs: they train as one, and dying and hanging ranks are named and leave
 nothing behind."""
 

@@ -1,3 +1,4 @@
+# ctest labels: slow
 """train_text as an ordinary program: knobs, presets, determinism, that it learns, and what it tells a probe."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest labels: measured
+# ctest labels: measured slow
 """Programs of a block run side by side, one at a time: what of them runs when, and what happens when they do not."""
 
 import bisect
