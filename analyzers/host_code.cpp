@@ -9,6 +9,7 @@
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -39,8 +40,10 @@ bool IsFrameworks(std::string_view called) {
 
 std::vector<LineShare> OwnLines(const Timeline& timeline) {
   std::vector<LineShare> own(timeline.lines().begin(), timeline.lines().end());
-  std::erase_if(
-      own, [&](const LineShare& line) { return !line.in_operator && IsFrameworks(timeline.trace().text(line.what)); });
+  std::erase_if(own, [&](const LineShare& line) {
+    const std::string_view what = timeline.trace().text(line.what);
+    return ops::IsCompiledRegion(what) || (!line.in_operator && IsFrameworks(what));
+  });
   return own;
 }
 

@@ -96,6 +96,13 @@ TEST(Headline, GivesALineToNoCalleeThatHasAPartOfIt) {
             "on_train_batch_end.");
 }
 
+TEST(Headline, ACompiledUpdateComputes) {
+  Report report = Unexplained();
+  report.lines.resize(1);
+  report.lines[0].what = "Torch-Compiled Region: 0/0";
+  EXPECT_THAT(HeadlineText(report), HasSubstr("Nothing that costs this loop time was found"));
+}
+
 TEST(Headline, NamesTheLibraryBesideALineThatOnlyCallsIt) {
   Report report = Unexplained();
   report.lines[0].library = At(210, "/usr/lib/trainer.py", "fit");

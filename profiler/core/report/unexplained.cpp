@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "profiler/core/report/measured_gain.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::array kLostParts = {Time::kLoaderWait, Time::kCopyToDevice, Time:
 constexpr double kCarries = 0.5;  // of the time at a place: what has that is what takes it
 
 bool IsOperator(const LineRow& row) {
+  if (ops::IsCompiledRegion(row.what)) return true;
   // Python's functions have no "::" in their names; in C++ only the namespaces of PyTorch's operators tell them.
   const std::size_t colons = row.what.find("::");
   if (row.what.find("Backward") != row.what.npos) return true;
@@ -33,12 +35,14 @@ bool IsOperator(const LineRow& row) {
 bool IsLost(const LineRow& row) {
   constexpr std::string_view kLost[] = {"other", "loader_wait", "h2d_copy", "communication_exposed"};
   if (row.phase == "forward") return !IsOperator(row);
+  if (row.phase == "other" && ops::IsCompiledRegion(row.what)) return false;  // an update that is compiled
   return std::ranges::find(kLost, row.phase) != std::end(kLost);
 }
 
 bool IsCompute(const LineRow& row) {
   constexpr std::string_view kCompute[] = {"forward", "backward", "optimizer", "sync_wait"};
-  return std::ranges::find(kCompute, row.phase) != std::end(kCompute) && !IsLost(row);
+  const bool computes = std::ranges::find(kCompute, row.phase) != std::end(kCompute);
+  return (computes && !IsLost(row)) || (row.phase == "other" && ops::IsCompiledRegion(row.what));
 }
 
 bool SamePlace(const std::optional<Where>& a, const std::optional<Where>& b, const std::string& directory) {

@@ -186,6 +186,10 @@ bool IsScatter(std::string_view name) {
 bool IsUninitialized(std::string_view name) {
   return IsAten(name, kUninitialized);
 }
+bool IsCompiledRegion(std::string_view name) {
+  return name.starts_with("Torch-Compiled Region");
+}
+
 bool IsBackwardNode(std::string_view name) {
   return name.starts_with(kBackwardNode);
 }
