@@ -23,10 +23,6 @@ constexpr std::array kSettled = {Time::kLongSteps, Time::kEpochStart, Time::kEva
 using Rules = std::span<std::vector<Finding>>;
 using Place = std::pair<std::string, int>;
 
-bool IsFound(const std::vector<Finding>& findings) {
-  return std::ranges::find(findings, Verdict::kFound, &Finding::verdict) != findings.end();
-}
-
 // The finding of a rule that claims this time, where it is found at all.
 Finding* ClaimantOf(std::vector<Finding>& findings, Time time) {
   const auto claims = [&](const Finding& one) { return one.verdict == Verdict::kFound && one.ClaimOf(time); };
