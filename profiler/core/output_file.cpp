@@ -47,14 +47,19 @@ int DescriptorOf(const fs::path& path, bool& own) {
   return read.ec == std::errc() && read.ptr == name.data() + name.size() ? number : -1;
 }
 
-// As the kernel with fs.protected_symlinks: in a folder that everybody can write to, only one's own links are followed,
-// and those of the folder's owner.
+// A folder that everybody can write to, and nobody can delete others' files from: what has a name there may not have it
+// by its owner's wish.
+bool IsShared(const struct stat& folder) {
+  return (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
+}
+
+// As the kernel with fs.protected_symlinks: in a shared folder, only one's own links are followed, and those of the
+// folder's owner.
 bool MayFollow(const fs::path& link) {
   struct stat one {
   }, folder{};
   if (lstat(link.c_str(), &one) != 0 || stat(link.parent_path().c_str(), &folder) != 0) return false;
-  const bool shared = (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
-  return !shared || one.st_uid == geteuid() || one.st_uid == folder.st_uid;
+  return !IsShared(folder) || one.st_uid == geteuid() || one.st_uid == folder.st_uid;
 }
 
 // A file that is mounted by itself can be written to, but not replaced.
@@ -147,6 +152,27 @@ Result<int> TryFile(const fs::path& asked, const fs::path& path) {
   return -1;
 }
 
+// All of the file's names keep leading to it. Returns 0, or an errno.
+int WriteInPlace(const fs::path& path, std::string_view bytes) {
+  const int fd = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno;
+  const int error = WriteTo(fd, bytes);
+  return close(fd) != 0 && error == 0 ? errno : error;
+}
+
+// The user's own file keeps its mode and its other names, except in a shared folder; any other is new, and private.
+// Returns 0, or an errno.
+int WriteFile(const fs::path& path, std::string_view bytes) {
+  struct stat before {
+  }, folder{};
+  const bool own = lstat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode) && before.st_uid == geteuid() &&
+                   stat(path.parent_path().c_str(), &folder) == 0 && !IsShared(folder);
+  if (own && before.st_nlink > 1) return WriteInPlace(path, bytes);
+  constexpr mode_t kPermissions = 0777;
+  const int error = WritePrivateFile(path, bytes);
+  return error == 0 && own && chmod(path.c_str(), before.st_mode & kPermissions) != 0 ? errno : error;
+}
+
 }  // namespace
 
 Result<int> CheckOutputFile(const fs::path& place) {
@@ -163,7 +189,7 @@ Result<void> WriteOutputFile(const fs::path& place, std::string_view bytes) {
   const auto found = Find(place);
   if (!found) return found.error();
   if (found->kind == Place::Kind::kFile) {
-    if (const int error = WritePrivateFile(found->path, bytes); error != 0) return Failed(place, error);
+    if (const int error = WriteFile(found->path, bytes); error != 0) return Failed(place, error);
     return {};
   }
   const auto fd = Open(place, *found);

@@ -12,12 +12,10 @@
 namespace loopscope {
 namespace {
 
-// All of the file's names keep leading to it.
-int WriteInPlace(const std::filesystem::path& path, std::string_view bytes) {
-  const int fd = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return errno;
-  const int error = WriteAll(fd, bytes) ? 0 : errno;
-  return close(fd) != 0 && error == 0 ? errno : error;
+// A device or a FIFO in the place must not give way to a file.
+bool MayReplace(const std::filesystem::path& path) {
+  struct stat one {};
+  return lstat(path.c_str(), &one) != 0 || S_ISREG(one.st_mode) || S_ISLNK(one.st_mode);
 }
 
 }  // namespace
@@ -33,17 +31,11 @@ bool WriteAll(int fd, std::string_view bytes) {
 }
 
 int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes) {
-  struct stat before {};
-  const bool there = lstat(path.c_str(), &before) == 0;
-  // A device or a FIFO in the place must not give way to a file.
-  if (there && !S_ISREG(before.st_mode) && !S_ISLNK(before.st_mode)) return EEXIST;
-  const bool own = there && S_ISREG(before.st_mode) && before.st_uid == geteuid();
-  if (own && before.st_nlink > 1) return WriteInPlace(path, bytes);
+  if (!MayReplace(path)) return EEXIST;
   std::string part = path.native() + kPartSuffix;
   const int fd = mkostemp(part.data(), O_CLOEXEC);
   if (fd < 0) return errno;
-  constexpr mode_t kPermissions = 0777;
-  bool written = (!own || fchmod(fd, before.st_mode & kPermissions) == 0) && WriteAll(fd, bytes);
+  bool written = WriteAll(fd, bytes);
   int error = errno;
   if (close(fd) != 0 && written) {
     written = false;

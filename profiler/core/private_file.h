@@ -14,9 +14,8 @@ inline constexpr char kPartSuffix[] = ".part-XXXXXX";
 bool WriteAll(int fd, std::string_view bytes);
 
 // Writes a whole file, mode 0600, beside the place and moves it there: a link at the place is replaced, not followed.
-// One's own file that was there keeps its mode, and where it has other names, it is written to instead. For folders of
-// our own; what a command line names goes through output_file.h. Returns 0, or an errno: EEXIST where something else
-// than a file or a link is there.
+// For folders of our own; what a command line names goes through output_file.h. Returns 0, or an errno: EEXIST where
+// something else than a file or a link is there.
 int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes);
 
 // Opens a file for writing, at its end or anew, mode 0600 where it makes it. Null, with errno set, where that failed or

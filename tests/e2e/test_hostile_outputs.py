@@ -66,6 +66,11 @@ KINDS = {
     "in no folder": lambda path, _: None,
     "read-only file": lambda path, _: (path.write_text("old"), path.chmod(0o400)),
     "file with two names": lambda path, _: (path.write_text("old"), os.link(path, path.with_name("other"))),
+    "two names, in a shared folder": lambda path, _: (
+        path.parent.chmod(0o1777),
+        path.write_text("old"),
+        os.link(path, path.with_name("other")),
+    ),
 }
 KINDS |= {f"link to {kind}": linked(kind) for kind in ("file", "folder", "fifo", "socket", "null", "full")}
 REFUSED = {
@@ -125,6 +130,8 @@ def attempt(folder, number, kind, format_name):
         assert place.read_text() != "old" and stat.S_IMODE(place.stat().st_mode) == mode, what
     if kind == "file with two names":
         assert (home / "other").read_text() == place.read_text(), what
+    if kind == "two names, in a shared folder":  # whoever gave it the second one may not own it
+        assert (home / "other").read_text() == "old" != place.read_text(), what
     if kind == "read-only file":
         assert place.read_text() == "old", what
     names = [one.name for one in home.iterdir()]

@@ -96,11 +96,12 @@ def test_secrets_are_written_nowhere(loopscope, tmp_path, script):
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
 
 
-def test_links_are_replaced_not_followed(loopscope, tmp_path, script):
+@pytest.mark.parametrize("link", ["ln -sf", "ln -f"])
+def test_links_are_replaced_not_followed(loopscope, tmp_path, script, link):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     names = "run.json run.json.part report.json report.json.part"
-    program = script(f"for one in {names}; do ln -sf {precious} $LOOPSCOPE_RUN_DIR/$one; done\n")
+    program = script(f"for one in {names}; do {link} {precious} $LOOPSCOPE_RUN_DIR/$one; done\n")
     loopscope("run", "-o", tmp_path / "out", "--", program)
     assert precious.read_text() == "mine"
 
