@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cinttypes>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -21,7 +20,7 @@ namespace {
 
 // One kill() signals all members of a group before it returns: we may run before the last of them has it, not for long.
 constexpr std::chrono::milliseconds kLook{5};
-constexpr int kLooks = 4;
+constexpr int kLooks = 5;
 
 // Whoever looks for our command line, to signal it, does not mean the witness. Between fork and its end: system calls
 // alone, and nothing that takes a lock.
@@ -59,27 +58,28 @@ void Witness::End() {
   process_ = -1;
 }
 
-bool Witness::HasPending(int signal) const {
+std::uint64_t Witness::Pending() const {
   std::ifstream status(fmt::format("/proc/{}/status", process_));
   for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("ShdPnd:")) continue;
-    const std::uint64_t pending = std::stoull(line.substr(7), nullptr, 16);
-    return (pending >> (signal - 1) & 1) != 0;
+    if (line.starts_with("ShdPnd:")) return std::stoull(line.substr(7), nullptr, 16);
   }
-  return false;
+  return 0;
 }
 
 bool Witness::Saw(int signal) {
   if (process_ <= 0) return false;
-  for (int look = 0; look < kLooks; ++look) {
-    if (HasPending(signal)) {
-      End();
-      Start();
-      return true;
-    }
-    std::this_thread::sleep_for(kLook);
+  const std::uint64_t bit = std::uint64_t{1} << (signal - 1);
+  for (int look = 0; look < kLooks && (seen_ & bit) == 0; ++look) {
+    if (look > 0) std::this_thread::sleep_for(kLook);
+    const std::uint64_t pending = Pending();
+    if ((pending & bit) == 0) continue;
+    seen_ |= pending;  // what stays pending with this one would be taken for the next one of its kind
+    End();
+    Start();
   }
-  return false;
+  const bool saw = (seen_ & bit) != 0;
+  seen_ &= ~bit;
+  return saw;
 }
 
 }  // namespace loopscope

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 namespace loopscope {
 
 class Witness {
@@ -13,16 +15,16 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // Whether its group got that signal too, within a few ms of us; from then on it looks out for the next one. False
-  // where there is no witness.
+  // Whether its group got that signal too, within a few ms of us; each is told once. False where there is no witness.
   bool Saw(int signal);
 
  private:
   void Start();
   void End();
-  bool HasPending(int signal) const;
+  std::uint64_t Pending() const;  // a bit for each signal, the lowest for number 1
 
   pid_t process_ = -1;
+  std::uint64_t seen_ = 0;  // by witnesses that were replaced, and not told yet
 };
 
 }  // namespace loopscope
