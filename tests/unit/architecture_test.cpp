@@ -514,11 +514,12 @@ TEST(Analyzers, EveryIdThatCodeNamesIsARule) {
       ids.insert(stem);
     }
   }
+  static const std::regex comments("//[^\n]*");
   // Elsewhere nothing depends on which rule found what: findings say what they claim.
   for (const char* folder : {"analyzers/diagnose", "analyzers/shared", "analyzers/gradients", "profiler/core",
                              "profiler/diagnosis", "profiler/experiments", "profiler/commands", "reports"}) {
     for (const std::string& file : FilesIn(folder, {".cpp", ".h"})) {
-      const std::string text = std::regex_replace(Read(Root() / file), std::regex("//[^\n]*"), "");
+      const std::string text = std::regex_replace(Read(Root() / file), comments, "");
       for (std::sregex_iterator match(text.begin(), text.end(), shape), end; match != end; ++match) {
         EXPECT_FALSE(ids.contains((*match)[1])) << file << " names the rule " << (*match)[1];
       }

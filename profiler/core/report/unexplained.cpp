@@ -19,7 +19,6 @@ constexpr std::array kLostParts = {Time::kLoaderWait, Time::kCopyToDevice, Time:
 constexpr double kCarries = 0.5;  // of the time at a place: what has that is what takes it
 
 bool IsOperator(const LineRow& row) {
-  if (ops::IsCompiledRegion(row.what)) return true;
   // Python's functions have no "::" in their names; in C++ only the namespaces of PyTorch's operators tell them.
   const std::size_t colons = row.what.find("::");
   if (row.what.find("Backward") != row.what.npos) return true;
@@ -34,15 +33,15 @@ bool IsOperator(const LineRow& row) {
 // Host code between operators, and waiting for what is no device.
 bool IsLost(const LineRow& row) {
   constexpr std::string_view kLost[] = {"other", "loader_wait", "h2d_copy", "communication_exposed"};
+  if (ops::IsCompiledRegion(row.what)) return false;  // the model, or an update outside of the passes
   if (row.phase == "forward") return !IsOperator(row);
-  if (row.phase == "other" && ops::IsCompiledRegion(row.what)) return false;  // an update that is compiled
   return std::ranges::find(kLost, row.phase) != std::end(kLost);
 }
 
 bool IsCompute(const LineRow& row) {
   constexpr std::string_view kCompute[] = {"forward", "backward", "optimizer", "sync_wait"};
-  const bool computes = std::ranges::find(kCompute, row.phase) != std::end(kCompute);
-  return (computes && !IsLost(row)) || (row.phase == "other" && ops::IsCompiledRegion(row.what));
+  const bool of_passes = std::ranges::find(kCompute, row.phase) != std::end(kCompute);
+  return (of_passes || ops::IsCompiledRegion(row.what)) && !IsLost(row);
 }
 
 bool SamePlace(const std::optional<Where>& a, const std::optional<Where>& b, const std::string& directory) {
