@@ -46,28 +46,25 @@ struct Starts {
 };
 
 // Time until the first operator after the loader was asked, whose start is a range of its own or in none.
-std::int64_t FirstBatchNs(const Timeline& timeline, const Mark& start, const Step& step) {
+std::int64_t FirstBatchNs(const Timeline& timeline, std::int64_t start_ns, const Step& step) {
   std::int64_t end_ns = 0;
   bool computes = false;
-  timeline.ForEach(timeline.training_thread(), {start.time_ns, step.time.end_ns}, [&](EventRef ref) {
+  timeline.ForEach(timeline.training_thread(), {start_ns, step.time.end_ns}, [&](EventRef ref) {
     const Event& event = timeline.event(ref);
     computes |= end_ns > 0 && event.kind == EventKind::kOp && event.start_ns >= end_ns;
     if (!computes && event.is_range(RangeCategory::kLoader)) end_ns = std::max(end_ns, event.end_ns);
   });
-  return end_ns == 0 ? 0 : end_ns - start.time_ns;
+  return end_ns == 0 ? 0 : end_ns - start_ns;
 }
 
 Starts MeasureStarts(const Timeline& timeline) {
   Starts starts, disturbed;
-  const Trace& trace = timeline.trace();
-  const std::uint32_t pid = trace.threads[timeline.training_thread()].pid;
-  for (const Mark& mark : trace.marks) {
-    if (mark.kind != MarkKind::kEpochStart || trace.threads[mark.thread].pid != pid) continue;
-    const int index = timeline.step_at(mark.time_ns);
+  for (const std::int64_t start_ns : timeline.epoch_starts()) {
+    const int index = timeline.step_at(start_ns);
     if (index < 0 || timeline.steps()[static_cast<std::size_t>(index)].warmup) continue;
-    const std::int64_t first_ns = FirstBatchNs(timeline, mark, timeline.steps()[static_cast<std::size_t>(index)]);
+    const std::int64_t first_ns = FirstBatchNs(timeline, start_ns, timeline.steps()[static_cast<std::size_t>(index)]);
     if (first_ns == 0) continue;
-    Starts& these = Disturbed(timeline, mark.time_ns) ? disturbed : starts;
+    Starts& these = Disturbed(timeline, start_ns) ? disturbed : starts;
     these.extra_ms += std::max(0.0, Ms(first_ns) - timeline.part_ms(Part::kLoaderWait));
     ++these.epochs;
   }

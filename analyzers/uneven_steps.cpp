@@ -54,8 +54,8 @@ class Steps {
  public:
   explicit Steps(const Timeline& timeline) : timeline_(timeline), evaluations_(timeline.whole().evaluations) {
     for (std::uint32_t i = 0; i < timeline.steps().size(); ++i) {
-      const Step& step = timeline.steps()[i];
-      if (!step.warmup && !step.boundary && !step.transient) plain_.push_back(i);
+      const StepKind kind = timeline.steps()[i].kind();
+      if (kind == StepKind::kUsual || kind == StepKind::kEvaluation) plain_.push_back(i);
     }
     std::vector<double> undisturbed;
     for (const std::uint32_t i : timeline.undisturbed()) undisturbed.push_back(OwnMs(i));

@@ -139,11 +139,9 @@ class PerfettoWriter {
     const auto steps = timeline_->steps();
     for (std::size_t i = 0; i < steps.size() && steps[i].time.start_ns < window_.end_ns; ++i) {
       const Step& step = steps[i];
-      const std::string name = fmt::format("\"step {}{}\"", i,
-                                           step.warmup       ? ", warm-up"
-                                           : step.boundary   ? ", epoch boundary"
-                                           : !step.operators ? ", operators not recorded"
-                                                             : "");
+      std::string name = fmt::format("\"step {}", i);
+      if (!step.plain()) name += fmt::format(", {}", KindName(step.kind()));
+      name += step.plain() && !step.operators ? ", operators not recorded\"" : "\"";
       std::string arguments = fmt::format("\"samples\":{}", step.samples);
       for (int part = 0; part < kParts; ++part) {
         arguments += fmt::format(",\"{}_ms\":{}", PartName(static_cast<Part>(part)),

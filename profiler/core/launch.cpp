@@ -4,14 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "profiler/core/counted.h"
 #include "profiler/core/statistics/settling.h"
 #include "profiler/core/statistics/statistics.h"
-#include "profiler/core/trace/leading_process.h"
+#include "profiler/core/steps/step_table.h"
 #include "profiler/core/trace/loader_depth.h"
 
 namespace loopscope {
@@ -19,55 +19,16 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-struct MeasuredSpan {
-  std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint32_t thread = 0;
-};
-
-const Mark* FirstMark(const LeadingProcess& trace, MarkKind kind) {
-  const auto found = std::ranges::find(trace.marks, kind, &Mark::kind);
-  return found == trace.marks.end() ? nullptr : &*found;
-}
-
-std::optional<MeasuredSpan> MeasuredSpanOf(const LeadingProcess& trace) {
-  const Mark* begin = FirstMark(trace, MarkKind::kMeasureBegin);
-  const Mark* end = FirstMark(trace, MarkKind::kMeasureEnd);
-  if (begin == nullptr || end == nullptr || end->time_ns <= begin->time_ns) return std::nullopt;
-  return MeasuredSpan{begin->time_ns, end->time_ns, begin->thread};
-}
-
 // What the probes reported about themselves is more specific than "no steps".
-std::string WhyNoSteps(const LeadingProcess& trace) {
+std::string WhyNoSteps(const Trace& trace, const StepLedger& ledger) {
   std::string why;
   for (const Mark& mark : trace.marks) {
-    if (mark.kind == MarkKind::kProbeOff)
+    if (mark.kind == MarkKind::kProbeOff && ledger.IsOwn(mark.thread))
       why += std::string(why.empty() ? "" : "; ") + std::string(trace.text(mark.name));
   }
   if (!why.empty()) return why;
-  const auto steps = std::ranges::count(trace.marks, MarkKind::kStepEnd, &Mark::kind);
-  if (steps == 0) return "the program ended without a training step";
-  return "the program ended after " + std::to_string(steps) + " steps, before the window closed";
-}
-
-std::vector<const Mark*> StepEnds(const LeadingProcess& trace, const MeasuredSpan& window) {
-  std::vector<const Mark*> ends;
-  for (const Mark& mark : trace.marks) {
-    const bool inside = mark.time_ns > window.begin_ns && mark.time_ns <= window.end_ns;
-    if (inside && mark.kind == MarkKind::kStepEnd && mark.thread == window.thread) ends.push_back(&mark);
-  }
-  return ends;
-}
-
-std::vector<std::int64_t> TimesOf(const LeadingProcess& trace, std::initializer_list<MarkKind> kinds) {
-  std::vector<std::int64_t> times;
-  for (const Mark& mark : trace.marks) {
-    if (std::ranges::find(kinds, mark.kind) != kinds.end()) times.push_back(mark.time_ns);
-  }
-  return times;
-}
-
-std::vector<std::int64_t> BoundaryTimes(const LeadingProcess& trace) {
-  return TimesOf(trace, {MarkKind::kEpochEnd, MarkKind::kEpochStart});
+  if (ledger.ends().empty()) return "the program ended without a training step";
+  return "the program ended after " + Counted(ledger.ends().size(), "step") + ", before the window closed";
 }
 
 struct StepSum {
@@ -103,60 +64,43 @@ std::int64_t LoaderStart(const std::vector<std::int64_t>& epochs, std::int64_t s
 // The steps partition the window: the last one ends where the window closes, after a device sync. With whole epochs,
 // the first step counts from its dataloader's start: batches prefetched there save the other steps their wait. Time
 // before that (an evaluation, workers shutting down) belongs to the boundary alone.
-void MeasureSteps(const LeadingProcess& trace, const MeasuredSpan& window, bool whole_epochs, LaunchResult& result) {
-  const std::vector<const Mark*> ends = StepEnds(trace, window);
-  const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
-  const std::vector<std::int64_t> epochs = TimesOf(trace, {MarkKind::kEpochStart});
+void MeasureSteps(const StepTable& table, const StepLedger& ledger, const Interval& window, bool whole_epochs,
+                  LaunchResult& result) {
+  std::vector<const Step*> steps;
+  for (const Step& step : table.all()) {
+    if (step.time.end_ns > window.start_ns && step.time.end_ns <= window.end_ns) steps.push_back(&step);
+  }
   StepSum plain, boundary;
   std::vector<double> plain_ns;
-  std::int64_t start = window.begin_ns;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const std::int64_t end = i + 1 == ends.size() ? window.end_ns : ends[i]->time_ns;
-    const auto next = std::ranges::upper_bound(boundaries, start);
-    const bool at_boundary = next != boundaries.end() && *next <= end;
-    (at_boundary ? boundary : plain).Add(static_cast<double>(end - start), ends[i]->value);
-    if (!at_boundary) plain_ns.push_back(static_cast<double>(end - start));
-    const std::int64_t loader_start = LoaderStart(epochs, start, end);
-    if (whole_epochs && at_boundary && loader_start > start) {
-      plain.Add(static_cast<double>(end - loader_start), ends[i]->value);
+  std::int64_t start_ns = window.start_ns;
+  for (const Step* step : steps) {
+    const std::int64_t end_ns = step == steps.back() ? window.end_ns : step->time.end_ns;
+    (step->boundary ? boundary : plain).Add(static_cast<double>(end_ns - start_ns), step->samples);
+    if (!step->boundary) plain_ns.push_back(static_cast<double>(end_ns - start_ns));
+    const std::int64_t loader_start_ns = LoaderStart(ledger.epoch_starts(), start_ns, end_ns);
+    if (whole_epochs && step->boundary && loader_start_ns > start_ns) {
+      plain.Add(static_cast<double>(end_ns - loader_start_ns), step->samples);
     }
-    start = end;
+    start_ns = end_ns;
   }
   // A program whose every step is an epoch has no plain step: then the boundary is part of the step.
   const StepSum& sum = plain.steps > 0 ? plain : boundary;
   result.steps = sum.steps;
   if (sum.steps == 0) return;
-  result.clock = trace.text(ends.back()->name);
+  result.clock = table.clock();
   result.ms_per_step = sum.mean_ms();
   if (sum.samples_known) result.ms_per_sample = sum.ns / kNsPerMs / static_cast<double>(sum.samples);
   result.step_drift = Drift(plain_ns);
   if (plain.steps > 0 && boundary.steps > 0) result.epoch_ms = boundary.mean_ms() - plain.mean_ms();
 }
 
-int StepsPerEpoch(const LeadingProcess& trace, const MeasuredSpan& window) {
-  const std::vector<const Mark*> ends =
-      StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
-  const auto until = [&](std::int64_t time_ns) {
-    return std::ranges::upper_bound(ends, time_ns, {}, &Mark::time_ns) - ends.begin();
-  };
-  const std::vector<std::int64_t> epochs = TimesOf(trace, {MarkKind::kEpochStart});
-  int steps = 0;
-  for (std::size_t i = 0; i + 1 < epochs.size(); ++i) {
-    if (const auto within = until(epochs[i + 1]) - until(epochs[i]); within > 0) steps = static_cast<int>(within);
-  }
-  return steps;
-}
-
-// From the first step on, warm-up included; steps at epoch boundaries left out.
-int Settled(const LeadingProcess& trace, const MeasuredSpan& window) {
-  const std::vector<const Mark*> ends =
-      StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
-  const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
+// From the first step on, warm-up included; steps at epoch boundaries left out. What came before the first step's end
+// is start-up.
+int Settled(const StepTable& table, std::int64_t first_end_ns, std::int64_t closes_ns) {
   std::vector<double> lengths;
-  for (std::size_t i = 1; i < ends.size(); ++i) {
-    const auto next = std::ranges::upper_bound(boundaries, ends[i - 1]->time_ns);
-    if (next != boundaries.end() && *next <= ends[i]->time_ns) continue;
-    lengths.push_back(static_cast<double>(ends[i]->time_ns - ends[i - 1]->time_ns));
+  for (const Step& step : table.all()) {
+    if (step.boundary || step.time.start_ns < first_end_ns || step.time.end_ns > closes_ns) continue;
+    lengths.push_back(static_cast<double>(step.time.length()));
   }
   return SettledAfter(lengths);
 }
@@ -170,24 +114,16 @@ std::uint32_t ArmNumber(std::string_view name) {
 }
 
 // Blocks run from one switch to the next; the mark at a block's end records what acted in it.
-std::vector<LiveBlock> LiveBlocks(const LeadingProcess& trace, const MeasuredSpan& window) {
-  const std::vector<const Mark*> ends =
-      StepEnds(trace, {.begin_ns = 0, .end_ns = window.end_ns, .thread = window.thread});
-  const std::vector<std::int64_t> boundaries = BoundaryTimes(trace);
-  std::vector<const Mark*> switches;
-  for (const Mark& mark : trace.marks) {
-    if (mark.kind == MarkKind::kSwitch) switches.push_back(&mark);
-  }
+std::vector<LiveBlock> LiveBlocks(const Trace& trace, const StepTable& table, const StepLedger& ledger) {
+  const std::span<const Mark> switches = ledger.switches();
   std::vector<LiveBlock> blocks;
   for (std::size_t s = 0; s + 1 < switches.size(); ++s) {
-    LiveBlock block{.on = ArmNumber(trace.text(switches[s]->name)),
-                    .acted = static_cast<std::uint32_t>(switches[s + 1]->value),
+    LiveBlock block{.on = ArmNumber(trace.text(switches[s].name)),
+                    .acted = static_cast<std::uint32_t>(switches[s + 1].value),
                     .step_ms = {}};
-    for (std::size_t i = 1; i < ends.size(); ++i) {
-      if (ends[i]->time_ns <= switches[s]->time_ns || ends[i]->time_ns > switches[s + 1]->time_ns) continue;
-      const auto next = std::ranges::upper_bound(boundaries, ends[i - 1]->time_ns);
-      const bool plain = next == boundaries.end() || *next > ends[i]->time_ns;
-      block.step_ms.push_back(plain ? static_cast<double>(ends[i]->time_ns - ends[i - 1]->time_ns) / kNsPerMs : 0);
+    for (const Step& step : table.all()) {
+      if (step.time.end_ns <= switches[s].time_ns || step.time.end_ns > switches[s + 1].time_ns) continue;
+      block.step_ms.push_back(step.boundary ? 0 : static_cast<double>(step.time.length()) / kNsPerMs);
     }
     blocks.push_back(std::move(block));
   }
@@ -205,8 +141,9 @@ double PeakBytes(const Trace& trace) {
   return device > 0 ? device : host;
 }
 
-void ReadSequences(const LeadingProcess& trace, LaunchResult& result) {
+void ReadSequences(const Trace& trace, const StepLedger& ledger, LaunchResult& result) {
   for (const Mark& mark : trace.marks) {
+    if (!ledger.IsOwn(mark.thread)) continue;
     if (mark.kind == MarkKind::kLoss) result.losses.push_back(std::bit_cast<double>(mark.value));
     if (mark.kind == MarkKind::kSampleHash) result.sample_hashes.push_back(mark.value);
     if (mark.kind != MarkKind::kMetric) continue;
@@ -223,19 +160,21 @@ LaunchResult LaunchFacts(const Trace& trace, bool whole_epochs) {
   result.run_ahead = LoaderDepthOf(trace).run_ahead();
   result.applied = trace.applied;
   result.peak_bytes = PeakBytes(trace);
-  const LeadingProcess leading(trace);
-  ReadSequences(leading, result);
-  const std::optional<MeasuredSpan> window = MeasuredSpanOf(leading);
-  if (window) {
-    MeasureSteps(leading, *window, whole_epochs, result);
-    result.steps_per_epoch = StepsPerEpoch(leading, *window);
-    result.settled_after = Settled(leading, *window);
-    result.live = LiveBlocks(leading, *window);
-    result.startup_s = static_cast<double>(window->begin_ns - trace.marks.front().time_ns) / 1e9;
+  const StepLedger ledger(trace);
+  ReadSequences(trace, ledger, result);
+  const Interval window{ledger.opens_ns().value_or(0), ledger.closes_ns().value_or(0)};
+  if (ledger.opens_ns() && ledger.closes_ns() && window.length() > 0 && !ledger.ends().empty()) {
+    const std::int64_t first_end_ns = ledger.ends().front().time_ns;
+    const StepTable table(trace, ledger, ledger.ends(), std::min(trace.marks.front().time_ns, first_end_ns));
+    MeasureSteps(table, ledger, window, whole_epochs, result);
+    result.steps_per_epoch = static_cast<int>(table.steps_per_epoch());
+    result.settled_after = Settled(table, first_end_ns, window.end_ns);
+    result.live = LiveBlocks(trace, table, ledger);
+    result.startup_s = static_cast<double>(window.start_ns - trace.marks.front().time_ns) / 1e9;
   }
   if (result.steps == 0) {
     result.status = {LaunchEnd::kNoSteps};
-    result.tail = WhyNoSteps(leading);
+    result.tail = WhyNoSteps(trace, ledger);
   }
   return result;
 }

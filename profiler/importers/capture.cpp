@@ -11,6 +11,7 @@
 
 #include "profiler/core/counted.h"
 #include "profiler/core/importer.h"
+#include "profiler/core/steps/step_ledger.h"
 #include "profiler/core/trace/facts.h"
 #include "profiler/importers/capture/definitions.h"
 #include "profiler/importers/capture/device_samples.h"
@@ -146,7 +147,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t files) {
   NameCalledFunctions(all, read.trace);
   read.repaired += AddTensors(all, read.trace);
   FillInOlder(chunks->header, read.trace);
-  for (const Mark& mark : read.trace.marks) read.step_ends += mark.kind == MarkKind::kStepEnd;
+  read.step_ends = StepsOfAll(read.trace);
   read.trace.applied = std::move(all.applied);
   read.trace.gains = std::move(all.gains);
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));

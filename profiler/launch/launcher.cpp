@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "profiler/core/file_text.h"
+#include "profiler/core/steps/step_ledger.h"
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
 #include "profiler/launch/outcome.h"
@@ -23,10 +25,8 @@ constexpr char kDiedOfName[] = "died-of";  // in a launch's folder, written by t
 
 // From exec to the end of warm-up.
 double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
-  for (const Mark& mark : trace.marks) {
-    if (mark.kind == MarkKind::kMeasureBegin) return static_cast<double>(mark.time_ns - start_ns) * 1e-9;
-  }
-  return 0;
+  const std::optional<std::int64_t> opens_ns = StepLedger(trace).opens_ns();
+  return opens_ns ? static_cast<double>(*opens_ns - start_ns) * 1e-9 : 0;
 }
 
 // When a target is followed, a run that ends before its limit, or is ended at it, is as valid as one that gets there.

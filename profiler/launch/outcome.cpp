@@ -9,6 +9,7 @@
 #include "profiler/core/counted.h"
 #include "profiler/core/redact.h"
 #include "profiler/core/report/run_end.h"
+#include "profiler/core/steps/step_ledger.h"
 #include "profiler/launch/unreachable.h"
 
 namespace loopscope {
@@ -84,7 +85,7 @@ Seen SeenIn(const Result<Trace>& trace, const fs::path& directory) {
   Seen seen;
   seen.capture = trace.ok();
   if (trace) {
-    for (const Mark& mark : trace->marks) seen.steps += mark.kind == MarkKind::kStepEnd;
+    seen.steps = static_cast<int>(StepsOfAll(*trace));
     return seen;
   }
   std::error_code error;

@@ -240,11 +240,9 @@ Json ViewJson(const Timeline& timeline, std::uint32_t step, std::string_view tit
 }
 
 std::string_view KindOf(const Step& step, bool counted) {
-  if (step.warmup) return "warm-up";
-  if (step.boundary) return "epoch boundary";
-  if (step.evaluates) return "evaluation";
-  if (counted) return step.operators ? "steady" : "operators not recorded";
-  return step.transient ? "not settled yet" : "slowed by recording";
+  if (!step.plain()) return KindName(step.kind());
+  if (!counted) return "slowed by recording";
+  return step.operators ? "steady" : "operators not recorded";
 }
 
 // Step lengths in order, in ms; when there are many, the longest of each few.

@@ -72,13 +72,14 @@ const std::vector<Direction>& Directions() {
 
       {"profiler/core/statistics/", {}},
       {"profiler/core/trace/", {"profiler/core/statistics/", "probes/wire.h", "probes/facts.h", "probes/facts.def"}},
+      {"profiler/core/steps/", {"profiler/core/statistics/", "profiler/core/trace/"}},
       {"profiler/core/devices/", {"profiler/core/statistics/", "profiler/core/trace/"}},
       {"profiler/core/timeline/",
-       {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/devices/", "profiler/core/result.h",
-        "profiler/core/parallel.h"}},
+       {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/steps/", "profiler/core/devices/",
+        "profiler/core/result.h", "profiler/core/parallel.h"}},
       {"profiler/core/report/",
-       {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/devices/", "profiler/core/timeline/",
-        "profiler/core/result.h"}},
+       {"profiler/core/statistics/", "profiler/core/trace/", "profiler/core/steps/", "profiler/core/devices/",
+        "profiler/core/timeline/", "profiler/core/result.h"}},
       {"profiler/core/", {"probes/wire.h"}},
 
       {"profiler/importers/json/", {"profiler/core/"}},
@@ -499,6 +500,35 @@ TEST(Facts, WhatIsWrittenIsInTheList) {
     }
   }
   EXPECT_GT(seen, 20);
+}
+
+// What a step is, and which process trains, is decided by StepTable and StepLedger alone. Importers write what they
+// decide from; `watch` follows the records of a program that still runs; lines of a loader's workers are known where
+// these were followed.
+TEST(Steps, OneRoomDecidesTheirKinds) {
+  static const std::regex marks(
+      R"(MarkKind::k(StepEnd|MeasureBegin|MeasureEnd|Epoch(Start|End)|Detail(Begin|End)|Ops(Begin|End)|Follow(Begin|End)|Switch)\b)");
+  static const std::regex kinds(
+      R"(\b(step|steps[a-z_()]*\[[^\]]*\])\.(warmup|boundary|evaluates|transient|operators|detail|followed) = )");
+  static const std::regex table(R"(\bStep& |StepTable)");
+  static const std::set<std::string> others = {"profiler/commands/watch_figures.cpp",
+                                               "profiler/core/timeline/line_pieces.cpp"};
+  int read = 0;
+  for (const char* folder : {"profiler", "analyzers", "reports"}) {
+    for (const std::string& file : SourcesIn(folder)) {
+      const std::string text = Read(Root() / file);
+      if (file.starts_with("profiler/core/steps/")) {
+        read += std::regex_search(text, marks);
+        continue;
+      }
+      if (std::regex_search(text, table)) {
+        EXPECT_FALSE(std::regex_search(text, kinds)) << file << " decides which kind a step is of";
+      }
+      if (file.starts_with("profiler/importers/") || others.contains(file)) continue;
+      EXPECT_FALSE(std::regex_search(text, marks)) << file << " reads the marks of steps: ask StepTable";
+    }
+  }
+  EXPECT_GT(read, 0);
 }
 
 TEST(Analyzers, EveryIdThatCodeNamesIsARule) {

@@ -182,7 +182,6 @@ TEST(Timeline, DividesAPlainStep) {
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kBackward), 20);
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOptimizer), 5);
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kOther), 2);
-  EXPECT_FALSE(timeline.epoch_seen());
   EXPECT_EQ(timeline.per_epoch_ms(), -1);
   EXPECT_EQ(timeline.step_at(timeline.steps()[5].time.start_ns), 5);
   EXPECT_EQ(timeline.step_at(timeline.steps()[5].time.end_ns), 6);
@@ -335,7 +334,6 @@ TEST(Timeline, EpochBoundariesAreNotSteady) {
   ASSERT_EQ(timeline.steps().size(), 20u);
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(timeline.steps()[i].boundary, i > 0 && i % 5 == 0) << i;
   EXPECT_EQ(timeline.steady().size(), 13u) << "four in warm-up, three boundaries";
-  EXPECT_TRUE(timeline.epoch_seen());
   EXPECT_TRUE(timeline.evaluation_seen());
   EXPECT_EQ(timeline.evaluation().total_ns(), 3 * 16 * kMs);
   EXPECT_EQ(timeline.steps_per_epoch(), 5u);

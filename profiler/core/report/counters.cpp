@@ -43,7 +43,7 @@ class Counting {
     for (std::uint32_t i = 0; i < timeline.steps().size() && std::ssize(steps_) < steps; ++i) {
       const Step& step = timeline.steps()[i];
       if (timeline.steady().empty() || i > timeline.steady().back()) break;
-      if (step.operators && !step.warmup && !step.boundary && !step.evaluates) steps_.push_back(i);
+      if (step.operators && step.kind() >= StepKind::kTransient) steps_.push_back(i);
     }
     for (const Thread& thread : timeline.trace().threads) {
       flagged_ |= std::ranges::any_of(thread.events, Flagged);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/timeline/step.h"
+#include "profiler/core/steps/step.h"
 #include "profiler/core/trace/trace.h"
 
 namespace loopscope {

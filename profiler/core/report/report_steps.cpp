@@ -97,7 +97,7 @@ StepFacts StepFactsOf(const Timeline& timeline) {
   // Slowed down or not, settled or not.
   const auto count = [&](bool operators) {
     return static_cast<int>(std::ranges::count_if(timeline.steps(), [&](const Step& step) {
-      return !step.warmup && !step.boundary && !step.evaluates && step.operators == operators;
+      return step.kind() >= StepKind::kTransient && step.operators == operators;
     }));
   };
   facts.measured = count(true);

@@ -4,29 +4,16 @@
 
 namespace loopscope {
 
-std::string_view PartName(Part part) {
-  static constexpr std::array<std::string_view, kParts> kNames{
-      "loader_wait", "h2d_copy", "forward", "backward", "optimizer", "sync_wait", "communication_exposed", "other"};
-  return kNames[static_cast<std::size_t>(part)];
-}
-
 double Timeline::part_ms(Part part) const {
-  const auto recorded = [&](const PartedStep& one) { return steps_[one.index].operators; };
-  if (std::ranges::none_of(parted_, recorded)) return 0;
+  const auto recorded = [&](const PartedStep& one) { return steps()[one.index].operators; };
+  if (std::ranges::none_of(parted(), recorded)) return 0;
   double part_ns = 0, total_ns = 0;
-  for (const PartedStep& one : parted_) {
-    const Step& step = steps_[one.index];
+  for (const PartedStep& one : parted()) {
+    const Step& step = steps()[one.index];
     part_ns += one.weight * static_cast<double>(step.parts_ns[static_cast<std::size_t>(part)]);
     total_ns += one.weight * static_cast<double>(step.time.length());
   }
-  return total_ns > 0 ? part_ns / total_ns * mean_step_ms_ : 0;
-}
-
-int Timeline::step_at(std::int64_t time_ns) const {
-  const auto after =
-      std::ranges::partition_point(steps_, [&](const Step& step) { return step.time.start_ns <= time_ns; });
-  if (after == steps_.begin() || time_ns >= (after - 1)->time.end_ns) return -1;
-  return static_cast<int>(after - 1 - steps_.begin());
+  return total_ns > 0 ? part_ns / total_ns * mean_step_ms() : 0;
 }
 
 const EventDetail* Timeline::detail(EventRef ref) const {
@@ -108,8 +95,8 @@ void Timeline::ForEach(std::uint32_t thread, Interval within, const std::functio
 
 void Timeline::ForEachStep(bool detailed, const std::function<void(EventRef)>& visit) const {
   for (const std::uint32_t thread : step_threads_) {
-    for (const std::uint32_t index : steady_) {
-      if (!detailed || steps_[index].detail) ForEach(thread, steps_[index].time, visit);
+    for (const std::uint32_t index : steady()) {
+      if (!detailed || steps()[index].detail) ForEach(thread, steps()[index].time, visit);
     }
   }
 }

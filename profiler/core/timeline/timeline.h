@@ -11,13 +11,23 @@
 
 #include "profiler/core/devices/device_timeline.h"
 #include "profiler/core/result.h"
-#include "profiler/core/timeline/step.h"
+#include "profiler/core/steps/step_table.h"
 #include "profiler/core/timeline/whole_run.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/interval_set.h"
 #include "profiler/core/trace/trace.h"
 
 namespace loopscope {
+
+// What an average step spends on one line of the program, in one part of the step.
+struct LineShare {
+  std::uint32_t stack = kNone;  // index into Trace::stacks; kNone: no line is known for this time
+  StringId what = 0;            // the operator, or the function that the line called longest; 0: its own code
+  Part part = Part::kOther;
+  bool in_operator = false;  // the time of outermost operators; else between them
+  double ms = 0;             // per steady step
+  std::uint64_t calls = 0;   // followed calls per step, 0 where none were followed
+};
 
 class Timeline {
  public:
@@ -27,24 +37,21 @@ class Timeline {
   const Trace& trace() const { return trace_; }
 
   // --- Steps -------------------------------------------------------------------------------------------------------
-  std::span<const Step> steps() const { return steps_; }             // all, in order
-  std::span<const std::uint32_t> steady() const { return steady_; }  // indices of steps that rules look at
-  // The steady steps, and equally plain steps between them whose operators were not recorded.
-  std::span<const std::uint32_t> timed() const { return timed_; }
+  // As in StepTable; lists of steps are indices into steps().
+  std::span<const Step> steps() const { return steps_.all(); }
+  std::span<const std::uint32_t> steady() const { return steps_.steady(); }
+  std::span<const std::uint32_t> timed() const { return steps_.timed(); }
+  std::span<const std::uint32_t> undisturbed() const { return steps_.undisturbed(); }
+  std::span<const PartedStep> parted() const { return steps_.parted(); }
+  int step_at(std::int64_t time_ns) const { return steps_.At(time_ns); }
+  std::string_view clock() const { return steps_.clock(); }
+  double mean_step_ms() const { return steps_.mean_ms(); }
+  double per_epoch_ms() const { return steps_.per_epoch_ms(); }
+  std::uint64_t steps_per_epoch() const { return steps_.steps_per_epoch(); }
+  std::span<const std::int64_t> epoch_starts() const { return epoch_starts_; }  // of the training loader, sorted
   const std::string& why_no_steps() const { return why_no_steps_; }  // why steady() is empty; "" when it is not
-  std::string_view clock() const { return clock_; }                  // what ends a step: "optimizer:SGD#1", "mark" …
-  // Over undisturbed(); 0 when there are none.
-  double mean_step_ms() const { return mean_step_ms_; }
-  double part_ms(Part part) const;  // a partition of mean_step_ms(), by parted()
-  // Plain steps of the window that neither details nor followed calls slowed down; of timed(), all where they are few.
-  std::span<const std::uint32_t> undisturbed() const { return undisturbed_; }
-  // Of these, or else of steady(), those whose operators were recorded, which a native loader's wait is told from.
-  std::span<const PartedStep> parted() const { return parted_; }
-  int step_at(std::int64_t time_ns) const;         // index into steps(), -1 when in none
-  bool epoch_seen() const { return epoch_seen_; }  // a boundary lies in the trace after warm-up
-  bool evaluation_seen() const { return evaluation_seen_; }
-  double per_epoch_ms() const { return per_epoch_ms_; }               // mean extra time of a boundary step; -1 unknown
-  std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }  // 0 unknown
+  double part_ms(Part part) const;                                   // a partition of mean_step_ms(), by parted()
+  bool evaluation_seen() const { return !evaluation_.intervals().empty(); }
 
   // --- Threads and what they do -------------------------------------------------------------------------------------
   std::uint32_t training_thread() const { return training_thread_; }  // index into trace().threads; kNone when unknown
@@ -86,22 +93,18 @@ class Timeline {
   void ForEachSteady(const std::function<void(EventRef)>& visit) const;
   // The same for steady steps that the detail window covers; detail_steps() is how many there are.
   void ForEachDetailed(const std::function<void(EventRef)>& visit) const;
-  int detail_steps() const { return detail_steps_; }
+  int detail_steps() const { return steps_.detail_steps(); }
 
  private:
   friend class TimelineBuilder;
   void ForEachStep(bool detailed, const std::function<void(EventRef)>& visit) const;
 
   Trace trace_;
-  std::vector<Step> steps_;
-  std::vector<std::uint32_t> steady_, timed_, undisturbed_;
-  std::vector<PartedStep> parted_;
-  std::string why_no_steps_, clock_;
-  double mean_step_ms_ = 0, per_epoch_ms_ = -1;
-  bool epoch_seen_ = false, evaluation_seen_ = false, loader_known_ = false;
-  std::uint64_t steps_per_epoch_ = 0;
+  StepTable steps_;
+  std::vector<std::int64_t> epoch_starts_;
+  std::string why_no_steps_;
+  bool loader_known_ = false;
   std::uint32_t training_thread_ = kNone;
-  int detail_steps_ = 0;
   std::vector<std::uint32_t> step_threads_;  // the training thread, then the autograd engine's
   std::array<IntervalSet, kParts> part_sets_;
   IntervalSet evaluation_;

@@ -57,17 +57,10 @@ Timeline TimelineBuilder::Build() {
   IndexProducers();
   CollectActivity();
   FindSteps();
-  MarkOperators();
   FindEvaluation();
-  MarkWarmup();
-  MarkBoundaries();
-  MarkDetail();
-  MarkFollowed();
   FindParts();
   FindWhole();
-  ChooseSteady();
-  DropUnrecordedSteps();
-  Summarize();
+  ChooseSteps();
   FindLines();
   FindDevices();
   EstimateProbeCost();
@@ -108,23 +101,16 @@ void TimelineBuilder::LinkParents() {
 
 void TimelineBuilder::FindTrainingThread() {
   const Trace& trace = timeline_.trace_;
-  std::vector<std::uint64_t> step_ends(trace.threads.size());
-  for (const Mark& mark : trace.marks) {
-    if (mark.kind == MarkKind::kStepEnd && mark.thread < step_ends.size()) ++step_ends[mark.thread];
-  }
-  std::pair<std::uint64_t, std::uint64_t> best{0, 0};
-  bool any_backward = false;
-  for (const ThreadFacts& facts : thread_facts_) any_backward |= facts.backward_ranges + facts.backward_nodes > 0;
-  for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {
-    const ThreadFacts& facts = thread_facts_[t];
+  const bool any_backward = std::ranges::any_of(
+      thread_facts_, [](const ThreadFacts& facts) { return facts.backward_ranges + facts.backward_nodes > 0; });
+  std::vector<std::uint64_t> weights;
+  for (const ThreadFacts& facts : thread_facts_) {
     // On a GPU, graph nodes run on the engine's threads: there the forward ops identify the training thread.
     const std::uint64_t weight = facts.backward_ranges ? facts.backward_ranges << 32 : facts.graph_ops;
-    const std::pair<std::uint64_t, std::uint64_t> score{step_ends[t], any_backward ? weight : 0};
-    if (score > best) {
-      best = score;
-      timeline_.training_thread_ = t;
-    }
+    weights.push_back(any_backward ? weight : 0);
   }
+  ledger_.emplace(trace, weights);
+  timeline_.training_thread_ = ledger_->thread() < trace.threads.size() ? ledger_->thread() : kNone;
   if (timeline_.training_thread_ == kNone) return;
   timeline_.step_threads_.push_back(timeline_.training_thread_);
   for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -62,24 +63,12 @@ class TimelineBuilder {
   void AddUpdatesOfEngine();
   unsigned NameBits(const Event& event) const { return event.name < name_class_.size() ? name_class_[event.name] : 0; }
   void AddMode(EventRef op);
-  // timeline_build_clock.cpp: where steps begin and end, which of them rules look at.
-  std::vector<std::int64_t> TimesOf(MarkKind kind) const;
+  // timeline_build_steps.cpp: fills the table of steps.
   void FindSteps();
-  std::vector<Interval> BackwardBursts() const;
+  std::vector<StepEnd> BackwardBursts() const;
   std::int64_t FirstStepStart(std::int64_t first_end) const;
-  std::vector<std::int64_t> EpochInstants() const;
-  void MarkWarmup();
-  void MarkBoundaries();
-  IntervalSet Between(MarkKind begin, MarkKind end) const;
-  void MarkOperators();
-  void MarkDetail();
-  void CountStepsPerEpoch(const std::vector<std::int64_t>& instants);
-  void MarkFollowed();
-  // timeline_build_steady.cpp
-  void MarkTransient(std::int64_t closed_ns);
-  void ChooseSteady();
-  void ChooseParted();
-  void Summarize();
+  void ChooseSteps();
+  // timeline_build_cost.cpp
   void EstimateProbeCost();
   // timeline_build_lines.cpp: which line of the program each instant belongs to.
   void FindLines();
@@ -91,7 +80,7 @@ class TimelineBuilder {
   // step_loader.cpp, step_evaluation.cpp
   IntervalSet LoaderWait() const;
   IntervalSet Forward() const;
-  std::vector<Interval> EvaluatedBatches(const std::vector<std::int64_t>& epoch_instants) const;
+  std::vector<Interval> EvaluatedBatches() const;
   void FindEvaluation();
 
   struct ThreadFacts {
@@ -99,6 +88,7 @@ class TimelineBuilder {
   };
 
   Timeline timeline_;
+  std::optional<StepLedger> ledger_;
   std::vector<std::uint8_t> name_class_;  // by string id, bits of NameClass
   std::vector<ThreadFacts> thread_facts_;
   std::vector<Launch> launches_;

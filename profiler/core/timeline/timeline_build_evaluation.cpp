@@ -93,8 +93,9 @@ class EvaluationSigns {
 
 }  // namespace
 
-std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::int64_t>& instants) const {
-  const EvaluationSigns signs(activity_, TimesOf(MarkKind::kEpochStart), TimesOf(MarkKind::kEpochEnd));
+std::vector<Interval> TimelineBuilder::EvaluatedBatches() const {
+  const std::vector<std::int64_t>& turns = timeline_.steps_.epoch_turns();
+  const EvaluationSigns signs(activity_, ledger_->epoch_starts(), ledger_->epoch_ends());
   std::vector<Interval> found;
   bool joined = false;  // the batch before was evaluated to its end
   for (std::size_t i = 0; i < activity_.loaders.size(); ++i) {
@@ -103,7 +104,7 @@ std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::i
     const std::int64_t end_ns = last ? span_.end_ns : activity_.loaders[i + 1].time.start_ns;
     const Interval evaluated = EvaluatedIn(activity_, {start_ns, end_ns});
     // If the program was cut off in a forward pass, what would have followed is unknown.
-    const bool known = !last || (!instants.empty() && instants.back() >= evaluated.end_ns);
+    const bool known = !last || (!turns.empty() && turns.back() >= evaluated.end_ns);
     const Interval* layer = FirstFrom(activity_.layers, evaluated.start_ns);
     const bool evaluates = evaluated.length() > 0 && layer != nullptr &&
                            signs.Hold(activity_.loaders[i].name, {layer->start_ns, evaluated.end_ns});
@@ -121,25 +122,23 @@ std::vector<Interval> TimelineBuilder::EvaluatedBatches(const std::vector<std::i
 // A program that runs a second model, or two batches, in every step shows the same pattern, and one that evaluates
 // after each step has no step without: if most steps show it, only evaluation in a step with an epoch's end counts.
 void TimelineBuilder::FindEvaluation() {
-  const std::vector<std::int64_t> instants = EpochInstants();
-  std::vector<Interval> found = EvaluatedBatches(instants);
+  const std::span<const Step> steps = timeline_.steps();
+  std::vector<Interval> found = EvaluatedBatches();
   found.insert(found.end(), activity_.evaluations.begin(), activity_.evaluations.end());
   std::set<int> touched;
   for (const Interval& one : found) {
     const int step = timeline_.step_at(one.start_ns);
-    if (step >= 0 && timeline_.steps_[static_cast<std::size_t>(step)].operators) touched.insert(step);
+    if (step >= 0 && steps[static_cast<std::size_t>(step)].operators) touched.insert(step);
   }
-  const auto looked_at = std::ranges::count_if(timeline_.steps_, &Step::operators);
+  const auto looked_at = std::ranges::count_if(steps, &Step::operators);
   if (std::ssize(touched) * 2 > looked_at) {
     std::erase_if(found, [&](const Interval& one) {
       const int step = timeline_.step_at(one.start_ns);
-      if (step < 0) return false;
-      const Interval time = timeline_.steps_[static_cast<std::size_t>(step)].time;
-      const auto instant = std::ranges::lower_bound(instants, time.start_ns);
-      return instant == instants.end() || *instant >= time.end_ns;
+      return step >= 0 && !steps[static_cast<std::size_t>(step)].boundary;
     });
   }
   timeline_.evaluation_ = IntervalSet(std::move(found));
+  timeline_.steps_.MarkEvaluations(timeline_.evaluation_);
 }
 
 }  // namespace loopscope

@@ -138,8 +138,8 @@ class LineTable {
 }  // namespace
 
 void TimelineBuilder::FindLines() {
-  const std::vector<Step>& steps = timeline_.steps_;
-  if (timeline_.steady_.empty() || timeline_.trace_.stacks.empty()) return;
+  const std::span<const Step> steps = timeline_.steps();
+  if (timeline_.steady().empty() || timeline_.trace_.stacks.empty()) return;
   const bool any_followed = std::ranges::any_of(steps, [](const Step& step) { return step.plain() && step.followed; });
   const LinePieces pieces(timeline_);
   LineTable table(timeline_, pieces);
@@ -154,7 +154,7 @@ void TimelineBuilder::FindLines() {
   for (const PartedStep& one : timeline_.parted()) {
     table.AddTimes(steps[one.index], one.weight);
   }
-  timeline_.lines_ = table.Lines(timeline_.mean_step_ms_);
+  timeline_.lines_ = table.Lines(timeline_.mean_step_ms());
 }
 
 }  // namespace loopscope

@@ -20,14 +20,13 @@ std::int64_t StartFrom(const std::vector<Interval>& by_start, std::int64_t time_
 // Decides for each batch which part of the training thread's time was spent on getting it.
 class LoaderInference {
  public:
-  LoaderInference(const Trace& trace, const Activity& activity) : activity_(activity) {
+  LoaderInference(const Trace& trace, const StepLedger& ledger, const Activity& activity) : activity_(activity) {
     for (const Activity::Loader& loader : activity.loaders) calls_.push_back(loader.time);
-    for (const Mark& mark : trace.marks) {
-      if (mark.kind == MarkKind::kEpochStart || mark.kind == MarkKind::kEpochEnd) {
-        calls_.push_back({mark.time_ns, mark.time_ns});
-        turns_.push_back(mark.time_ns);
-      }
+    for (const auto* turns : {&ledger.epoch_starts(), &ledger.epoch_ends()}) {
+      for (const std::int64_t time_ns : *turns) calls_.push_back({time_ns, time_ns});
+      turns_.insert(turns_.end(), turns->begin(), turns->end());
     }
+    std::ranges::sort(turns_);
     std::ranges::sort(calls_, [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
     FindWorkers(trace);
   }
@@ -127,7 +126,7 @@ class LoaderInference {
 }  // namespace
 
 IntervalSet TimelineBuilder::LoaderWait() const {
-  return IntervalSet(LoaderInference(timeline_.trace_, activity_).Waits());
+  return IntervalSet(LoaderInference(timeline_.trace_, *ledger_, activity_).Waits());
 }
 
 }  // namespace loopscope

@@ -113,7 +113,7 @@ void TimelineBuilder::FindParts() {
   take(Part::kLoaderWait, LoaderWait());
   take(Part::kForward, Forward());
   if (span_.start_ns < span_.end_ns) take(Part::kOther, IntervalSet({span_}));
-  for (Step& step : timeline_.steps_) {
+  for (Step& step : timeline_.steps_.all()) {
     std::int64_t rest = step.time.length();
     for (int part = 0; part < kParts; ++part) {
       if (static_cast<Part>(part) == Part::kOther) continue;

@@ -34,8 +34,8 @@ std::int64_t LastCall(const Thread& thread, std::int64_t middle_ns) {
 std::int64_t TimelineBuilder::HandedOverUntil() const {
   const Trace& trace = timeline_.trace_;
   if (const std::int64_t left_ns = DevicesLeftAt(trace); left_ns != INT64_MAX) return left_ns;
-  if (trace.run.source != "capture" || trace.quality.clean_end || timeline_.steady_.empty()) return INT64_MAX;
-  const Interval& middle = timeline_.steps_[timeline_.steady_[timeline_.steady_.size() / 2]].time;
+  if (trace.run.source != "capture" || trace.quality.clean_end || timeline_.steady().empty()) return INT64_MAX;
+  const Interval& middle = timeline_.steps()[timeline_.steady()[timeline_.steady().size() / 2]].time;
   std::int64_t until_ns = LastWork(trace);
   for (const std::uint32_t thread : timeline_.step_threads_) {
     until_ns = std::min(until_ns, LastCall(trace.threads[thread], middle.start_ns));
@@ -45,11 +45,11 @@ std::int64_t TimelineBuilder::HandedOverUntil() const {
 
 // A step at the end whose work is not in the trace would look as if the devices had been idle.
 void TimelineBuilder::DropUnrecordedSteps() {
-  std::vector<std::uint32_t>& steady = timeline_.steady_;
+  const std::span<const std::uint32_t> steady = timeline_.steady();
   if (timeline_.trace_.devices.empty() || steady.empty()) return;
   const std::int64_t last_ns = LastRecorded(launches_), until_ns = HandedOverUntil();
   const auto incomplete = [&](std::uint32_t index) {
-    const Interval& time = timeline_.steps_[index].time;
+    const Interval& time = timeline_.steps()[index].time;
     if (time.end_ns > until_ns) return true;
     LaunchCounts kernels, graphs;
     auto one = std::ranges::lower_bound(launches_, time.start_ns, {}, &Launch::start_ns);
@@ -66,7 +66,7 @@ void TimelineBuilder::DropUnrecordedSteps() {
   timeline_.trace_.quality.warnings.emplace_back(
       "the records of the GPU end before the program: what rules say of it leaves out the last " +
       std::to_string(steady.size() - kept) + " of " + std::to_string(steady.size()) + " steps");
-  steady.resize(kept);
+  timeline_.steps_.KeepSteady(kept);
 }
 
 }  // namespace loopscope

@@ -56,7 +56,7 @@ double TimelineBuilder::StepsBetweenEvaluations() const {
 // A step in which an epoch turns holds, besides its evaluation: what the loader takes beyond a plain step's wait (the
 // epoch's start), a plain step, and a rest.
 void TimelineBuilder::FindWhole() {
-  const std::vector<Step>& steps = timeline_.steps_;
+  const std::span<const Step> steps = timeline_.steps();
   WholeRun& whole = timeline_.whole_;
   if (steps.empty()) return;
   const IntervalSet& loading = timeline_.part(Part::kLoaderWait);
@@ -75,7 +75,7 @@ void TimelineBuilder::FindWhole() {
   const std::int64_t started_ns = ProcessStart(timeline_.trace_);
   const std::int64_t first_ns = steps.front().time.start_ns;
   if (started_ns >= 0 && started_ns < first_ns) whole.start_up_ns = first_ns - started_ns;
-  const std::vector<std::int64_t> turns = TimesOf(MarkKind::kEpochStart);
+  const std::vector<std::int64_t>& turns = ledger_->epoch_starts();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Interval& time = steps[i].time;
     const std::int64_t evaluated_ns = evaluations.total_ns(time);
