@@ -18,7 +18,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 9;
+inline constexpr std::uint16_t kMinor = 10;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -40,7 +40,8 @@ struct FileHeader {
   std::uint64_t dropped;          // records lost because no chunk was available in time
   std::uint64_t stalls_over_1ms;  // times a thread waited over 1 ms inside the writer
   // Since version 1.8: where the file may grow no further, its oldest chunks are used again. Their operators and work
-  // of devices that began in this time are left out, but for the detail windows; all else of them is kept.
+  // of devices that began in this time are left out, but for the detail windows; all else of them is kept, since
+  // version 1.10 but for ranges that GoWithOperators().
   std::uint64_t left_out_from_ns, left_out_until_ns;  // 0: nothing was left out
   std::uint64_t free_chunks;  // a list of chunks to be used again: how often it changed << 32 | the first's number + 1
   std::uint32_t free_count;
@@ -86,6 +87,7 @@ enum class RecordKind : std::uint8_t {
   kTensor = 13,      // since version 1.6
   kGain = 14,        // since version 1.7
   kOfThread = 15,    // since version 1.8
+  kStep = 16,        // since version 1.10
 };
 
 struct RecordHead {
@@ -142,7 +144,8 @@ static_assert(sizeof(OpRecord) == 32);
 
 // Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';': a
 // tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", followed by "@cuda:0" unless on the CPU, and by "!" when it
-// requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05") or "?".
+// requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05"), since
+// version 1.10 a list of them ("[1, 1]", booleans as 0 and 1), or "?".
 // dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" after them: P of T tokens are padding.
 // Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph
 // nodes that made further tensor inputs, those in lists too: each once, without `producer`, at most
@@ -195,8 +198,60 @@ struct RangeRecord {  // written when it ends
 };
 static_assert(sizeof(RangeRecord) == 40);
 
+// Whether ranges of a step go where its operators do, as a StepRecord has their sum. Long ones stay: that step is no
+// usual one.
+constexpr bool GoWithOperators(RangeCategory category, std::uint64_t duration_ns) {
+  constexpr std::uint64_t kLongNs = 10'000'000;
+  return category != RangeCategory::kEvaluation && category != RangeCategory::kLine && duration_ns < kLongNs;
+}
+
+// The ranges of the training thread that are summed for each step, by category.
+inline constexpr int kStepSums = 8;
+constexpr int StepSumOf(RangeCategory category) {  // -1: not summed
+  switch (category) {
+    case RangeCategory::kLoader:
+      return 0;
+    case RangeCategory::kForward:
+      return 1;
+    case RangeCategory::kBackward:
+      return 2;
+    case RangeCategory::kOptimizer:
+    case RangeCategory::kZeroGrad:
+      return 3;
+    case RangeCategory::kSync:
+      return 4;
+    case RangeCategory::kCommunication:
+      return 5;
+    case RangeCategory::kCopyToDevice:
+      return 6;
+    case RangeCategory::kEvaluation:
+      return 7;
+    default:
+      return -1;
+  }
+}
+
+enum StepBit : std::uint8_t {  // RecordHead::sub of StepRecord
+  kStepSummed = 1,             // the sums are known: not in the first steps, which are written once their clock is
+  // The state that held from its begin to its end.
+  kStepWarmUp = 2,     // the window had not opened
+  kStepOperators = 4,  // operators were recorded
+  kStepDetailed = 8,   // … and details of them
+  kStepFollowed = 16,  // calls were followed, at its end at least
+};
+
+// A step of the thread that trains, written when it ends. Before version 1.10 it was a mark, kStepEnd.
+struct StepRecord {
+  RecordHead head;
+  std::uint32_t clock;  // string: what ends its steps ("optimizer:SGD#1", "mark" …)
+  std::uint64_t end_ns;
+  std::uint64_t samples;     // 0 unknown
+  float sums_ns[kStepSums];  // by StepSumOf(), of the ranges that ended in it; one inside another counts once
+};
+static_assert(sizeof(StepRecord) == 56);
+
 enum class MarkKind : std::uint8_t {  // RecordHead::sub of MarkRecord
-  kStepEnd = 1,  // value = samples in the step (0 unknown); name = what the clock is ("optimizer:SGD#1", "mark" …)
+  kStepEnd = 1,        // until version 1.9; value = samples in the step (0 unknown); name = what the clock is
   kMeasureBegin = 2,   // warm-up is over; the window opens at this instant
   kMeasureEnd = 3,     // the window closes; value = steps in it
   kEpochEnd = 4,       // the training loader ran out

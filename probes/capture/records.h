@@ -1,6 +1,8 @@
 // One function per simple record: fills it and appends it to the capture. Strings are given as text.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <concepts>
@@ -34,6 +36,14 @@ inline bool WriteMarkAt(std::uint64_t time_ns, wire::MarkKind kind, std::string_
 
 inline bool WriteMark(wire::MarkKind kind, std::string_view name = {}, std::uint64_t value = 0) noexcept {
   return WriteMarkAt(NowNs(), kind, name, value);
+}
+
+// `clock` is a string id; `bits` of wire::StepBit.
+inline bool WriteStep(std::uint64_t end_ns, std::uint32_t clock, std::uint64_t samples, std::uint8_t bits,
+                      const std::array<float, wire::kStepSums>& sums_ns) noexcept {
+  wire::StepRecord record{HeadOf<wire::StepRecord>(wire::RecordKind::kStep, bits), clock, end_ns, samples, {}};
+  std::ranges::copy(sums_ns, record.sums_ns);
+  return Append(&record, sizeof record);
 }
 
 // `name` is a string id.

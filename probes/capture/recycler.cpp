@@ -29,15 +29,25 @@ bool IsWork(RecordKind kind) noexcept {
   return kind == RecordKind::kOp || kind == RecordKind::kDevice || kind == RecordKind::kDeviceCall;
 }
 
+// Of what makes room for newer records.
+bool GivesWay(wire::RecordHead head, const unsigned char* at) noexcept {
+  if (head.kind != RecordKind::kRange) return IsWork(head.kind);
+  std::uint64_t duration_ns;
+  std::memcpy(&duration_ns, at + offsetof(wire::RangeRecord, duration_ns), sizeof duration_ns);
+  return wire::GoWithOperators(static_cast<wire::RangeCategory>(head.sub), duration_ns);
+}
+
 // When it happened, for records that tell of a moment; else UINT64_MAX.
 std::uint64_t MomentOf(wire::RecordHead head, const unsigned char* at) noexcept {
   constexpr std::size_t kOffset = offsetof(wire::OpRecord, start_ns);
   static_assert(kOffset == offsetof(wire::DeviceRecord, start_ns) &&
                 kOffset == offsetof(wire::DeviceCallRecord, start_ns) &&
-                kOffset == offsetof(wire::RangeRecord, start_ns) && kOffset == offsetof(wire::MarkRecord, time_ns));
+                kOffset == offsetof(wire::RangeRecord, start_ns) && kOffset == offsetof(wire::MarkRecord, time_ns) &&
+                kOffset == offsetof(wire::StepRecord, end_ns));
   const bool mark = head.kind == RecordKind::kMark && wire::IsOfMoment(static_cast<wire::MarkKind>(head.sub));
   std::uint64_t time_ns = UINT64_MAX;
-  if (mark || head.kind == RecordKind::kRange || IsWork(head.kind)) std::memcpy(&time_ns, at + kOffset, sizeof time_ns);
+  const bool timed = mark || head.kind == RecordKind::kRange || head.kind == RecordKind::kStep || IsWork(head.kind);
+  if (timed) std::memcpy(&time_ns, at + kOffset, sizeof time_ns);
   return time_ns;
 }
 
@@ -181,7 +191,7 @@ void Recycler::ForEach(const wire::ChunkHeader* chunk, bool thins, const Visit& 
     const std::uint64_t time_ns = MomentOf(head, records + at);
     if (thins && time_ns != UINT64_MAX) {
       kept = time_ns < start_until_ns_;
-    } else if (IsWork(head.kind)) {
+    } else if (GivesWay(head, records + at)) {
       kept = kept_times.Has(time_ns);
     } else if (head.kind != RecordKind::kOpDetail) {  // that goes with its operator
       kept = true;
@@ -197,9 +207,9 @@ Recycler::Left Recycler::LeftOf(const wire::ChunkHeader* chunk, bool thins) cons
     if (kept) left.kept_bytes += bytes;
     if (kept || head.kind == RecordKind::kOpDetail) return;
     const std::uint64_t time_ns = MomentOf(head, record);
-    if (IsWork(head.kind)) left.work.Add(time_ns);
+    if (GivesWay(head, record)) left.work.Add(time_ns);
     if (thins) left.moments.Add(time_ns);
-    left.steps += head.kind == RecordKind::kMark && head.sub == static_cast<std::uint8_t>(wire::MarkKind::kStepEnd);
+    left.steps += head.kind == RecordKind::kStep;
   });
   return left;
 }

@@ -23,6 +23,7 @@
 #include "probes/preload/process/processors.h"
 #include "probes/preload/rank_meeting.h"
 #include "probes/preload/sampler_facts.h"
+#include "probes/preload/step_sums.h"
 #include "probes/preload/turns.h"
 
 namespace loopscope::loop {
@@ -52,6 +53,8 @@ OpLoad op_load;
 Passes passes;
 std::uint64_t sample_hash = 0;
 bool detail_marked = false, ops_marked = true, follows = false;
+bool ops_throughout = true, detail_throughout = false;  // since the step at hand began
+std::uint64_t last_step_ns = 0;                         // when the one before ended
 bool ended = false;
 std::atomic<bool> device_awaited{false};  // the next step ends once the devices have caught up
 std::array<std::atomic<int>, 16> stacks_taken{};
@@ -59,6 +62,7 @@ std::atomic<bool> backward_ticks{true};  // the end of a backward pass may still
 
 constinit thread_local int backward_depth = 0;
 constinit thread_local int optimizer_depth = 0;
+constinit thread_local StepSums step_sums;
 
 // The time of steps and epochs: it stands still while the program waits for its turn.
 std::uint64_t LoopTime(std::uint64_t time_ns) noexcept {
@@ -106,8 +110,8 @@ void UpdateGate(std::uint64_t time_ns) noexcept {
   if (detail != detail_marked) WriteMarkAt(time_ns, detail ? MarkKind::kDetailBegin : MarkKind::kDetailEnd);
   // What the report says in detail it says of these steps. The first are kept with all that was before them.
   if (detail != detail_marked) capture::KeepOperators(detail, time_ns);
-  ops_marked = ops;
-  detail_marked = detail;
+  ops_throughout &= ops_marked = ops;
+  detail_throughout &= detail_marked = detail;
 }
 
 // Under the lock.
@@ -144,9 +148,20 @@ std::uint32_t ClockNameId(std::string_view name) noexcept {
   return id;
 }
 
+// Under the lock. `at_its_end`: it ends just now, on this thread.
+void WriteStep(std::string_view clock, std::uint64_t time_ns, std::uint64_t samples, bool at_its_end) noexcept {
+  const StepSums::Taken taken = at_its_end ? step_sums.Take(last_step_ns, time_ns) : StepSums::Taken{};
+  const unsigned bits = (taken.whole ? wire::kStepSummed : 0u) | (window.warming_up() ? wire::kStepWarmUp : 0u) |
+                        (ops_throughout ? wire::kStepOperators : 0u) | (detail_throughout ? wire::kStepDetailed : 0u) |
+                        (following::Follows() ? wire::kStepFollowed : 0u);
+  capture::WriteStep(time_ns, ClockNameId(clock), samples, static_cast<std::uint8_t>(bits), taken.ns);
+  last_step_ns = time_ns;
+}
+
 // Under the lock.
-WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples, bool now) noexcept {
-  capture::WriteNamedMark(time_ns, MarkKind::kStepEnd, ClockNameId(name), samples);
+WindowActions OneStep(std::string_view name, std::uint64_t time_ns, std::uint64_t samples, bool now,
+                      bool at_its_end) noexcept {
+  WriteStep(name, time_ns, samples, at_its_end);
   capture::AllowHelper();
   passes.StepEnded(time_ns);
   op_load.StepEnded(time_ns, capture::ThreadBytes() / sizeof(wire::OpRecord), window.weighs_ops() && !follows);
@@ -203,8 +218,9 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
                       [&](std::string_view clock, std::uint64_t time_ns, std::uint64_t count) {
                         if (actions.finish) return;  // held back, and beyond the end
                         stepped = true;
+                        const bool at_its_end = time_ns == now_ns;
                         const WindowActions one =
-                            OneStep(clock, time_ns, count, kind > StepClock::Kind::kBackward || time_ns == now_ns);
+                            OneStep(clock, time_ns, count, kind > StepClock::Kind::kBackward || at_its_end, at_its_end);
                         actions.measure_begin |= one.measure_begin;
                         actions.measure_end |= one.measure_end;
                         actions.finish = one.finish;
@@ -212,6 +228,8 @@ void Tick(StepClock::Kind kind, const void* object, std::string_view name, std::
     if (stepped) {
       follows = following::Next(now_ns, window) && !actions.finish;
       UpdateGate(now_ns);
+      ops_throughout = ops_marked;
+      detail_throughout = detail_marked;
     }
     if (clock_choice.settled_on_other_than(StepClock::Kind::kBackward)) {
       backward_ticks.store(false, std::memory_order_relaxed);
@@ -267,7 +285,7 @@ void ProgramEnds(int status) noexcept {
   {
     const MutexGuard guard(lock);
     clock_choice.Settle([](std::string_view clock, std::uint64_t time_ns, std::uint64_t samples) {
-      OneStep(clock, time_ns, samples, true);
+      OneStep(clock, time_ns, samples, true, false);
     });
     if (window.measuring()) CloseWindow(LoopNow());
   }
@@ -286,6 +304,7 @@ bool Tracing() noexcept {
 void Range(RangeCategory category, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
            std::uint64_t value, bool with_stack) noexcept {
   if (!Tracing()) return;
+  step_sums.Add(category, begin_ns, end_ns);
   capture::WriteRange(category, capture::StringId(name), begin_ns, end_ns, value, with_stack ? StackFor(category) : 0);
 }
 

@@ -112,6 +112,7 @@ class RunWindow {
     const bool fills = phase_ == Phase::kMeasuring && settings_.steps != 0 && measured_ + 1 >= settings_.steps;
     return fills || (phase_ == Phase::kWarmup && total_ + 1 >= settings_.warmup);
   }
+  bool warming_up() const { return phase_ == Phase::kWarmup; }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
   // Over, and no end that all ranks share is known yet.
   bool awaits_common_end() const { return settings_.ends_together && phase_ == Phase::kWaiting && end_at_ == 0; }

@@ -19,6 +19,7 @@
 #include "probes/torch/has_cuda.h"
 #include "probes/torch/losses.h"
 #include "probes/torch/optimizer.h"
+#include "probes/torch/peaks.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -77,12 +78,18 @@ void StepEnded() {
   }
 }
 
+// What is measured with the program's own torch comes after all that is recorded of it.
+void LoopEnded() {
+  if (!api->tracing) return;
+  MeasureGains();
+  MeasurePeaks();
+}
+
 const TorchHooks kHooks{
     .moment =
         [](Moment moment) {
           Guarded([&] {
-            if (api->tracing && moment == Moment::kLoopEnd) MeasureGains();
-            if (moment == Moment::kLoopEnd) return;
+            if (moment == Moment::kLoopEnd) return LoopEnded();
             if (api->tracing) ChooseCallbacks(moment);
             ApplyTreatments(moment);
             if (moment == Moment::kStepEnd) StepEnded();

@@ -1,6 +1,5 @@
 #include "probes/torch/gains.h"
 
-#include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "probes/torch/api.h"
 #include "probes/torch/gain_work.h"
+#include "probes/torch/own_work.h"
 #include "probes/wire.h"
 
 namespace loopscope {
@@ -45,15 +45,6 @@ bool HasFast16BitUnits() {
 #else
   return false;
 #endif
-}
-
-// Computes as kernels do, whatever the program has switched on for this thread: autograd, autocast, modes of its own.
-c10::DispatchKeySet WhatThreadsSwitchOn() {
-  using c10::DispatchKey;
-  return c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset |
-         c10::DispatchKeySet({DispatchKey::Python, DispatchKey::PythonTLSSnapshot, DispatchKey::PythonDispatcher,
-                              DispatchKey::Functionalize, DispatchKey::FuncTorchBatched,
-                              DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode});
 }
 
 using Tensors = std::vector<at::Tensor>;

@@ -112,12 +112,25 @@ void AddTensors(const c10::List<Tensor>& tensors, Text& text) {
   text.Add(tensors.size() > kMostShown ? " ...)" : ")");
 }
 
+// "[1, 1]", as traces of torch.profiler have it.
+void AddNumbers(const auto& numbers, Text& text) {
+  text.Add("[");
+  bool first = true;
+  for (const auto number : numbers) {
+    text.Format(first ? "%lld" : ", %lld", static_cast<long long>(number));
+    first = false;
+  }
+  text.Add("]");
+}
+
 void AddInput(const c10::IValue& input, Text& text) {
   if (input.isTensor()) return AddTensor(input.toTensor(), text);
   if (input.isTensorList()) return AddTensors(input.toTensorList(), text);
   if (input.isOptionalTensorList()) return AddTensors(input.toOptionalTensorList(), text);  // of indices
   if (input.isNone()) return text.Add("-");
   if (input.isBool()) return text.Add(input.toBool() ? "true" : "false");
+  if (input.isIntList()) return AddNumbers(input.toIntVector(), text);
+  if (input.isBoolList()) return AddNumbers(input.toBoolList().vec(), text);
   if (input.isInt()) return text.Format("%lld", static_cast<long long>(input.toInt()));
   if (input.isDouble()) return text.Format("%g", input.toDouble());
   text.Add("?");

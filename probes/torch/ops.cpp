@@ -13,6 +13,7 @@
 #include "probes/torch/gains.h"
 #include "probes/torch/inputs.h"
 #include "probes/torch/open_ops.h"
+#include "probes/torch/peaks.h"
 #include "probes/torch/traits.h"
 
 namespace loopscope {
@@ -62,7 +63,10 @@ std::uint16_t StateFlags(OpenOps& open, bool outermost, bool traced) {
   op.stack = 0;
   op.inputs = InputsText(function);
   TakeProducers(function, open.producers[open.depth - 1]);
-  if (detail) NoteWork(function, in_backward);
+  if (detail) {
+    NoteWork(function, in_backward);
+    NoteProductType(function);
+  }
   if ((outermost || blamed_read) && !in_backward) op.stack = api->call_stack();
 }
 

@@ -32,6 +32,13 @@ double Seconds(std::uint64_t ns) {
 
 }  // namespace
 
+void WatchFigures::Process::StepEnded(std::uint64_t time_ns, std::uint32_t tid) {
+  if (steps++ == 0) since_ns = time_ns;
+  new_steps += time_ns > since_ns;
+  last_step_ns = std::max(last_step_ns, time_ns);
+  training_tid = tid;
+}
+
 void WatchFigures::Add(const NewRecords& records) {
   Process& process = processes_[records.pid];
   ForEachRecord(records.view(), [&](wire::RecordHead head, const char* at) {
@@ -41,11 +48,11 @@ void WatchFigures::Add(const NewRecords& records) {
       if (first_ns_ == 0) first_ns_ = mark.time_ns;
       if (kind == MarkKind::kEpochEnd) ++process.epochs;
       if (kind == MarkKind::kResidentBytes) process.resident_bytes = mark.value;
-      if (kind != MarkKind::kStepEnd) return;
-      if (process.steps++ == 0) process.since_ns = mark.time_ns;
-      process.new_steps += mark.time_ns > process.since_ns;
-      process.last_step_ns = std::max(process.last_step_ns, mark.time_ns);
-      process.training_tid = records.tid;
+      if (kind == MarkKind::kStepEnd) process.StepEnded(mark.time_ns, records.tid);
+    } else if (head.kind == wire::RecordKind::kStep && head.words * 8 >= sizeof(wire::StepRecord)) {
+      const auto step = RecordAt<wire::StepRecord>(at);
+      if (first_ns_ == 0) first_ns_ = step.end_ns;
+      process.StepEnded(step.end_ns, records.tid);
     } else if (head.kind == wire::RecordKind::kRange) {
       const auto part = std::ranges::find(kWatched, static_cast<RangeCategory>(head.sub), &WatchedPart::category);
       if (part == kWatched.end()) return;

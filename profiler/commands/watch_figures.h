@@ -23,6 +23,8 @@ class WatchFigures {
  private:
   static constexpr std::size_t kParts = 7;
   struct Process {
+    void StepEnded(std::uint64_t time_ns, std::uint32_t tid);
+
     std::uint64_t steps = 0, epochs = 0;  // in all
     std::uint64_t new_steps = 0;
     std::uint64_t last_step_ns = 0, since_ns = 0;  // the last step's end; the last one's that was told

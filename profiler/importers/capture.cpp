@@ -63,6 +63,8 @@ void AddThread(ThreadEvents read, Trace& trace) {
     mark.thread = thread;
     if (mark.kind == MarkKind::kThreadName) read.thread.name = trace.text(mark.name);
   }
+  for (StepRecord& step : read.steps) step.thread = thread;
+  trace.steps.insert(trace.steps.end(), read.steps.begin(), read.steps.end());
   trace.quality.events += events.size();
   trace.marks.insert(trace.marks.end(), read.marks.begin(), read.marks.end());
   trace.threads.push_back(std::move(read.thread));
@@ -75,6 +77,7 @@ double SecondsCovered(const Trace& trace, std::uint64_t start_ns) {
     if (!thread.events.empty()) last = std::max(last, thread.events.back().end_ns);
   }
   for (const Mark& mark : trace.marks) last = std::max(last, mark.time_ns);
+  for (const StepRecord& step : trace.steps) last = std::max(last, step.end_ns);
   return std::max(0.0, static_cast<double>(last) / 1e9 - static_cast<double>(start_ns) / 1e9);
 }
 
@@ -140,7 +143,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t files) {
   for (const ThreadChunks& thread : GroupByThread(chunks->chunks)) {
     ThreadEvents events = ReadThread(thread, ids, left_out);
     read.repaired += events.repaired;
-    const bool empty = events.thread.events.empty() && events.marks.empty() &&
+    const bool empty = events.thread.events.empty() && events.marks.empty() && events.steps.empty() &&
                        events.thread.lines.empty();  // it recorded for other threads
     if (!empty) AddThread(std::move(events), read.trace);
   }
@@ -246,6 +249,7 @@ Result<Trace> ReadCapture(const Input& input) {
   }
   for (std::size_t i = 1; i < all.size(); ++i) JoinCapture(std::move(all[i].trace), trace);
   std::ranges::stable_sort(trace.marks, [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
+  std::ranges::stable_sort(trace.steps, {}, &StepRecord::end_ns);
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
   std::error_code error;
   AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);

@@ -7,6 +7,7 @@
 #include "reports/json/findings.h"
 #include "reports/json/gate.h"
 #include "reports/json/gpu.h"
+#include "reports/json/headroom.h"
 #include "reports/json/quality.h"
 #include "reports/json/ranks.h"
 #include "reports/json/run.h"
@@ -33,6 +34,7 @@ struct JsonFields<Report> {
     fields("whole_lines", report.whole_lines);
     fields("worker_lines", report.worker_lines);
     fields("gpu", report.gpu);
+    fields("headroom", report.headroom);
     fields("collectives", report.collectives);
     fields("quality", report.quality);
     fields("rules", report.rules);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMost = 5;
 constexpr double kLeastPct = 1;
-constexpr std::size_t kNameColumn = 37;
+constexpr std::size_t kNameColumn = 37, kHeadroomColumn = 24;
 
 void WriteRow(const LineRow& row, const std::string& directory, Page& page) {
   page.Entry(kNameColumn,
@@ -48,6 +48,24 @@ void WriteLinesOf(std::string_view phase, const Report& report, Page& page) {
   }
 }
 
+// The lines whose operators take longest beyond what their shapes need.
+void WriteHeadroom(const Report& report, Page& page) {
+  constexpr std::size_t kMostShown = 3;
+  if (!report.headroom || report.headroom->lines.empty()) return;
+  const Headroom& headroom = *report.headroom;
+  page.Heading("Operators, and what their shapes need on this machine");
+  page.Entry(kHeadroomColumn,
+             {fmt::format("  {:>9} {:>9}  ", HumanMs(headroom.operators_ms), HumanMs(headroom.floor_ms))},
+             {fmt::format("all per step, {} of it", HumanPct(100 * headroom.operators_ms / headroom.step_ms))});
+  std::size_t shown = 0;
+  for (const HeadroomLine& line : headroom.lines) {
+    if (shown++ == kMostShown || line.ms - line.floor_ms < kLeastPct / 100 * headroom.step_ms) break;
+    const std::string place = line.where ? PlaceText(*line.where, report.run.working_directory) + ": " : "";
+    page.Entry(kHeadroomColumn, {fmt::format("  {:>9} {:>9}  ", HumanMs(line.ms), HumanMs(line.floor_ms))},
+               {place + Printable(line.what, 60)});
+  }
+}
+
 }  // namespace
 
 void WriteLines(const Report& report, Page& page) {
@@ -55,6 +73,7 @@ void WriteLines(const Report& report, Page& page) {
     page.Heading("Where a step's time goes");
     WriteRows(report.lines, report.run.working_directory, page);
   }
+  WriteHeadroom(report, page);
   const auto& wait_ms = report.breakdown_ms[static_cast<int>(Part::kLoaderWait)];
   if (report.worker_lines.empty() || !Known(wait_ms) || *wait_ms <= 0) return;
   page.Heading("Where a loader's worker spends its time, per batch");

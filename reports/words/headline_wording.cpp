@@ -15,6 +15,9 @@
 namespace loopscope {
 namespace {
 
+constexpr double kNearFloor = 1.3;      // times: a step that takes no longer than that has little to gain
+constexpr double kMostUnknownPct = 30;  // of the step, in operators without a formula: more, and nothing is said
+
 constexpr double kMostly = 0.5;  // of one occurrence: then its line is named with its time
 
 // ": aten::multinomial"; nothing where the line's own code runs.
@@ -105,12 +108,36 @@ std::string FindingSentence(const Headline& headline, const Report& report) {
   return headline.ms > 0 ? text + ": " + CostSentence(headline, report) : text;
 }
 
+// Of a step that computes: how far it is from what its operators need. "" where that is not known of most of it.
+std::string HeadroomText(const Report& report) {
+  const std::optional<Headroom>& headroom = report.headroom;
+  if (!headroom || headroom->floor_ms <= 0 || headroom->unknown_pct() > kMostUnknownPct) return "";
+  return fmt::format(", {:.1f} times what the arithmetic and memory traffic of its operators need on this machine",
+                     std::max(headroom->times_floor(), 1.0));
+}
+
+// The operator that takes longest beyond its floor.
+std::string AboveFloorText(const Report& report) {
+  if (report.headroom->lines.empty()) return "";
+  const HeadroomLine& line = report.headroom->lines.front();
+  const std::string what = Printable(line.what, 60);
+  if (!line.where) return fmt::format(", most of it beyond that in {}", what);
+  return fmt::format(", most of it beyond that at {} ({})", PlaceText(*line.where, report.run.working_directory), what);
+}
+
 std::string HealthySentence(const Headline& headline, const Report& report) {
-  std::string text = "Nothing that costs this loop time was found: ";
-  text += headline.part == "gpu" ? fmt::format("the GPU has work for {} of the step", HumanPct(headline.share_pct))
-                                 : fmt::format("{} of the step is computing", HumanPct(headline.share_pct));
-  if (headline.where)
+  const bool gpu = headline.part == "gpu";
+  const std::string headroom = gpu ? "" : HeadroomText(report);
+  const bool near = headroom.empty() || report.headroom->times_floor() <= kNearFloor;
+  std::string text = near ? "Nothing that costs this loop time was found: " : "No known flaw was found: ";
+  text += gpu ? fmt::format("the GPU has work for {} of the step", HumanPct(headline.share_pct))
+              : fmt::format("{} of the step is computing", HumanPct(headline.share_pct));
+  text += headroom;
+  if (!near) {
+    text += AboveFloorText(report);
+  } else if (headline.where) {
     text += fmt::format(", most of it at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
+  }
   if (headline.finding == nullptr) return text;
   return text + fmt::format("; the largest finding, {}, is worth {} of it", Printable(headline.finding->rule, 40),
                             WorthShareText(report, *headline.finding));

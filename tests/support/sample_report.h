@@ -112,6 +112,13 @@ inline GpuFacts SampleGpu() {
 inline void AddSampleLines(Report& report) {
   report.steps.clock = ClockFacts{"optimizer:SGD#1", ClockSource::kOptimizer, false, 1, 1, 1};
   report.steps.disturbed = 4;
+  report.headroom = Headroom{.step_ms = 8.3,
+                             .floor_ms = 4.1,
+                             .operators_ms = 6.2,
+                             .unknown_ms = 0.2,
+                             .mfu_pct = 31.5,
+                             .peaks = {{"product.f32.1024", 182.4}},
+                             .lines = {{Where{"model.py", 31, "forward"}, "aten::conv2d", 3.2, 1.1}}};
   report.steps.transient = 3;
   report.steps.transient_mean_ms = 477;
   report.whole = WholeFacts{2500, 9120, 620, 1900, 80, 74, 2, 1};

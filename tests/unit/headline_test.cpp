@@ -182,6 +182,24 @@ TEST(Headline, OfAHealthyLoopSaysThatItComputes) {
   EXPECT_EQ(HeadlineText(report),
             "Nothing that costs this loop time was found: 98 % of the step is computing, most of it "
             "at model.py:31 in forward (aten::conv2d).");
+  Headroom headroom;
+  headroom.step_ms = 158;
+  headroom.floor_ms = 140;
+  headroom.lines = {{At(31, "/home/ann/train/model.py", "forward"), "aten::conv2d", 145, 60}};
+  report.headroom = headroom;
+  EXPECT_EQ(HeadlineText(report),
+            "Nothing that costs this loop time was found: 98 % of the step is computing, 1.1 times what the arithmetic "
+            "and memory traffic of its operators need on this machine, most of it at model.py:31 in forward "
+            "(aten::conv2d).");
+  report.headroom->floor_ms = 75;
+  EXPECT_EQ(
+      HeadlineText(report),
+      "No known flaw was found: 98 % of the step is computing, 2.1 times what the arithmetic and memory traffic of "
+      "its operators need on this machine, most of it beyond that at model.py:31 in forward (aten::conv2d).");
+  report.headroom->unknown_ms = 60;
+  EXPECT_THAT(HeadlineText(report), HasSubstr("98 % of the step is computing, most of it at model.py:31"))
+      << "too much of the step is in operators without a formula";
+  report.headroom.reset();
   report.findings = {test::SampleFinding("grads-zeroed", "gradients are zeroed", Severity::kLow, 2, 1.3)};
   EXPECT_THAT(HeadlineText(report), HasSubstr("; the largest finding, grads-zeroed, is worth 1.3 % of it."));
   report.findings = {test::SampleFinding("fp32-compute", "float32 products", Severity::kLow, 79, 50)};

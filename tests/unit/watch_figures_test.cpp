@@ -25,6 +25,10 @@ void Range(wire::RangeCategory category, std::uint64_t at_ns, std::uint64_t leng
          static_cast<std::uint8_t>(category), into);
 }
 
+void Step(std::uint64_t end_ns, NewRecords& into) {
+  Append(wire::StepRecord{{}, 0, end_ns, 0, {}}, wire::RecordKind::kStep, 0, into);
+}
+
 TEST(WatchFigures, TellsTheStepsSinceTheLastTime) {
   WatchFigures figures;
   EXPECT_EQ(figures.Take(kSecond), "no step yet");
@@ -37,7 +41,7 @@ TEST(WatchFigures, TellsTheStepsSinceTheLastTime) {
     const std::uint64_t end = 5 * kSecond + step * 10 * kMs;
     Range(wire::RangeCategory::kLoader, end - 9 * kMs, 2 * kMs, records);
     Range(wire::RangeCategory::kBackward, end - 6 * kMs, 4 * kMs, records);
-    Mark(wire::MarkKind::kStepEnd, end, records);
+    Step(end, records);
   }
   Mark(wire::MarkKind::kEpochEnd, 6 * kSecond, records);
   figures.Add(records);
@@ -49,6 +53,7 @@ TEST(WatchFigures, TellsTheStepsSinceTheLastTime) {
   EXPECT_THAT(figures.Take(9 * kSecond), testing::HasSubstr("the last one ended 4 s ago"));
 }
 
+// Recorders before version 1.10 wrote marks.
 TEST(WatchFigures, TheProcessWithMostStepsIsShown) {
   WatchFigures figures;
   for (std::uint32_t pid : {1, 2}) {

@@ -79,6 +79,10 @@ void Turn(bool follow) noexcept {
   Begin("step");
 }
 
+bool Follows() noexcept {
+  return thread != 0;
+}
+
 void EpochEnds() noexcept {
   if (!wanted || thread != 0) return;
   plan.TakeIn();

@@ -28,6 +28,8 @@ void Prepare() noexcept;
 bool Next(std::uint64_t time_ns, const RunWindow& window) noexcept;
 // Starts or stops following, as Next() returned.
 void Turn(bool follow) noexcept;
+// Whether the step at hand is followed: once begun that goes on to its end.
+bool Follows() noexcept;
 // An epoch ends in the step at hand.
 void EpochEnds() noexcept;
 // The window is over, or the program. On another thread than the one that is followed it does nothing.

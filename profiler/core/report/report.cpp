@@ -53,6 +53,7 @@ Report ReportOf(std::shared_ptr<const Timeline> timeline) {
   report.worker_lines = WorkerLineRowsOf(*timeline);
   report.collectives = CollectiveRowsOf(*timeline);
   report.gpu = GpuFactsOf(*timeline);
+  report.headroom = HeadroomOf(*timeline);
   WarnOfDevices(*timeline, report);
   report.timeline = std::move(timeline);
   return report;

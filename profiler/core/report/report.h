@@ -12,6 +12,7 @@
 #include "profiler/core/report/comparison.h"
 #include "profiler/core/report/finding.h"
 #include "profiler/core/report/gate.h"
+#include "profiler/core/report/headroom.h"
 #include "profiler/core/report/step_facts.h"
 #include "profiler/core/report/sweep.h"
 #include "profiler/core/report/target.h"
@@ -81,6 +82,7 @@ struct Report {
   std::vector<LineRow> whole_lines;  // of one start-up, one epoch's start and one evaluation
   std::vector<LineRow> worker_lines;
   std::optional<GpuFacts> gpu;  // absent without a device
+  std::optional<Headroom> headroom;
   Quality quality;
   std::vector<RuleRow> rules;
   std::vector<Finding> findings;  // kFound only, costliest first

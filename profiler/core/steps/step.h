@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "profiler/core/trace/interval_set.h"
+#include "profiler/core/trace/place.h"
 
 namespace loopscope {
 
@@ -34,6 +35,7 @@ struct Step {
   bool detail = false;                          // inputs and stacks too, from its begin to its end
   bool followed = false;                        // its calls were followed
   std::array<std::int64_t, kParts> parts_ns{};  // sums to time.length()
+  std::uint32_t record = kNone;                 // index into Trace::steps; kNone where only marks say what it is
 
   StepKind kind() const {
     if (warmup) return StepKind::kWarmUp;

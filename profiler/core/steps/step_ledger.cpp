@@ -9,10 +9,13 @@ namespace {
 // By thread index; marks may be of threads that the trace does not list.
 std::vector<std::uint64_t> StepsByThread(const Trace& trace) {
   std::vector<std::uint64_t> steps(trace.threads.size());
+  const auto add = [&](std::uint32_t thread) {
+    if (thread >= steps.size()) steps.resize(thread + 1);
+    ++steps[thread];
+  };
+  for (const StepRecord& step : trace.steps) add(step.thread);
   for (const Mark& mark : trace.marks) {
-    if (mark.kind != MarkKind::kStepEnd) continue;
-    if (mark.thread >= steps.size()) steps.resize(mark.thread + 1);
-    ++steps[mark.thread];
+    if (mark.kind == MarkKind::kStepEnd) add(mark.thread);
   }
   return steps;
 }
@@ -49,6 +52,10 @@ std::uint32_t TrainingThread(const Trace& trace, std::span<const std::uint64_t> 
 StepLedger::StepLedger(const Trace& trace, std::span<const std::uint64_t> weights)
     : thread_(TrainingThread(trace, weights)), pid_(PidOf(trace, thread_)) {
   for (const Thread& thread : trace.threads) own_.push_back(thread.pid == pid_);
+  for (std::uint32_t i = 0; i < trace.steps.size(); ++i) {
+    const StepRecord& step = trace.steps[i];
+    if (step.thread == thread_) ends_.push_back({step.end_ns, step.samples, step.clock, i});
+  }
   for (const Mark& mark : trace.marks) {
     if (!IsOwn(mark.thread)) continue;
     switch (mark.kind) {
@@ -106,7 +113,8 @@ std::vector<std::int64_t> StepLedger::EpochTurns(std::int64_t first_step_end_ns)
 }
 
 std::uint64_t StepsOfAll(const Trace& trace) {
-  return static_cast<std::uint64_t>(std::ranges::count(trace.marks, MarkKind::kStepEnd, &Mark::kind));
+  return trace.steps.size() +
+         static_cast<std::uint64_t>(std::ranges::count(trace.marks, MarkKind::kStepEnd, &Mark::kind));
 }
 
 }  // namespace loopscope

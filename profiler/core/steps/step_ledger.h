@@ -14,8 +14,9 @@ namespace loopscope {
 
 struct StepEnd {
   std::int64_t time_ns = 0;
-  std::uint64_t samples = 0;  // 0 unknown
-  StringId clock = 0;         // what ended it: "optimizer:SGD#1", "mark" …
+  std::uint64_t samples = 0;     // 0 unknown
+  StringId clock = 0;            // what ended it: "optimizer:SGD#1", "mark" …
+  std::uint32_t record = kNone;  // index into Trace::steps; kNone where marks say it all
 };
 
 class StepLedger {

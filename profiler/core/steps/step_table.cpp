@@ -34,6 +34,7 @@ void StepTable::AddSteps(const Trace& trace, std::span<const StepEnd> ends, std:
     step.time = {steps_.empty() ? first_start_ns : steps_.back().time.end_ns, end.time_ns};
     if (step.time.start_ns < skipped.end_ns && end.time_ns > skipped.start_ns) step.time.start_ns = skipped.end_ns;
     step.samples = end.samples;
+    step.record = end.record;
     if (step.time.length() > 0 || steps_.empty()) steps_.push_back(step);
   }
   if (!steps_.empty() && steps_.front().time.length() <= 0) steps_.erase(steps_.begin());
@@ -41,8 +42,9 @@ void StepTable::AddSteps(const Trace& trace, std::span<const StepEnd> ends, std:
   if (!ends.empty()) clock_ = trace.text(ends.back().clock);
 }
 
-// Marks are written a moment after a step's end: 2 % of a step may be recorded otherwise than the rest. Of following,
-// the end of a bounded run's is written later still: less than 5 % of a step do not count.
+// By its record. Without one, by marks, which are written a moment after a step's end: 2 % of it may be recorded
+// otherwise than the rest. Of following, the end of a bounded run's is written later still: less than 5 % of a step do
+// not count.
 void StepTable::MarkRecorded(const Trace& trace, const StepLedger& ledger) {
   const bool all_detail = ledger.detailed().intervals().empty() && !trace.details.empty();
   // Without a mark where the window opens the first 10 steps are warm-up, or a fifth of them.
@@ -51,6 +53,14 @@ void StepTable::MarkRecorded(const Trace& trace, const StepLedger& ledger) {
     Step& step = steps_[i];
     const std::int64_t length = step.time.length();
     step.operators = ledger.without_operators().total_ns(step.time) * 50 <= length;
+    if (step.record != kNone) {
+      const unsigned bits = trace.steps[step.record].bits;
+      step.operators &= (bits & wire::kStepOperators) != 0;  // what was recorded may be left out
+      step.detail = (bits & wire::kStepDetailed) != 0;
+      step.followed = (bits & wire::kStepFollowed) != 0;
+      step.warmup = (bits & wire::kStepWarmUp) != 0;
+      continue;
+    }
     step.detail = all_detail || ledger.detailed().total_ns(step.time) * 50 >= length * 49;
     step.followed = ledger.followed().total_ns(step.time) * 20 > length;
     step.warmup = ledger.opens_ns() ? step.time.middle_ns() < *ledger.opens_ns() : i < unmarked;

@@ -63,6 +63,21 @@ std::int64_t StartBefore(const Activity& activity, std::int64_t after_ns, std::i
   return start_ns;
 }
 
+// What its recorder summed of a step whose operators are not in the trace: its ranges may not be, either.
+std::array<std::int64_t, kParts> SummedParts(const Trace& trace, const Step& step) {
+  static constexpr std::array<Part, wire::kStepSums> kPartOfSum{
+      Part::kLoaderWait, Part::kForward,       Part::kBackward,     Part::kOptimizer,
+      Part::kSyncWait,   Part::kCommunication, Part::kCopyToDevice, Part::kOther};
+  std::array<std::int64_t, kParts> parts{};
+  if (step.operators || step.record == kNone) return parts;
+  const StepRecord& record = trace.steps[step.record];
+  if ((record.bits & wire::kStepSummed) == 0) return parts;
+  for (std::size_t i = 0; i < kPartOfSum.size(); ++i) {
+    parts[static_cast<std::size_t>(kPartOfSum[i])] = static_cast<std::int64_t>(record.sums_ns[i]);
+  }
+  return parts;
+}
+
 }  // namespace
 
 // From the first op of the model on a batch to each backward, without the host's own work between them.
@@ -114,11 +129,13 @@ void TimelineBuilder::FindParts() {
   take(Part::kForward, Forward());
   if (span_.start_ns < span_.end_ns) take(Part::kOther, IntervalSet({span_}));
   for (Step& step : timeline_.steps_.all()) {
+    const auto summed_ns = SummedParts(timeline_.trace_, step);
     std::int64_t rest = step.time.length();
     for (int part = 0; part < kParts; ++part) {
       if (static_cast<Part>(part) == Part::kOther) continue;
-      rest -= step.parts_ns[static_cast<std::size_t>(part)] =
-          timeline_.part_sets_[static_cast<std::size_t>(part)].total_ns(step.time);
+      const auto place = static_cast<std::size_t>(part);
+      const std::int64_t seen_ns = timeline_.part_sets_[place].total_ns(step.time);
+      rest -= step.parts_ns[place] = std::min(std::max(seen_ns, summed_ns[place]), rest);
     }
     step.parts_ns[static_cast<std::size_t>(Part::kOther)] = rest;
   }

@@ -1,6 +1,7 @@
 // One recorded run, whatever format it came from: the only thing importers produce and Timeline consumes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -66,6 +67,16 @@ struct Mark {
   std::uint32_t thread = 0;  // index into Trace::threads
 };
 
+// A step as its recorder said it when it ended: see wire::StepRecord.
+struct StepRecord {
+  std::int64_t end_ns = 0;
+  std::uint64_t samples = 0;  // 0 unknown
+  StringId clock = 0;         // what ends its steps: "optimizer:SGD#1", "mark" …
+  std::uint32_t thread = 0;   // index into Trace::threads
+  std::uint8_t bits = 0;      // wire::StepBit
+  std::array<float, wire::kStepSums> sums_ns{};
+};
+
 // How long a piece of work takes as it is and with a change: see wire::GainRecord.
 struct MeasuredGain {
   std::string change, work;
@@ -107,6 +118,7 @@ struct Trace {
   std::vector<Collective> collectives;
   std::vector<EnteredCollective> entered;  // of a flight recorder, in order; empty elsewhere
   std::vector<Mark> marks;                 // by time
+  std::vector<StepRecord> steps;           // by end; empty in other formats and before version 1.10: marks say it there
   std::vector<TensorPeak> tensor_peaks;    // of the process that trains, by time; empty: tensors were not followed
   std::vector<IdleTensor> idle_tensors;    // largest first
   std::vector<Applied> applied;

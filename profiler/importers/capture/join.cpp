@@ -59,6 +59,11 @@ void JoinCapture(Trace from, Trace& into) {
     mark.thread += threads;
     into.marks.push_back(mark);
   }
+  for (StepRecord step : from.steps) {
+    step.clock += strings;
+    step.thread += threads;
+    into.steps.push_back(step);
+  }
   for (const auto& [key, stack] : from.range_stacks) {
     into.range_stacks[key + (std::uint64_t{threads} << 32)] = moved(stack, stacks);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "profiler/core/counted.h"
+#include "profiler/core/steps/step_ledger.h"
 
 namespace loopscope {
 
@@ -25,6 +26,15 @@ constexpr std::size_t kMostDetailWindows = 64;  // as many as the recorder keeps
 
 std::int64_t AsTime(std::uint64_t ns) {
   return static_cast<std::int64_t>(std::min(ns, kMaxTimeNs));
+}
+
+// When the step ended that the record is of; -1 where it is of none.
+std::int64_t StepEndOf(wire::RecordHead head, const char* at) {
+  if (head.kind == RecordKind::kStep && head.words * 8 >= sizeof(wire::StepRecord)) {
+    return AsTime(RecordAt<wire::StepRecord>(at).end_ns);
+  }
+  const bool mark = head.kind == RecordKind::kMark && static_cast<MarkKind>(head.sub) == MarkKind::kStepEnd;
+  return mark ? AsTime(RecordAt<wire::MarkRecord>(at).time_ns) : -1;
 }
 
 // At most a quarter of what is read lies before the stretch that is left out, the rest after it.
@@ -71,6 +81,8 @@ LeftOut::Overview LeftOut::LookOver(const CaptureChunks& capture) {
     ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
       if (IsOperatorOrDeviceWork(head)) operators.Add(StartOf(at));
       if (head.kind == RecordKind::kRange) others.Add(StartOf(at));
+      if (head.kind == RecordKind::kStep)
+        others.Add(static_cast<std::uint64_t>(std::max<std::int64_t>(StepEndOf(head, at), 0)));
       if (head.kind != RecordKind::kMark) return;
       const auto mark = RecordAt<wire::MarkRecord>(at);
       const auto kind = static_cast<MarkKind>(head.sub);
@@ -116,8 +128,8 @@ void LeftOut::Skip(const CaptureChunks& capture, const Overview& overview, std::
   skipped_.steps = header.skipped_steps;
   for (const ChunkView& view : capture.chunks) {
     ForEachRecord(view, [&](wire::RecordHead head, const char* at) {
-      if (head.kind != RecordKind::kMark || static_cast<MarkKind>(head.sub) != MarkKind::kStepEnd) return;
-      const std::int64_t end_ns = AsTime(RecordAt<wire::MarkRecord>(at).time_ns);
+      const std::int64_t end_ns = StepEndOf(head, at);
+      if (end_ns < 0) return;
       if (end_ns <= time.start_ns) {
         whole.start_ns = std::max(whole.start_ns, end_ns);
       } else if (end_ns >= time.end_ns) {
@@ -162,9 +174,9 @@ bool LeftOut::Skips(std::uint64_t time_ns) const {
 
 void LeftOut::Mark(Trace& trace) const {
   if (times_.intervals().empty() && skipped_.time.length() <= 0) return;
-  const auto step = std::ranges::find(trace.marks, MarkKind::kStepEnd, &loopscope::Mark::kind);
-  if (step == trace.marks.end()) return;
-  const std::uint32_t thread = step->thread, pid = trace.threads[thread].pid;
+  const std::uint32_t thread = StepLedger(trace).thread();
+  if (thread >= trace.threads.size()) return;
+  const std::uint32_t pid = trace.threads[thread].pid;
   const auto is_switch = [&](const loopscope::Mark& mark) {
     return (mark.kind == MarkKind::kOpsEnd || mark.kind == MarkKind::kOpsBegin) && mark.thread < trace.threads.size() &&
            trace.threads[mark.thread].pid == pid;

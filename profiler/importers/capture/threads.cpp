@@ -12,9 +12,14 @@ namespace {
 
 using wire::RecordKind;
 
+bool IsStep(wire::RecordHead head) {
+  return head.kind == RecordKind::kStep && head.words * 8 >= sizeof(wire::StepRecord);
+}
+
 // When the record was written; 0 for records without a time.
 std::uint64_t WrittenAt(wire::RecordHead head, const char* at) {
   if (head.kind == RecordKind::kMark) return RecordAt<wire::MarkRecord>(at).time_ns;
+  if (IsStep(head)) return RecordAt<wire::StepRecord>(at).end_ns;
   if (head.kind == RecordKind::kRange) {
     const auto range = RecordAt<wire::RangeRecord>(at);
     return range.start_ns + range.duration_ns;
@@ -139,6 +144,7 @@ class ThreadReader {
 
   void Add(wire::RecordHead head, const char* at) {
     if (head.kind == RecordKind::kMark) return AddMark(head, at);
+    if (IsStep(head)) return AddStep(head, at);
     if (head.kind == RecordKind::kOpDetail) return AddDetail(head, at);
     if (IsLine(head)) {
       if (!left_out_.Skips(StartOf(at))) AddLine(RecordAt<wire::RangeRecord>(at));
@@ -209,6 +215,25 @@ class ThreadReader {
     mark.name = ids_.String(record.name);
     mark.value = record.value;
     read_.marks.push_back(mark);
+  }
+
+  void AddStep(wire::RecordHead head, const char* at) {
+    const auto record = RecordAt<wire::StepRecord>(at);
+    if (record.end_ns > kMaxTimeNs) {
+      ++read_.repaired;
+      return;
+    }
+    if (left_out_.Skips(record.end_ns)) return;
+    StepRecord step;
+    step.end_ns = static_cast<std::int64_t>(record.end_ns);
+    step.samples = record.samples;
+    step.clock = ids_.String(record.clock);
+    step.bits = head.sub;
+    for (std::size_t i = 0; i < step.sums_ns.size(); ++i) {
+      const float sum_ns = record.sums_ns[i];
+      step.sums_ns[i] = sum_ns >= 0 && sum_ns <= static_cast<float>(kMaxTimeNs) ? sum_ns : 0;
+    }
+    read_.steps.push_back(step);
   }
 
   void AddDetail(wire::RecordHead head, const char* at) {

@@ -33,6 +33,7 @@ struct ThreadEvents {
   std::vector<EventDetail> details;  // Event::detail counts from 0 here; for a range it is the index of its stack
   std::vector<std::uint32_t> further_producers;  // of the details, which count from 0 here
   std::vector<Mark> marks;                       // Mark::thread is not set
+  std::vector<StepRecord> steps;                 // StepRecord::thread is not set
   std::uint64_t repaired = 0;  // events with impossible times: the end was set to the start, or they were left out
 };
 

@@ -1,0 +1,18 @@
+// Operators that the probe runs for itself compute as kernels do, whatever the program has switched on for its thread:
+// autograd, autocast, modes of its own.
+#pragma once
+
+#include <c10/core/DispatchKeySet.h>
+
+namespace loopscope {
+
+// To be excluded while they run.
+inline c10::DispatchKeySet WhatThreadsSwitchOn() {
+  using c10::DispatchKey;
+  return c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset |
+         c10::DispatchKeySet({DispatchKey::Python, DispatchKey::PythonTLSSnapshot, DispatchKey::PythonDispatcher,
+                              DispatchKey::Functionalize, DispatchKey::FuncTorchBatched,
+                              DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode});
+}
+
+}  // namespace loopscope

@@ -1,0 +1,44 @@
+// "headroom" of a report's JSON.
+#pragma once
+
+#include "profiler/core/report/headroom.h"
+#include "reports/json/fields.h"
+#include "reports/json/places.h"
+
+namespace loopscope {
+
+template <>
+struct JsonFields<Peak> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& peak) {
+    fields("what", peak.what);
+    fields("giga_per_s", peak.giga_per_s);
+  }
+};
+
+template <>
+struct JsonFields<HeadroomLine> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& line) {
+    fields("where", line.where);
+    fields("operator", line.what);
+    fields("ms", line.ms);
+    fields("floor_ms", line.floor_ms);
+  }
+};
+
+template <>
+struct JsonFields<Headroom> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& headroom) {
+    fields("step_ms", headroom.step_ms);
+    fields("floor_ms", headroom.floor_ms);
+    fields("operators_ms", headroom.operators_ms);
+    fields("unknown_ms", headroom.unknown_ms);
+    fields("mfu_pct", headroom.mfu_pct);
+    fields("peaks", headroom.peaks);
+    fields("lines", headroom.lines);
+  }
+};
+
+}  // namespace loopscope
