@@ -3,7 +3,6 @@
 import struct
 
 MARKS = {
-    1: "step",
     2: "measure_begin",
     3: "measure_end",
     4: "epoch_end",
@@ -62,6 +61,9 @@ class Capture:
         elif kind == 8:
             key, where, old, now, flags = struct.unpack_from("<5I", body, 4)
             self.applied.append((text(key), text(where), text(old), text(now), flags))
+        elif kind == 16:
+            clock, end, samples = struct.unpack_from("<IQQ", body, 4)
+            self.marks.append(("step", text(clock), samples, end))
         elif kind == 9:
             key, value = struct.unpack_from("<II", body, 4)
             self.facts[text(key)] = text(value)

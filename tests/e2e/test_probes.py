@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists() or not PRELOAD.exists(), re
 FILE_HEADER = struct.Struct("<8sHHIIIQQIIIIQQ")
 CHUNK_HEADER = struct.Struct("<IHHIIIIQ")
 STRING, OP, DETAIL, RANGE, MARK, STACK, MODULE, APPLIED, FACT = range(1, 10)
+STEP = 16
 (
     STEP_END,
     MEASURE_BEGIN,
@@ -85,6 +86,8 @@ class Capture:
         found = [
             (self.strings[name], time, value) for sub, (name, time, value) in self.of(MARK, "<IQQ") if sub == wanted
         ]
+        if wanted == STEP_END:
+            found = [(self.strings[clock], end, samples) for _, (clock, end, samples) in self.of(STEP, "<IQQ")]
         return sorted(found, key=lambda mark: mark[1])
 
     def doubles(self, wanted):
