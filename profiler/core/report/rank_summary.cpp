@@ -21,7 +21,7 @@ double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
-// "" for what ranks do not enter together.
+// "" for operations that ranks do not enter together.
 std::string Synchronizing(std::string_view operation) {
   const std::string plain = PlainOperation(operation);
   for (const char* one : {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}) {
