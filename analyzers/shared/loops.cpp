@@ -13,7 +13,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinGainPct = 5;       // of the step, that a fix is expected to gain
-constexpr double kMinRepeats = 0.5;     // of the turns: so often a line of the loop runs an operator
+constexpr double kMinRepeats = 0.5;     // of the turns in which a line of the loop runs an operator
 constexpr double kMinShortShare = 0.5;  // of the time in the loop's operators
 constexpr double kShortOpUs = 20;       // see small-batch: most of such an operator's time does not depend on its size
 // Calling an operator and recording its node: what one operator on all rows saves for each row.

@@ -1,4 +1,4 @@
-// Which rank makes the others wait, meeting by meeting.
+// Which rank makes the others wait, collective by collective ("meeting").
 #pragma once
 
 #include <cstdint>
