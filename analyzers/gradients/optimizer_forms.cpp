@@ -13,7 +13,7 @@
 namespace loopscope {
 namespace {
 
-// Which optimizers of the facts are of that class: "", "#2".
+// Suffixes of the facts about optimizers of that class: "", "#2".
 std::vector<std::string> OptimizersOf(const Trace& trace, std::string_view name) {
   std::vector<std::string> found;
   std::string which;
