@@ -130,7 +130,7 @@ std::optional<Error> NsysDatabase::Prepare(const fs::path& path) {
                "export it again: nsys export --type sqlite REPORT.nsys-rep"};
 }
 
-// Real tables only: not views or virtual tables, since reading those runs what the file says. The authorizer is set
+// Real tables only: not views or virtual tables, since reading those runs SQL from the file. The authorizer is set
 // afterwards, since it allows only the later queries.
 bool NsysDatabase::ListTables() {
   const Statement list = Compile(
