@@ -1,4 +1,4 @@
-// What launches report about the settings that they were asked to apply.
+// What launches report about the settings they were asked to apply.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ std::string WhyNotApplied(std::string_view key, std::span<const Applied> applied
 // Whether applying it failed, in any of its places.
 bool FailedToApply(std::string_view key, std::span<const Applied> applied);
 
-// Whether the program has the value now: because it was changed, or because it was like that before. `why`: see
+// Whether the program has the value now: it was changed, or had it before. `why`: see
 // WhyNotApplied.
 enum class Taken { kChanged, kHadIt, kNot };
 Taken TakenUp(std::string_view key, std::string_view value, std::span<const Applied> applied, std::string& why);

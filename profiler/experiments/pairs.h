@@ -1,4 +1,4 @@
-// Pairs of launches of two commands: what `ab` and `gate` are made of.
+// Pairs of launches of two commands: the basis of `ab` and `gate`.
 #pragma once
 
 #include <filesystem>

@@ -15,7 +15,7 @@ namespace {
 using Shards = std::vector<std::unique_ptr<KinetoShard>>;
 
 constexpr std::int64_t kClockSlackNs = 1'000'000;  // between the host's clock and the device's
-constexpr double kWholeShare = 0.98;               // of a pid's work, launched by one process: all of it is
+constexpr double kWholeShare = 0.98;               // of a pid's work: one process that launched so much has all
 
 // The calls of all training processes, to look up which of them launched a piece of work.
 class Launchers {
