@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr char kProbeName[] = "libloopscope_torch.so";
 constexpr double kBuildTimeoutS = 600, kAskTimeoutS = 20;
-constexpr char kFailedName[] = "failed.txt";                 // beside it: what the compiler said
+constexpr char kFailedName[] = "failed.txt";                 // beside it: the compiler's messages
 constexpr char kWithoutProbeName[] = "torch-without-probe";  // in a run's folder, written by the shim
 constexpr int kShownLines = 6;                               // of a compiler's message
 
