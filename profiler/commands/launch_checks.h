@@ -1,4 +1,4 @@
-// What is said before anything is launched: whether the probes reach the program, and whether it can be started again.
+// Checks before anything is launched: whether the probes reach the program, and whether it can be rerun.
 #pragma once
 
 #include <vector>
