@@ -1,4 +1,4 @@
-// Passes over the data, from what samplers are asked: which ones train, where epochs begin and end, how many samples
+// Passes over the data, inferred from calls of samplers: which ones train, where epochs begin and end, how many samples
 // were trained on. A pass trains when a backward pass follows one of its batches; others are evaluation.
 #pragma once
 
@@ -38,8 +38,8 @@ class Passes {
     return epoch;
   }
 
-  // Returns whether a training pass has just run out, seen for the first time. A loader with workers runs out ahead of
-  // the training by as many batches as it keeps in flight, and asks again with each of them.
+  // Returns whether a training pass has just run out, seen for the first time. A loader with workers runs out before
+  // training does, by the batches in flight, and asks again with each of them.
   bool RanOut(const void* sampler, std::uint64_t now_ns) {
     Pass& pass = Of(sampler);
     pass.asked = true;
