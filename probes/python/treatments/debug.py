@@ -56,7 +56,7 @@ def _switch_anomaly(torch, report):
             set_anomaly(not on)
 
     def begins(module):
-        if own[0] and report.on:  # it was asked for before this block of steps
+        if own[0] and report.on:  # it was requested before this block of steps
             report.acted()
             if not report.has_places():
                 report.applied("anomaly mode on", "off")
