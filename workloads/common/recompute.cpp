@@ -23,7 +23,7 @@ void SetRandomState(c10::Device device, const at::Tensor& state) {
   generator.set_state(state);
 }
 
-// Draws what was drawn when `state` was taken, and leaves the generator as it was.
+// Replays the random numbers from `state` on, and restores the generator afterwards.
 class ReplayedDraws {
  public:
   ReplayedDraws(c10::Device device, const at::Tensor& state) : device_(device), before_(RandomState(device)) {
@@ -68,7 +68,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
       const ReplayedDraws draws(input.device(), remembered.random_state);
       output = remembered.block(input);
     }
-    // Not through torch::autograd::backward: its root would be taken for a loss.
+    // Not torch::autograd::backward, whose root would be recorded as a loss.
     torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(output)}, gradients,
                                                           /*keep_graph=*/false, /*create_graph=*/false,
                                                           /*accumulate_grad=*/true);
