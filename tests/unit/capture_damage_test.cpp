@@ -95,7 +95,7 @@ class CaptureDamage : public testing::Test {
   }
 };
 
-// The bytes where damage is looked for: the header's fields and each chunk's records, not the padding beyond them.
+// The bytes to damage: the header's fields and each chunk's records, not the padding beyond them.
 std::vector<std::size_t> UsedBytes(std::string_view file) {
   std::vector<std::size_t> used;
   for (std::size_t i = 0; i < sizeof(wire::FileHeader) + 8; ++i) used.push_back(i);
@@ -112,7 +112,7 @@ TEST_F(CaptureDamage, CutAtEveryLength) {
   const std::int64_t all = Events(whole);
   ASSERT_EQ(all, 26);
   std::int64_t most = -1;
-  // In the padding between records one length is like another.
+  // In the padding between records all lengths are equivalent.
   const std::vector<std::size_t> used = UsedBytes(whole);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     if (length % 97 != 0 && !std::ranges::binary_search(used, length)) continue;

@@ -56,7 +56,7 @@ TEST(FollowPlan, CostsAFiftiethOfTheTimeAtMost) {
   EXPECT_LE(spent_ms, 2000 * 2.0 / 50);
 }
 
-// A turn of other programs, an evaluation, a checkpoint: time in which nothing was stepped buys nothing.
+// A turn of other programs, an evaluation, a checkpoint: time without steps adds no budget.
 TEST(FollowPlan, AWaitIsNotMadeUpFor) {
   Loop loop;
   for (int i = 0; i < 200; ++i) loop.Step(2 * kMs, i == 98);
@@ -110,7 +110,7 @@ TEST(FollowPlan, LongStepsAreExpectedAtTheirDistance) {
   }
 }
 
-// Steps that a busy machine made a third longer are not what the search ends with.
+// Steps that a busy machine made a third longer do not end the search.
 TEST(FollowPlan, StepsThatAreLongByChanceDoNotEndTheSearch) {
   Loop loop;
   loop.calls = 800;

@@ -108,7 +108,7 @@ std::pair<std::int64_t, MarkKind> On(std::int64_t at) {
   return {at, MarkKind::kOpsBegin};
 }
 
-// What becomes of the switches that the recorder wrote.
+// Handling of the switches that the recorder wrote.
 Switches Marked(const LeftOut& left_out, const Switches& before) {
   Trace trace;
   trace.threads.push_back({100, 100, "", {}});
