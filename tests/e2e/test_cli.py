@@ -1,4 +1,4 @@
-"""What the smaller commands print, and what the command line says about itself."""
+"""Output of the smaller commands, and the command line's help."""
 
 import os
 import re

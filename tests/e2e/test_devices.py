@@ -193,7 +193,7 @@ def test_replicas_need_gpus_and_one_rank(arguments, needs):
     "name, entry", [("cuda_graphs", "train_make_device_graph"), ("data_parallel", "train_forward_on_all")]
 )
 def test_modules_of_gpus_bind_to_torch(name, entry):
-    """All that they call is there; they bring no CUDA of their own."""
+    """Everything that they call is there; they do not bring their own CUDA."""
     module = BUILD / "workloads" / f"libtrain_{name}.so"
     if not module.exists():
         pytest.skip("built without CUDA's headers")

@@ -1,4 +1,4 @@
-"""README, CHANGELOG, CONTRIBUTING and docs/ speak of things that exist."""
+"""README, CHANGELOG, CONTRIBUTING and docs/ only name things that exist."""
 
 import importlib.util
 import pathlib

@@ -110,7 +110,7 @@ def train_slower(sleep_ms):
 
 
 def tiny_slower(busy_ms):
-    """By work: what so short a sleep takes differs from one minute to the next on a virtual machine."""
+    """By computing: on a virtual machine the length of so short a sleep varies from minute to minute."""
     return ["--spin", str(round(1e3 * busy_ms))]
 
 

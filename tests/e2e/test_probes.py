@@ -1,5 +1,5 @@
-"""The probes alone, without the launcher: what a small LibTorch program's capture holds, and that the program itself
-does not notice."""
+"""The probes alone, without the launcher: the capture of a small LibTorch program, and that the program itself is not
+affected."""
 
 import os
 import pathlib
@@ -325,7 +325,7 @@ def test_no_program_gets_a_cpp_library_that_it_does_not_load_itself(probed):
 
 
 def _cpp_library_symbols(probe):
-    """What it gives the program of the C++ library."""
+    """Symbols of the C++ library that it exports to the program."""
     library = BUILD / "probes" / f"libloopscope_{probe}.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = [line.split()[-1] for line in symbols.splitlines()]

@@ -66,7 +66,7 @@ def can_fire(report, rule):
 
 
 def others_run():
-    """Then a loader's worker gets its processor late, which is no flaw of the script."""
+    """Then a loader's worker gets its processor late, which is not a flaw of the script."""
     return os.getloadavg()[0] > len(os.sched_getaffinity(0)) + 1
 
 
@@ -110,7 +110,7 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
         "input-starvation": line(file, "Image.open("),
         "needless-copy": line(file, "torch.tensor(np.stack(images))"),
     }
-    # Where memory is quick these two cost under 1 % of a step: they are looked for, and nothing is to be said.
+    # With fast memory these two cost under 1 % of a step: the rules must then be clear.
     for rule in {"grads-zeroed", "needless-copy"} - places.keys():
         assert next(row["verdict"] for row in report["rules"] if row["id"] == rule) == "clear"
         del planted[rule]

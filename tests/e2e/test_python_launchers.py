@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""Python programs that another program starts, and those that cannot be reached: what is seen, and what is said."""
+"""Python programs that another program starts, and those that cannot be reached: records and messages."""
 
 import glob
 import os

@@ -1,5 +1,5 @@
 # ctest labels: measured
-"""Of long windows and of short steps in Python some steps have their operators recorded: which, by how long they take."""
+"""In long windows and with short steps in Python, only some steps have their operators recorded."""
 
 import re
 import sys

@@ -84,7 +84,7 @@ def test_losses_are_the_same_bit_for_bit(reference):
     assert losses(train(seed=7)) != reference
 
 
-# A launch for those of one line, none of which hides what another one does.
+# One launch for those on one line, which do not hide each other's effect.
 @pytest.mark.parametrize(
     "knobs",
     [
@@ -98,7 +98,7 @@ def test_exact_knobs(reference, knobs):
 
 
 def test_checkpointing_draws_the_same_dropout(reference):
-    """Bit for bit, with dropout, for all optimizer steps: the second forward draws what the first one drew."""
+    """Bit for bit, with dropout, for all optimizer steps: the second forward pass uses the same random numbers."""
     assert losses(train(checkpoint="on")) == reference
     assert losses(train(dropout=0)) != reference
 

@@ -1,5 +1,5 @@
 # ctest labels: long
-"""The wheel: what it holds and asks of a system, and that it finds a planted flaw where there is no compiler."""
+"""The wheel: its contents and requirements, and that it finds a planted flaw without a compiler."""
 
 import importlib.util
 import json
