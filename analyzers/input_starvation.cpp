@@ -66,8 +66,8 @@ std::vector<std::string> NamesAt(const PlaceTime& place) {
   return names;
 }
 
-// Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
-// thread, or of the workers that it waits for; these are followed in some batches, of batch_ms each.
+// Lines that run while the loop waits: of the data set, the collate function, a transform; on the training thread, or
+// in the workers that it waits for, which are followed in some batches of batch_ms each.
 void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
               Finding& finding) {
   const std::optional<Where> asked = finding.evidence.front().where;

@@ -12,7 +12,7 @@
 namespace loopscope {
 
 enum class PreloadFit {
-  kFits,          // or is no ELF file, or is linked statically, so that nothing is preloaded into it
+  kFits,          // or not an ELF file, or linked statically, so that nothing is preloaded into it
   kOtherMachine,  // of 32 bits, or of another processor: the loader prints a message for each library
   kOtherLibc,     // musl's loader does not start it
   kSanitizer,     // linked with one whose library has to be the first of all

@@ -23,7 +23,7 @@ bool Holds(const std::set<CodeLine>& lines, std::span<const Where> frames) {
   return std::ranges::any_of(frames, [&](const Where& frame) { return lines.contains(CodeLineOf(frame)); });
 }
 
-// Of the detailed steps, all together.
+// Totals over the detailed steps.
 struct Work {
   double forward_ops = 0;       // outermost ones
   double ms = 0, short_ms = 0;  // in operators
@@ -95,7 +95,7 @@ Work Measure(const Timeline& timeline, const std::set<CodeLine>& lines) {
   return work;
 }
 
-// Of an average step: the loop's lines in the forward pass, and the host's time between their operators.
+// In an average step: the loop's lines in the forward pass, and the host's time between their operators.
 std::pair<double, double> ForwardMs(const Timeline& timeline, const std::set<CodeLine>& lines) {
   double all_ms = 0, between_ms = 0;
   for (const LineShare& line : timeline.lines()) {

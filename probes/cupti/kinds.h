@@ -1,4 +1,4 @@
-// Which records CUPTI is asked for.
+// The kinds of records requested from CUPTI.
 #pragma once
 
 #include "probes/cupti/calls.h"

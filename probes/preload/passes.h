@@ -92,7 +92,7 @@ class Passes {
     std::uint64_t begin_ns = 0, ran_out_ns = 0, used = 0;
     bool asked = false;  // for a batch, since the last backward
     bool trains = false, evaluates = false, reported = false;
-    std::array<std::uint64_t, 256> sizes{};  // of batches asked for and not trained on yet, a ring
+    std::array<std::uint64_t, 256> sizes{};  // of batches requested and not trained on yet, a ring
     std::size_t first = 0, queued = 0;
   };
 

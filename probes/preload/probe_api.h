@@ -18,7 +18,7 @@ enum GateBit : std::uint32_t {
 
 // Points of the training loop at which treatments act, reported on the thread that reached them.
 enum class Moment : std::uint32_t {
-  kBatchBegin,      // the training loader was asked for a batch and has one
+  kBatchBegin,      // the training loader returns a requested batch
   kLoaderEnd,       // a loader ran out
   kZeroGrad,        // zero_grad begins
   kBackwardBegin,   // torch::autograd::backward begins

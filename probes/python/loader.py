@@ -19,7 +19,7 @@ class Loaders:
         self._known = Notes()  # loader -> Known
         self._slotted = {}  # the same by class, for loaders without weak references
         self._passes = Notes()  # iterator -> Pass
-        self._drawn = Notes()  # iterator -> indices that it asked for before its pass was known
+        self._drawn = Notes()  # iterator -> indices that it requested before its pass was known
         self._pass = None  # the one that gave the last batch
         self.last_samples = 0  # in it
         self._trained = None  # the pass whose batch was trained on last
@@ -104,7 +104,7 @@ class Loaders:
             for function in hooks.pass_resumes:
                 function(loader)
         sizes = loader_facts.sizes_of(loader)
-        if sizes is None:  # workers are asked for batches before there is an iterator
+        if sizes is None:  # batches are requested from workers before there is an iterator
             self._keep_indices()
         self._starting += 1
         return sizes, begin_ns
@@ -174,7 +174,7 @@ class Loaders:
         drawn = one_pass.drawn if one_pass is not None else self._drawn.of(iterator)
         if drawn is not None:
             drawn.append(index)
-        else:  # workers are asked for batches before __iter__ returns
+        else:  # batches are requested from workers before __iter__ returns
             self._drawn.set(iterator, [index])
 
     def _index_is_asked(self, iterator):

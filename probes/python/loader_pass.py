@@ -45,7 +45,7 @@ class Pass:
         self.loader_id = id(loader)
         # The same name as torch's own profiler uses; it shows the importer that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator()).__name__}.__next__")
-        self.drawn = collections.deque()  # indices of batches asked for and not given yet
+        self.drawn = collections.deque()  # indices of batches requested and not given yet
         self.sizes = sizes
         self.given = ctypes.c_uint64(0)
         self.batches = loader_facts.batches_of(loader)

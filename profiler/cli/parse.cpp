@@ -169,7 +169,7 @@ class Parser {
   const Command& command_;
   Options& options_;
   std::string config_;
-  std::map<std::string, std::string> files_;  // format → file; empty: not asked for
+  std::map<std::string, std::string> files_;  // format → file; empty: not requested
   CLI::App app_;
 };
 

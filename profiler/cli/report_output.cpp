@@ -57,7 +57,7 @@ Result<void> WriteNamedFolder(const Report& report, const Options& options) {
   return {};
 }
 
-// The files of all formats that were asked for, by format.
+// The files of all requested formats, by format.
 std::map<std::string, std::string> Formats(const Options& options) {
   std::map<std::string, std::string> files = options.files;
   if (!options.json.empty()) files["json"] = options.json;

@@ -106,8 +106,8 @@ void Probes(Sheet& sheet) {
              probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
 }
 
-// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 when unknown. Of the program's torch, or
-// else of the one that the probes are for; a package has probes for several.
+// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 if unknown. From the program's torch, else
+// from the one that the probes are for; a package has probes for several.
 int CudaMajorOfTorch(const ProbePaths& probes, const std::optional<TorchInstall>& torch) {
   std::string version;
   if (torch) {

@@ -107,7 +107,7 @@ class GateRun {
     return judged;
   }
 
-  // A pass, unless counters were asked for and could not be compared.
+  // A pass, unless requested counters could not be compared.
   void Settle(GateRow& row, const std::string& reason) const {
     const bool needed = recorded_ != nullptr || options_.gate.strict_counters;
     const bool passes = row.why_no_counters.empty() || !needed;

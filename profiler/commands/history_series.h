@@ -33,7 +33,7 @@ std::vector<HistorySeries> SeriesOf(const std::vector<HistoryRun>& runs);
 // program: +7.9 % against its base, measured beside it". "" without a gate's pairs.
 std::string CauseText(const HistorySeries::Change& change);
 
-// "pass (+0.8 % against its base)"; of a report the costliest findings, or `rule`'s where one is asked for.
+// "pass (+0.8 % against its base)"; for a report the costliest findings, or `rule`'s if one is given.
 std::string RunText(const HistoryRun& run, const std::string& rule);
 
 }  // namespace loopscope

@@ -12,7 +12,7 @@ namespace loopscope {
 
 std::vector<Applied> AppliedUnder(std::string_view key, std::span<const Applied> applied);
 
-// Why a setting that was asked for changed nothing, from what the launch reports under its key; empty: it did.
+// Why a requested setting changed nothing, from the launch's reports under its key; empty: it did.
 std::string WhyNotApplied(std::string_view key, std::span<const Applied> applied);
 
 // Whether applying it failed, in any of its places.

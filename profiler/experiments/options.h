@@ -19,7 +19,7 @@ struct ExperimentOptions {
   int min_steps = 20;
   double min_window_s = 2;     // of the fastest arm
   int alone = -1;              // fixes also measured alone, the costliest first; -1: three, fewer when time is short
-  bool check_training = true;  // the check launches; without them nothing is said about the losses
+  bool check_training = true;  // the check launches; without them losses are not compared
   int check_steps = 30;        // training steps whose losses a check launch compares
   double launch_timeout_s = kLaunchTimeoutS;
   bool bound_launches = true;  // a launch that takes much longer than earlier ones is ended sooner

@@ -63,7 +63,7 @@ class ProgramLauncher {
   // LaunchResult::status.
   LaunchResult Launch(const LaunchSpec& spec);
 
-  // Side by side: Launcher::SideBySide. A process of ours follows each of them. Errors: the machine's memory may not
+  // Side by side: Launcher::SideBySide. One of our processes follows each of them. Errors: the machine's memory may not
   // hold them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
   Result<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostRows = 12, kMostLanes = 24, kMostTotals = 20;
 constexpr std::int64_t kFinest_ns = 1000;  // the first try if not every event can have its own bar
 
-// An event as it is met, before any are joined.
+// An event before any are joined.
 struct Piece {
   std::int64_t start_ns, end_ns;
   StringId name;

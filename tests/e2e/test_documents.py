@@ -136,7 +136,7 @@ def test_the_torches_of_the_wheel_are_those_that_documents_name():
 
 
 def test_symptoms_are_what_the_program_says():
-    """The quoted headings of the page by symptom, where numbers may stand for others."""
+    """The quoted headings of the page by symptom; numbers in them may differ."""
     folders = ("profiler", "probes", "analyzers", "reports")
     files = [path for folder in folders for kind in ("*.cpp", "*.h", "*.py") for path in (ROOT / folder).rglob(kind)]
     said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in files))

@@ -37,7 +37,7 @@ GATES = int(os.environ.get("LOOPSCOPE_GATES", "20"))
 BUDGET = os.environ.get("LOOPSCOPE_GATE_BUDGET", "15m")
 WINDOW = "1s"  # a launch's measured time: 20 gates of 28 to 64 launches each would take hours with the usual 2 s
 HEAD = ("trial", "gates", "fail", "pass", "inconclusive", "pairs per gate", "time per gate")
-# Of `gates` gates that fail with a chance of 1 in 100 each, more than so many fail in one trial of 1,000 at most.
+# If each of `gates` gates fails with a chance of 1 in 100, more than so many fail in at most one trial of 1,000.
 MOST_FALSE = {1: 1, 5: 1, 20: 2}
 
 
@@ -177,7 +177,7 @@ def test_a_slowdown_of_five_percent_is_caught(loopscope):
     assert trial.count("fail") >= 0.7 * GATES, trial.gates
 
 
-# A copy more is reported, and fails where that is asked for.
+# An additional copy is reported, and fails if requested.
 @pytest.mark.parametrize(
     "flaw, counter, options",
     [

@@ -89,7 +89,7 @@ NEEDS_ROOT = ("null", "full", "block")
 
 
 def shown(path):
-    """What stands there, and what a link leads to; of files that there is one."""
+    """What exists there, and what a link leads to; for files only their existence."""
     seen = []
     for one in (path, path.with_name("target of " + path.name)):
         state = os.lstat(one) if os.path.lexists(one) else None

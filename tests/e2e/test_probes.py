@@ -208,7 +208,7 @@ def test_exceptions_pass_through(probed):
     done, [capture] = probed("--throw", "--epochs", "2", steps=0)
     assert done.returncode == 0 and "caught 20" in done.stdout
     assert len([r for r in capture.ranges(3)]) == 40  # those that threw are closed too
-    assert len(capture.marks(STEP_END)) == 20  # but are no steps
+    assert len(capture.marks(STEP_END)) == 20  # but are not steps
 
 
 def test_goes_on_until_an_epoch_boundary(probed):

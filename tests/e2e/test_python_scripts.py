@@ -163,7 +163,7 @@ def test_word_language_model_without_an_optimizer(run):
     file = "word_language_model.py"
     report = run(sys.executable, file)
     is_sound(report, "backward")
-    # The clock is chosen after the warm-up that was asked for: the detail window opens then.
+    # The clock is chosen after the requested warm-up: the detail window opens then.
     assert "late-free" not in {row["id"] for row in report["rules"] if row["verdict"] == "cannot-tell"}
     only(
         found(report),

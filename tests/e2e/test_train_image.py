@@ -286,7 +286,7 @@ def test_training_resumes_from_the_newest_checkpoint(data, tmp_path):
     assert f"cannot resume from {folder}/epoch-000002.pt" in done.stderr
 
 
-# What it tells a probe
+# Calls to a probe
 
 
 def test_treatments_override_and_report(data, listener):

@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""train_text as an ordinary program: knobs, presets, determinism, that it learns, and what it tells a probe."""
+"""train_text as an ordinary program: knobs, presets, determinism, that it learns, and its calls to a probe."""
 
 import json
 
@@ -152,7 +152,7 @@ def test_presets_train(preset):
     assert len(losses(train("--preset", preset))) == 20
 
 
-# What it tells a probe
+# Calls to a probe
 
 
 def test_treatments_override_and_report(listener):

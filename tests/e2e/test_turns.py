@@ -15,7 +15,7 @@ import pytest
 
 from conftest import BUILD
 
-# Tells when its steps end, and when a process of its own gets to run: `train.sh NAME FAULT`. "crash" ends it in the
+# Prints when its steps end, and when its own process runs: `train.sh NAME FAULT`. "crash" ends it in the
 # window, where it runs beside others.
 SCRIPT = """#!/bin/sh
 PYTHON -S -c 'import os, time

@@ -29,7 +29,7 @@ void loopscope_v1_optimizer_end(void* token) { fprintf(stderr, "optimizer-end|%s
 
 
 def build_listener(folder):
-    """The environment that has a program print what it tells a probe; None without a C compiler."""
+    """The environment in which a program prints its calls to a probe; None without a C compiler."""
     compiler = shutil.which("cc")
     if not compiler:
         return None

@@ -274,7 +274,7 @@ TEST_F(CounterFiles, AnotherMachineIsNamed) {
   EXPECT_EQ(OtherOperators(recorded, here).size(), 2u);
 }
 
-// Traced launches in the order in which they are asked for.
+// Traced launches in the order of the requests.
 class ScriptedRecounts {
  public:
   std::vector<Counters> candidate, against;

@@ -50,7 +50,7 @@ TEST(FollowPlan, NothingWhileWarmingUp) {
 TEST(FollowPlan, CostsAFiftiethOfTheTimeAtMost) {
   Loop loop;
   for (int i = 0; i < 2000; ++i) loop.Step(2 * kMs);
-  // Of the steps outside of details, each costs 1000 calls of 400 ns: 0.4 ms of 2.
+  // Each step outside of details costs 1000 calls of 400 ns: 0.4 ms of 2.
   const double spent_ms = 0.4 * static_cast<double>(loop.Count(4));
   EXPECT_GT(loop.Count(4), 10u);
   EXPECT_LE(spent_ms, 2000 * 2.0 / 50);

@@ -66,7 +66,7 @@ struct Shares {
   double fails_pct = 0, launches = 0;
 };
 
-// Of the trials, each on a machine that goes on from the last.
+// Shares of the trials, each on a machine that continues from the last.
 Shares Try(Outcome (*judge)(Machine&), Machine machine, double slowdown) {
   machine.slowdown = slowdown;
   Shares shares;

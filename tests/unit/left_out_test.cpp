@@ -84,7 +84,7 @@ TEST(LeftOut, WhatTheRecorderLeftOutIsTaken) {
   capture.header.left_out_until_ns = 80 * kStepNs;
   const LeftOut left_out = Of(capture.Bytes(), {kAll, kAll});
   const std::vector<int> steps = StepsLeftOut(left_out, 100);
-  EXPECT_EQ(steps.size(), 69u);  // but for the one in detail
+  EXPECT_EQ(steps.size(), 69u);  // except the one in detail
   EXPECT_EQ(steps.front(), 10);
   EXPECT_EQ(steps.back(), 79);
   EXPECT_THAT(left_out.Warnings(0), ElementsAre(HasSubstr("--max-capture")));

@@ -99,7 +99,7 @@ Reading Read() noexcept {
   return reading;
 }
 
-// Of the processors that the program may use, those that share a core's units count once.
+// Counts the program's processors, with those that share a core's units counted once.
 unsigned PhysicalCores() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;

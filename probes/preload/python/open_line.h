@@ -12,7 +12,7 @@ namespace loopscope {
 struct OpenLine {
   explicit OpenLine(std::uint64_t at_ns = 0) : begin_ns(at_ns), call_ns(at_ns) {}
 
-  // Of many different calls, the longest are kept.
+  // Among many different calls the longest are kept.
   void AddCall(std::uint32_t name, std::uint64_t ns) noexcept {
     Call* least = &called_[0];
     for (Call& one : called_) {

@@ -38,7 +38,7 @@ def _anomaly(original, report):
 
 def _switch_anomaly(torch, report):
     """Profilers cannot be stopped and started between steps; anomaly mode can."""
-    own = [torch.is_anomaly_enabled()]  # what the program asked for last
+    own = [torch.is_anomaly_enabled()]  # the program's last request
     set_anomaly = torch.set_anomaly_enabled
 
     def make(original):

@@ -249,7 +249,7 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   summary.mean_step_ms = timeline.mean_step_ms();
   if (timeline.loader_known()) summary.loader_wait_ms = timeline.part_ms(Part::kLoaderWait);
   const IntervalSet communicating = OnlyCommunicating(timeline);
-  // Where the devices were not recorded, the host's calls show when exchanges were asked for, not when they ran.
+  // Without device records, the host's calls show when exchanges were requested, not when they ran.
   const bool shown = !timeline.device_coverage().used || timeline.device_coverage().why_not.empty();
   summary.communication_seen = !summary.collectives.empty() || (shown && !communicating.intervals().empty());
   for (const std::uint32_t index : timeline.steady()) {

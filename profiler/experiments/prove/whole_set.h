@@ -23,7 +23,7 @@ struct WholeSet {
   bool only_fix = false;  // ALL is a single fix, and nothing else is tried: there is nothing left to measure
 
   bool with_first_fix() const { return plan.comparisons.size() > 1; }
-  // Of the first fix only.
+  // Only the first fix's comparison.
   ExperimentPlan PlanOfFirstFix() const;
   std::optional<LaunchResult> baseline() const;  // a launch of it, which says what the work is
 };

@@ -1,6 +1,6 @@
 // What ran but is not in the trace, because the recorder limits its file's size or a report's memory is limited.
 // Operators and work of devices that began in a stretch in the middle are left out; the start of the run, its
-// detail windows and the newest are there. Of a run of very many steps some in the middle are skipped as a whole.
+// detail windows and the newest are there. In a run of very many steps some in the middle are skipped entirely.
 #pragma once
 
 #include <cstdint>

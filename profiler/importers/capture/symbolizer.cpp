@@ -122,7 +122,7 @@ class Module {
 
   struct Place {
     std::vector<Where> frames;  // the user's
-    bool has_line = false;      // whoever's it is
+    bool has_line = false;      // anybody's
   };
 
   Place PlaceAt(std::uint64_t address, const std::string& path) {

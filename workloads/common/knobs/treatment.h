@@ -15,7 +15,7 @@ struct TreatedKnob {
   std::string before;
 };
 
-// Values read back from where they act, by key; a key that is missing acts as it is set.
+// Values read back from where they act, by key; missing keys act as set.
 using InEffect = std::map<std::string, std::string, std::less<>>;
 
 // Applies the requested treatment. Reports items that cannot be applied as not applicable, with the reason.
