@@ -120,7 +120,7 @@ def test_the_readme_shows_a_demo():
     block = demo_block(README)
     assert re.search(r"^Measured +\d+\.\d\dx \[", block, re.MULTILINE), "run `make demo` and docs/refresh_readme.py"
     headline = block.split("```")[1].strip()
-    assert len(headline.splitlines()) <= 20 and headline in demo_block((ROOT / "docs/demo.md").read_text())
+    assert len(headline.splitlines()) <= 20 and headline in demo_block((ROOT / "docs/reports.md").read_text())
 
 
 def test_the_readme_is_one_screen():
