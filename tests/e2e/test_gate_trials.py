@@ -1,9 +1,9 @@
 # ctest labels: long measured
 # ctest timeout: 14400
-"""Real gates, many times over: an unchanged program never fails, a slower one does. Prints what docs/gate.md reports.
+"""Real gates, many times over: an unchanged program never fails, a slower one does. Prints what docs/evidence/gate.md reports.
 
 LOOPSCOPE_GATES is how many gates each trial has (20), LOOPSCOPE_GATE_BUDGET the time of each (15m). One trial at a time:
-pytest -s -k unchanged, -k slowdown or -k counters. A trial of 20 writes its row into docs/gate.md."""
+pytest -s -k unchanged, -k slowdown or -k counters. A trial of 20 writes its row into docs/evidence/gate.md."""
 
 import os
 import re
@@ -95,7 +95,7 @@ class Trial:
         )
         print(dict(zip(HEAD, row)), flush=True)
         if GATES >= 20:
-            refill_row(ROOT / "docs/gate.md", "real gates", HEAD, row)
+            refill_row(ROOT / "docs/evidence/gate.md", "real gates", HEAD, row)
 
 
 def step_ms(loopscope, command):

@@ -1,5 +1,5 @@
 // The gate compared with common alternatives on the same simulated machines: how often an unchanged program fails, and
-// how often one that is 5 % slower does not. docs/gate.md shows the tables that this prints.
+// how often one that is 5 % slower does not. docs/evidence/gate.md shows the tables that this prints.
 #include <gtest/gtest.h>
 
 #include <algorithm>
