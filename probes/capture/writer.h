@@ -19,13 +19,13 @@ struct Options {
   // Kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand. 64 are 4 MiB: what a busy loop records
   // in a second or more, so a disk may stall for that long.
   unsigned ready_chunks = 64;
-  // No thread of ours before AllowHelper(): a program may fork, or ask for a namespace of its own, while it is alone.
+  // No helper thread before AllowHelper(): a single-threaded program may fork or enter a new namespace.
   // Until then, and for a moment after each fork, the recording thread makes the chunks.
   bool alone_at_first = false;
 };
 
 // Makes the file `path` (which must not exist; mode 0600) and starts the helper thread. Returns 0 or an errno. One
-// file at a time per process; a forked child goes on writing to its parent's file, in chunks of its own.
+// file at a time per process; a forked child goes on writing to its parent's file, in its own chunks.
 int Open(const char* path, const Options& options = {}) noexcept;
 
 // From here on the helper thread may run. Cheap after the first call.

@@ -59,8 +59,8 @@ def _losses(torch, probe, settings):
 
 
 def _unlink_semaphores():
-    """As the interpreter does at its end, which is not reached here: else the resource tracker (with spawned or fork
-    server processes) reports leaks on the user's terminal."""
+    """What the interpreter does at exit, which is not reached here: otherwise the resource tracker (with spawned or
+    fork server processes) reports leaks on the user's terminal."""
     synchronize, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("synchronize", "util"))
     if synchronize is None or util is None:
         return

@@ -84,7 +84,7 @@ def shown(index):
 
 
 def _sampler(loader):
-    """The sampler that draws single samples; a batch sampler is asked for its own."""
+    """The sampler that draws single samples; for a batch sampler, the one inside it."""
     sampler = getattr(loader, "sampler", None)
     if getattr(loader, "batch_sampler", None) is not None:
         sampler = getattr(loader.batch_sampler, "sampler", sampler)
@@ -94,7 +94,7 @@ def _sampler(loader):
 
 
 def _length(sized):
-    """-1 where it is not known; an iterable data set's length is not asked for, since it makes the loader warn."""
+    """-1 where it is not known; an iterable data set's length is not read, since that makes the loader warn."""
     try:
         return len(sized)
     except Exception as error:

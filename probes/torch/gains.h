@@ -10,8 +10,8 @@ namespace loopscope {
 // other operator. The function must pass its inputs.
 void NoteWork(const at::RecordFunction& function, bool in_backward);
 
-// Times the largest of them both ways on tensors of its own and writes a wire::GainRecord of each; it takes a second at
-// most, and none on a processor without 16-bit units. On the training thread, once the loop is over.
+// Times the largest of them both ways on fresh tensors and writes a wire::GainRecord for each; takes a second at most,
+// and no time on a processor without 16-bit units. On the training thread, once the loop is over.
 void MeasureGains();
 
 }  // namespace loopscope

@@ -61,7 +61,7 @@ class ContainedWorld {
     int error = 0;                 // its errno
   };
   // In the child between fork and exec: system calls only. Targets of overlays that became read-only instead are
-  // written to `downgraded_fd` (unless -1), one per line; a "=" in front marks one that was left as it is.
+  // written to `downgraded_fd` (unless -1), one per line; a "=" in front marks one that was left unchanged.
   Entered Enter(int downgraded_fd = -1) const noexcept;
 
  private:

@@ -13,7 +13,7 @@
 namespace loopscope {
 namespace {
 
-// A comparison as it is judged: the differences of its own metric.
+// What a comparison is judged by: the differences of its own metric.
 struct Judgement {
   bool tried = false;  // in a block
   std::vector<double> d;

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptInMemory = 64u << 20;  // bytes of a file while it is read
 
-// One capture file, read into a trace of its own, to be joined with the run's others.
+// One capture file, read into its own trace and later merged with the run's other files.
 struct CaptureTrace {
   Trace trace;
   std::uint64_t step_ends = 0, repaired = 0, without_device = 0;

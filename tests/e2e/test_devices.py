@@ -48,7 +48,7 @@ def data(tmp_path_factory):
 
 
 def losses(data, env=None, **knobs):
-    """Of a short training; knobs with __ for the dot."""
+    """The losses of a short training run; __ in a knob's name is its dot."""
     settings = {**SMALL, **{name.replace("__", "."): value for name, value in knobs.items()}}
     items = [argument for name, value in settings.items() for argument in ("--set", f"{name}={value}")]
     done = launch("--data", data, "--print-losses", *items, env={"LOOPSCOPE_SAMPLE_RNG": "hash", **(env or {})})

@@ -39,7 +39,7 @@ def test_every_command_has_its_page():
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_outputs_are_those_of_now(loopscope, document):
-    """So every option of a command stands in its page."""
+    """This also ensures that each page lists every option of its command."""
     text = document.read_text()
     assert script("refresh_outputs").refreshed(text, loopscope.program.parent) == text, "run docs/refresh_outputs.py"
 
@@ -116,7 +116,7 @@ def test_the_readme_takes_no_output_without_speedups():
 
 
 def test_the_readme_shows_a_demo():
-    """Its headline, as it stands at the top of the whole report."""
+    """The same headline as at the top of the full report in docs/reports.md."""
     block = demo_block(README)
     assert re.search(r"^Measured +\d+\.\d\dx \[", block, re.MULTILINE), "run `make demo` and docs/refresh_readme.py"
     headline = block.split("```")[1].strip()

@@ -115,7 +115,7 @@ def tiny_slower(busy_ms):
 
 
 def slowdown_of(loopscope, command, slower, sleep_ms):
-    """By how much so many milliseconds, slept or worked, slow a step, by launches of their own."""
+    """The share by which `sleep_ms`, slept or worked, slow a step: measured by a separate `ab`."""
     done, report = loopscope.report(
         "ab",
         "-o",
@@ -139,8 +139,8 @@ def slowdown_of(loopscope, command, slower, sleep_ms):
 
 
 def sleep_that_slows_by(loopscope, command, slower, slowdown):
-    """In milliseconds. A sleep takes longer than it is asked for, and what follows it runs on cold caches: so it is interpolated
-    between a very short one and one of that share of the step."""
+    """In milliseconds. Sleeps overrun, and code after them runs on cold caches, so the length is interpolated between a
+    very short sleep and one of that share of the step."""
     short_ms, long_ms = 0.01, slowdown * step_ms(loopscope, command)
     least, most = (slowdown_of(loopscope, command, slower, sleep_ms) for sleep_ms in (short_ms, long_ms))
     share = (slowdown - least) / (most - least) if most > least else 1

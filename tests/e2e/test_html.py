@@ -1,4 +1,4 @@
-"""The HTML report in headless Chromium: opens from a file, draws what the data says, needs nothing and nobody else."""
+"""The HTML report in headless Chromium: opens from a file, draws what the data says, loads nothing else."""
 
 # ctest labels: browser slow
 

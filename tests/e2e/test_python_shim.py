@@ -616,7 +616,7 @@ def own_nodes():
 
 
 def test_ops_are_recorded_alike_with_and_without_preloading(launch):
-    """Preloaded, the probe stands in LibTorch's own calls; else it is a callback, as it is beside torch.profiler."""
+    """Preloaded, the probe intercepts LibTorch's own calls; otherwise, and beside torch.profiler, it is a callback."""
     body = (
         OWN_NODES
         + "main(epochs=1)\nown_nodes()\nwith torch.profiler.profile():\n    main(epochs=1)\nown_nodes()\nmain(epochs=1)"
@@ -745,7 +745,7 @@ def test_a_script_without_torch_leaves_nothing(launch):
 
 @pytest.fixture(scope="module")
 def own_modules(tmp_path_factory):
-    """A folder of the user's with modules that are named as some of ours, and the path with both."""
+    """A user's folder with modules named like some of the shim's, and a PYTHONPATH with both."""
     own = tmp_path_factory.mktemp("own")
     (own / "sitecustomize.py").write_text("import builtins\nbuiltins.mine = __name__\n")
     (own / "treatments.py").write_text("name = 'mine'\n")

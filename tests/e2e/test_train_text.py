@@ -132,7 +132,7 @@ def test_knobs_act(reference):
 
 @pytest.mark.parametrize("texts, steps", [(80, 5), (83, 5), (96, 6)])
 def test_ranks_share_batches_of_one_length(texts, steps):
-    """Each has as many steps, also where the texts are no multiple of the ranks; the order is the same each time."""
+    """All ranks have the same number of steps, even if the texts do not divide evenly; the order repeats."""
     knobs = dict(batch__by_length="on", train_texts=texts, dropout=0)
     both = losses(train("--ranks", "2", **knobs))
     assert len(both) == 2 * steps, "two epochs"

@@ -33,7 +33,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The one that LOOPSCOPE_WHEEL names, or one that is made of the build as it is."""
+    """The one that LOOPSCOPE_WHEEL names, or one made from the current build."""
     if given := os.environ.get("LOOPSCOPE_WHEEL"):
         return pathlib.Path(given)
     asked = subprocess.run([PYTHON, "-c", "import scikit_build_core, auditwheel"], capture_output=True)

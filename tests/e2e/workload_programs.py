@@ -1,4 +1,4 @@
-"""What the tests of the training programs in workloads/ share: how they are launched, and what they print and tell."""
+"""Shared by the tests of the training programs in workloads/: launches them and parses their output."""
 
 import os
 import pathlib

@@ -341,7 +341,7 @@ bool NeedsNoHeader(const std::string& file) {
          Read(Root() / file).find("\nextern const ") != std::string::npos;
 }
 
-// timeline_build_loader.cpp is a part of what timeline_build.h declares.
+// A longer stem counts too: timeline_build_loader.cpp implements a part of timeline_build.h.
 bool HasHeader(const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   std::string stem = fs::path(file).stem();
@@ -412,7 +412,7 @@ bool CanSwitch(const Treatment& treatment, const std::string& stem, const std::s
   const auto text = [](const std::string& path) { return Read(Root() / path); };
   if (applier == "python")
     return text("probes/python/treatments/" + stem + ".py").find("\nREVERSIBLE = True\n") != std::string::npos;
-  // A flag always can; what acts at moments has to count its acts.
+  // A flag always can; an applier that acts at certain moments must count its acts.
   if (applier == "torch")
     return text("probes/torch/treatments/" + stem + ".cpp").find(", At, nullptr}") == std::string::npos;
   if (!applier.starts_with("knob:")) return false;

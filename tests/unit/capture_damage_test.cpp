@@ -70,8 +70,8 @@ class CaptureDamage : public testing::Test {
     return events;
   }
 
-  // Into one file that stays open: a new one in the place of one just deleted takes ext4 the longer the more of them
-  // there were, and one that is emptied and closed is flushed to the disk.
+  // Into one file that stays open: on ext4, replacing deleted files gets slower with their number, and a file that is
+  // emptied and closed is flushed to the disk.
   void Save(std::string_view bytes) {
     ASSERT_EQ(pwrite(file_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     ASSERT_EQ(ftruncate(file_, static_cast<off_t>(bytes.size())), 0);

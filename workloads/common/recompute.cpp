@@ -45,8 +45,8 @@ struct Remembered : torch::CustomClassHolder {
   std::optional<at::ScalarType> autocast;
 };
 
-// A block as an autograd function of its input. Its parameters get their gradients from a backward pass of their own
-// over the recomputed block.
+// A block as an autograd function of its input. Its parameters get their gradients from a separate backward pass over
+// the recomputed block.
 class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,

@@ -21,7 +21,7 @@ namespace {
 // Sampling period in processor time: so many samples per step, within limits.
 constexpr std::uint64_t kSamplesOfStep = 50, kLeastPeriodNs = 50'000, kMostPeriodNs = 5'000'000;
 constexpr std::uint32_t kStackBytes = 2048;       // copied with each sample
-constexpr std::size_t kBufferBytes = 256 * 1024;  // some 120 samples; pages are a power of two, of 4 to 64 KB
+constexpr std::size_t kBufferBytes = 256 * 1024;  // about 120 samples; pages are a power of two, of 4 to 64 KB
 
 // One sample, as perf_event_attr::sample_type orders it; perf_event_open(2).
 struct Sample {

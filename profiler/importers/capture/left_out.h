@@ -13,8 +13,8 @@
 
 namespace loopscope {
 
-// How much of a run is read: operators and work of devices, some 80 bytes each with what the analysis derives from
-// them, and ranges and marks, some 150 with the steps that they make up.
+// How much of a run is read: operators and work of devices, about 80 bytes each including what the analysis derives
+// from them, and ranges and marks, about 150 bytes including their steps.
 struct MostRead {
   std::uint64_t operators = 1'500'000, others = 1'000'000;
 };

@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-// Ranges that need a place of their own if no op above has one.
+// Ranges that need their own place if no op above them has one.
 bool WantsStack(const Event& event) {
   return event.kind == EventKind::kRange && !event.is_range(RangeCategory::kDeviceCall);
 }
