@@ -45,7 +45,7 @@ struct Starts {
   std::uint64_t epochs = 0;
 };
 
-// Time until the loader gave the first batch: to the end of its last range before an operator follows.
+// Time until the first operator after the loader was asked, whose start is a range of its own or in none.
 std::int64_t FirstBatchNs(const Timeline& timeline, const Mark& start, const Step& step) {
   std::int64_t end_ns = 0;
   bool computes = false;
