@@ -18,7 +18,7 @@ constexpr double kMinPasses = 1.5;   // backward passes per step that exchange g
 constexpr double kMinRepeats = 1.9;  // numbers exchanged per step, over numbers that the optimizers update
 constexpr double kMinSharePct = 1;   // of the step's work
 
-// What the reducer does on the training thread for each pass that it exchanges.
+// The reducer's work on the training thread for each pass whose gradients it exchanges.
 bool IsReducerWork(std::string_view name) {
   return name.ends_with("reducer::copy_bucket_to_grad") || name.ends_with("reducer::mul_out");
 }

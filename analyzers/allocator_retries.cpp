@@ -13,8 +13,8 @@ namespace {
 constexpr double kMinSharePct = 1;  // of the step's work
 constexpr std::uint64_t kMinTimes = 2;
 
-// As the allocators of all devices counted them, from the program's start to its end; absent where none was asked.
-// Those at the limit of a share of the memory (set_per_process_memory_fraction) may count none: torch 2.11 on an H100.
+// The count of all devices' allocators, from the program's start to its end; absent if none was read. At the limit of a
+// memory share (set_per_process_memory_fraction) an allocator may count none: torch 2.11 on an H100.
 struct Tally {
   std::int64_t retries = 0, out_of_memory = 0;
 };

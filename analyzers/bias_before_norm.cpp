@@ -105,7 +105,7 @@ class Search {
   std::unordered_map<std::uint32_t, int> readers_;  // outermost ops by the sequence numbers of their inputs' makers
 };
 
-// What the training steps spend on norms and on each parameter, per step.
+// Time of norms and of work on each parameter, per training step.
 struct Upkeep {
   double norm_backward_ms = 0;
   double ms_per_parameter = 0;  // optimizer, zero_grad and gradient accumulation

@@ -13,10 +13,10 @@ namespace {
 
 // A switch that is on in fewer of the timed steps is a deliberate sample (a profiler's schedule, one checked step).
 constexpr double kMinShareOfSteps = 0.1;
-// A profiler that is on in so many of them is in all that is measured.
+// From this share of the steps on, a profiler affects every measurement.
 constexpr double kInAllFigures = 0.9;
-// What a torch profiler takes for each operator without shapes or call stacks, on a fast processor (torch 2.11: 0.5 us,
-// with both 0.9; slower processors take some times as long).
+// A torch profiler's cost per operator without shapes or call stacks, on a fast processor (torch 2.11: 0.5 us, with
+// both 0.9; slower processors take several times as long).
 constexpr double kProfiledOpUs = 0.5;
 
 struct DebugSwitch {
@@ -110,7 +110,7 @@ std::vector<Setting> CostlySettings(const RunInfo& run) {
   return settings;
 }
 
-// The line to change stands before those that take the time.
+// The line to change comes before those that take the time.
 void AddPlace(const Trace& trace, const DebugSwitch& one, std::vector<Evidence>& evidence) {
   const auto where = PlaceOf(FactOf(trace, one.place));
   if (where) {
@@ -165,7 +165,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   if (evidence.empty()) return {};
   const char* const bound = profiler_ms <= 0 ? "up to" : cost_ms > 0 ? "about" : "at least";
-  const bool least = in_all_figures && cost_ms <= 0;  // beside anomaly mode, that one's bound is the larger part
+  const bool least = in_all_figures && cost_ms <= 0;  // with anomaly mode on too, its bound is the larger part
   cost_ms += profiler_ms;
   std::string cost = cost_ms > 0 ? fmt::format(": {} {} per step", bound, MsText(cost_ms)) : "";
   if (least) cost += ", and every other figure includes what it takes";

@@ -18,7 +18,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;       // of the step's work
-constexpr double kMaxUsedShare = 0.1;    // of the table's rows, that a step may look up
+constexpr double kMaxUsedShare = 0.1;    // of the table's rows, looked up in a step
 constexpr std::int64_t kMinRows = 1000;  // smaller tables are updated in no time
 
 using Shape = std::vector<std::int64_t>;
@@ -40,7 +40,7 @@ struct Table {
 };
 using Tables = std::map<Shape, Table>;
 
-// What optimizers work on.
+// Shapes of the tensors that optimizers update.
 std::set<Shape> UpdatedShapes(const Timeline& timeline) {
   std::set<Shape> shapes;
   timeline.ForEachDetailed([&](EventRef ref) {
@@ -60,7 +60,7 @@ Tables LookedUp(const Timeline& timeline) {
     if (HasAncestor(timeline, ref, [&](const Event& up) { return lookups.Has(up); })) return;
     const auto lookup = LookupOf(timeline.name(ref), ParseInputs(timeline.inputs(ref)));
     if (!lookup || !lookup->trained || lookup->sparse || lookup->table[0] < kMinRows) return;
-    // Rows are taken of what a layer made as well.
+    // Rows may also be taken from a layer's output.
     if (!lookup->only_tables && !updated.contains(lookup->table)) return;
     Table& table = tables[lookup->table];
     table.most_used += lookup->rows;
@@ -70,7 +70,7 @@ Tables LookedUp(const Timeline& timeline) {
   return tables;
 }
 
-// A table that a product reads as well, as the output layer of a language model, has a dense gradient in any case.
+// A table that a product also reads (a language model's output layer) has a dense gradient in any case.
 void DropShared(const Timeline& timeline, Tables& tables) {
   const NameSet products(timeline.trace(), ops::IsMatmul);
   timeline.ForEachDetailed([&](EventRef ref) {
@@ -126,7 +126,7 @@ class Costs {
     }
   }
 
-  // Into zeros that the same node makes.
+  // Adds into zeros that the same node makes.
   void AddRows(EventRef ref) {
     if (HasAncestor(timeline_, ref, [&](const Event& up) { return adds_rows_.Has(up); })) return;
     const EventRef node = Ancestor(timeline_, ref, [&](const Event& up) { return nodes_.Has(up); });

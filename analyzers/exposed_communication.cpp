@@ -20,10 +20,10 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;        // of the step's work, not covered by compute
-constexpr double kMinOwnShare = 1.0 / 3;  // of what is exposed: then what the program itself exchanges is named first
+constexpr double kMinOwnShare = 1.0 / 3;  // of the exposed time: from here on the program's own exchange is named first
 
-// By who asked for it: ranks that train one model have to exchange gradients, while what a line of the program's own
-// exchanges may not be needed.
+// Split by who asked: ranks that train one model have to exchange gradients, but an exchange by the program's own line
+// may be unnecessary.
 struct Places {
   CallSites own, gradients;
 };
@@ -39,7 +39,7 @@ bool IsCollective(std::string_view name) {
   return name.starts_with("c10d::");
 }
 
-// What a backend's own threads did, at the lines whose operators asked for it: those of a kind in their order.
+// Assigns the work of a backend's own threads to the lines whose operators asked for it, matched by kind and order.
 struct BackendWork {
   std::uint64_t count = 0;
   Places places;

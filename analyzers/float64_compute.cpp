@@ -12,7 +12,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 10;  // of the detailed steps
-// Of the layers' time on a CPU: a vector register holds twice as many float32 values, and a cache line too.
+// Share of the layers' time saved on a CPU: vector registers and cache lines hold twice as many float32 values.
 constexpr double kGain = 0.5;
 
 bool IsFloat64(const Timeline& timeline, EventRef ref) {

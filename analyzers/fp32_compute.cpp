@@ -16,7 +16,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 20;  // of the step's work, in float32 convolutions and matrix products
-constexpr double kMinGain = 0.05;    // of these layers' time: less is within what surrounds them
+constexpr double kMinGain = 0.05;    // of these layers' time: less would be lost in the code around them
 constexpr std::string_view kChange = "amp=bf16";
 constexpr double kMaxUnknownShare = 0.5;  // of the compute time, whose input types were not recorded
 
@@ -108,7 +108,7 @@ class Meter {
       ms_ = Ms(event.duration_ns());
     }
     if ((event.flags & wire::kOpAnomaly) && (event.flags & wire::kOpGraph)) {
-      // That is anomaly mode's, not the layer's.
+      // Anomaly mode's own operators are not the layer's.
       const bool slowed = Disturbed(timeline_, event.start_ns);
       ms_ -= std::min(slowed ? slowed_recording_ms_ : recording_ms_, Ms(timeline_.self_ns(ref)));
     }
@@ -119,7 +119,7 @@ class Meter {
     if (autocast && type_ == Type::kFloat32) type_ = Type::kOther;
   }
 
-  // Probes record shapes in some steps only: unknown time is split as the known time of the same operator is.
+  // Probes record shapes in some steps only: split unknown time like the known time of the same operator.
   void Share(const std::array<double, 4>& ms) {
     const double unknown = ms[0], known = ms[1] + ms[2] + ms[3];
     if (known == 0) measured_.ms[0] += unknown;

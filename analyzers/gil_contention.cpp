@@ -12,7 +12,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;    // of the step
-constexpr std::int64_t kMinHeld = 2;  // looks in which another thread took the interpreter's lock
+constexpr std::int64_t kMinHeld = 2;  // checks in which another thread took the interpreter's lock
 constexpr double kMinHeldShare = 0.25;
 
 struct Blocked {
@@ -40,7 +40,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
       static_cast<double>(*held) < kMinHeldShare * static_cast<double>(*looks)) {
     return {};
   }
-  // A wait for the loader is one for other reasons; and nobody waits for a thread for longer than it runs.
+  // Exclude loader waits; cap the wait at the other thread's running time.
   const double waits_ms = blocked->waited * timeline.mean_step_ms() - timeline.part_ms(Part::kLoaderWait);
   const double ms = std::min(waits_ms, blocked->contender * timeline.mean_step_ms());
   if (SharePct(timeline, ms) < kMinSharePct) return {};

@@ -14,7 +14,7 @@
 namespace loopscope {
 namespace {
 
-constexpr int kMinCrossings = 3;                       // consecutive steps whose sum holds on to the step before
+constexpr int kMinCrossings = 3;                       // consecutive steps whose sum keeps the previous step's graph
 constexpr double kNegligibleBytesPerStep = 16 * 1024;  // slower growth is not urgent
 constexpr std::size_t kStretches = 4;      // of the steady steps: memory that grows steadily does so in each
 constexpr double kMinShareOfGrowth = 0.5;  // of the mean, in each stretch

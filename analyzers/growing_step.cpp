@@ -22,16 +22,16 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinRisePct = 25;  // over the window
-// Where no operator takes longer, or one does for the same work: the processor itself may have slowed down, or another
-// program come up.
+// Applies if no operator takes longer, or one does for the same work: the processor may have slowed down, or another
+// program started.
 constexpr double kMinUnexplainedPct = 100;
 constexpr double kVeryLong = 10;            // times the median step
 constexpr double kMinOperatorShare = 0.15;  // of the rise
 constexpr double kMinMoreCalls = 1.1;       // times as many calls at last as at first, or
 constexpr double kMinLonger = 1.5;          // times the time of each call
 
-// What a step takes. Of the host's time for it, a part is the wait for a device's queue: short at first, until that is
-// full. What counts there is the device's work that the step launches, and for how long the device is idle meanwhile.
+// Length of each step. With a device, part of the host's time is a wait for its queue, short until the queue is full.
+// So use the device work that the step launches plus the device's idle time in it.
 std::vector<double> LengthsMs(const Timeline& timeline) {
   std::vector<double> lengths;
   if (DevicesKnown(timeline)) {
@@ -45,7 +45,7 @@ std::vector<double> LengthsMs(const Timeline& timeline) {
   return lengths;
 }
 
-// Without steps that hold other work: one that is so much longer than the rest would be most of any mean.
+// Drops steps that hold other work: one so much longer than the rest would dominate any mean.
 std::vector<double> WithoutVeryLong(std::vector<double> lengths) {
   const double median = Median(lengths);
   std::erase_if(lengths, [&](double one) { return one > kVeryLong * median; });
@@ -94,15 +94,15 @@ struct Grown {
       return shape.first != 0 && first != before.shapes.end() && shape.second <= kMinMoreCalls * first->second;
     });
   }
-  // Each call takes so many times as long as at first.
+  // How many times as long each call takes as at first.
   double longer() const {
     const double first_ms = before.ms * after.count;
     return first_ms > 0 ? after.ms * before.count / first_ms : HUGE_VAL;
   }
 };
 
-// What all operators but this one take more at last, for the same calls: on a machine that slows down, or that other
-// programs use, all of them do.
+// Growth of all other operators for the same calls: on a machine that slows down, or is shared with other programs, all
+// of them take longer.
 double Slowdown(const Operators& early, const Operators& late, StringId without) {
   double before_ms = 0, after_ms = 0;
   for (const auto& [name, one] : late) {
@@ -128,7 +128,7 @@ Grown FindGrown(const Timeline& timeline) {
   for (const auto& [name, after] : late) {
     const auto before = early.find(name);
     const Grown one{name, before == early.end() ? Operator{} : before->second, after};
-    // A node works on what the forward pass made: where it takes longer, so does that, or hooks were added to it.
+    // A backward node takes longer only if the forward pass does too, or if hooks were added to it.
     const bool does_more =
         one.more_calls() || (!is_backward(name) && one.longer() > kMinLonger * Slowdown(early, late, name));
     if (does_more && one.rise_ms() > grown.rise_ms()) grown = one;
@@ -148,8 +148,8 @@ std::optional<Where> PlaceOfGrown(const Timeline& timeline, const Grown& grown, 
   return std::nullopt;
 }
 
-// The sizes of what the operator's calls take in a step: of the first, and of the last step with details. Empty where
-// they do not grow.
+// Input sizes of the operator's calls, in the first and in the last step with details. Empty if they do not
+// grow.
 std::string GrownInputs(const Timeline& timeline, StringId name) {
   std::int64_t first = 0, last = 0;
   int first_step = -1, last_step = -1;
@@ -169,7 +169,7 @@ std::string GrownInputs(const Timeline& timeline, StringId name) {
   return fmt::format("its inputs grow, from {} numbers to {} in {} steps", first, last, last_step - first_step);
 }
 
-// Why steps get longer, where what was recorded says so, and what to do about it.
+// Why steps get longer, if the recording shows it, and what to do about it.
 struct Cause {
   std::string text, advice;
   std::optional<Evidence> evidence;  // with the place to change
@@ -228,7 +228,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                   lengths.size(),
                   is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : "", cause.text));
   finding.advice = cause.advice;
-  // What is computed more in the forward pass has another cause than graphs that are kept.
+  // Growth in the forward pass is not caused by kept graphs.
   const bool in_forward = is_operator && !ops::IsBackwardNode(timeline.trace().text(grown.name));
   if (!in_forward) finding.claims = {{Time::kGrowth, Standing::kGivesWay}};
   if (cause.evidence) finding.evidence.push_back(*cause.evidence);

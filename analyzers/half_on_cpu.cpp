@@ -17,12 +17,12 @@ constexpr double kMinSharePct = 5;  // of the detailed steps
 
 struct HalfType {
   std::string_view dtype, name;
-  std::array<std::string_view, 2> units;  // processors that have one of these compute in it
+  std::array<std::string_view, 2> units;  // processors with one of these compute in that type
 };
 constexpr std::array kTypes = {HalfType{"f16", "float16", {"avx512_fp16", "amx_fp16"}},
                                HalfType{"bf16", "bfloat16", {"avx512_bf16", "amx_bf16"}}};
 
-// The 16-bit type of an operator's tensors on the CPU that this processor has no units for; null when it is none.
+// The 16-bit type of an operator's CPU tensors that this processor has no units for; null if there is none.
 const HalfType* SlowType(const Timeline& timeline, EventRef ref) {
   for (const TensorText& input : ParseInputs(timeline.inputs(ref))) {
     if (!input.is_tensor || !input.defined) continue;

@@ -31,7 +31,7 @@ std::string Names(const std::vector<PlaceTime>& places) {
   return text;
 }
 
-// What the framework does between its operators for the model, the optimizer and the loader is not the loop's own.
+// The framework's own code around the model, the optimizer and the loader does not count as the loop's.
 bool IsFrameworks(std::string_view called) {
   return called.starts_with("torch.nn.Module.") || called.starts_with("torch.optim.") ||
          called.ends_with(".backward") || called.ends_with(".zero_grad") || called.ends_with("Optimizer.step") ||
@@ -47,7 +47,7 @@ std::vector<LineShare> OwnLines(const Timeline& timeline) {
   return own;
 }
 
-// Lines that run the model as well, at least as long: they call a trainer, and what it does in between is a library's.
+// Lines that also run the model for at least as long: they call a trainer, whose code in between belongs to a library.
 void DropTrainers(const Timeline& timeline, std::vector<PlaceTime>& places) {
   std::map<std::optional<Where>, double> passes_ms;
   for (const Part part : {Part::kForward, Part::kBackward}) {

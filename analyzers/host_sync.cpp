@@ -21,8 +21,8 @@ struct Reads {
   std::uint64_t of_device = 0;  // reads of a tensor that lives on a device, where the inputs say so
 };
 
-// The autograd engine, the optimizer and the loader read values for reasons of their own (anomaly mode's checks, Adam's
-// step counters, the workers' base seed): those are not the user's lines.
+// The autograd engine, the optimizer and the loader read values themselves (anomaly mode's checks, Adam's step
+// counters, the workers' base seed): not the user's lines.
 bool BelongsToLibrary(const Timeline& timeline, EventRef ref, const NameSet& nodes) {
   return HasAncestor(timeline, ref, [&](const Event& up) {
     return nodes.Has(up) || up.is_range(RangeCategory::kBackward) || up.is_range(RangeCategory::kOptimizer) ||
@@ -31,7 +31,7 @@ bool BelongsToLibrary(const Timeline& timeline, EventRef ref, const NameSet& nod
   });
 }
 
-// A number drawn right before it is read (an index, a length) is drawn on the host wherever the model is.
+// A random number that is read right after it is drawn (an index, a length) is on the host, wherever the model is.
 bool IsDrawn(std::string_view name) {
   return name == "aten::randint" || name == "aten::randperm" || name == "aten::rand" || name == "aten::multinomial";
 }

@@ -11,10 +11,10 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinSharePct = 10;    // of the step, what more threads could save at most
+constexpr double kMinSharePct = 10;    // of the step, saved by more threads at most
 constexpr double kMinIdleShare = 0.5;  // of the cores without a thread of an operator, that no program uses
-// at::parallel_for divides from 32,768 elements on: some 10 us of the simplest operator. What takes ten times as long
-// gains from another thread.
+// at::parallel_for splits from 32,768 elements on: about 10 us of the simplest operator. Operators that take ten times
+// as long gain from another thread.
 constexpr double kLongOpMs = 0.1;
 
 struct LongOps {
@@ -22,7 +22,7 @@ struct LongOps {
   double count = 0;
 };
 
-// Operators by the time that is their own, on the CPU.
+// Operators on the CPU by self time.
 LongOps MeasureOps(const Timeline& timeline) {
   LongOps found;
   timeline.ForEachSteady([&](EventRef ref) {

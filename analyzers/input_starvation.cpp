@@ -22,16 +22,16 @@ constexpr double kMinSharePct = 5;      // of the steady step's work; Costing() 
 
 constexpr double kMinPlaceShare = 0.1;  // of the wait, of a line that is named
 constexpr std::size_t kMostPlaces = 4;
-constexpr double kMuchLess = 0.5;    // than the wait: a batch is made sooner than it is handed over
-constexpr double kReadyShare = 0.8;  // of the step: workers that need less for a batch have it ready
+constexpr double kMuchLess = 0.5;    // than the wait: making a batch is quicker than handing it over
+constexpr double kReadyShare = 0.8;  // of the step: workers that need less have batches ready
 
 struct Waits {
-  double wait_ns = 0, longest_ns = 0, steps_ns = 0;  // each step as often as it stands for others
+  double wait_ns = 0, longest_ns = 0, steps_ns = 0;  // steps count by their weight
   std::int64_t longest_seen_ns = 0;
   std::uint64_t steps = 0, waited = 0;  // all whose wait is known, and those that waited
 };
 
-// A GPU that still has work does not notice that the training thread waits.
+// Waits of the training thread do not matter while the GPU has work.
 std::int64_t WaitNs(const Timeline& timeline, const Step& step) {
   if (WhyNotCauses(timeline)) return step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
   return static_cast<std::int64_t>(IdleMs(timeline, IdleCause::kLoader, step.time) * 1e6);
@@ -53,21 +53,21 @@ Waits Measure(const Timeline& timeline) {
   return waits;
 }
 
-// The share of the steps whose waits are known, of the mean step: that is taken over more steps, and one hiccup among
-// few of them would make the wait longer than the step.
+// Scales the wait's share of the steps in which it is known to the mean step, which covers more steps: one hiccup among
+// few steps could otherwise exceed the whole step.
 double WaitMs(const Timeline& timeline, const Waits& waits, double wait_ns) {
   return waits.steps_ns == 0 ? 0 : timeline.mean_step_ms() * wait_ns / waits.steps_ns;
 }
 
-// What takes the time at a line: all the transforms of a list that take much of it.
+// What takes the time at a line: several transforms of one list may take much of it.
 std::vector<std::string> NamesAt(const PlaceTime& place) {
   std::vector<std::string> names = {WhatText(place)};
   names.insert(names.end(), place.also.begin(), place.also.end());
   return names;
 }
 
-// Lines below the loop's own that run while it waits: of the data set, the collating, a transform. Of the training
-// thread, or of the workers that it waits for; these are followed in some batches, of batch_ms each.
+// Lines that run while the loop waits: of the data set, the collate function, a transform; on the training thread, or
+// in the workers that it waits for, which are followed in some batches of batch_ms each.
 void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
               Finding& finding) {
   const std::optional<Where> asked = finding.evidence.front().where;
@@ -85,8 +85,8 @@ void AddLines(const Timeline& timeline, double wait_ms, std::span<const LineShar
         {fmt::format("{} {}: {}{}", MsText(place.ms), of, fmt::join(NamesAt(place), " and "), HintFor(place)), 1,
          place.where, wait_ms * place.ms / ms});
   }
-  // Where they take most of what is known of the wait, the place to change is the largest of them, not the line that
-  // asks for a batch.
+  // If these lines take most of the known wait, the largest of them is the place to change, not the line that asks for
+  // a batch.
   double inside_ms = 0;
   for (const Evidence& one : inside) inside_ms += one.ms;
   const bool first = inside_ms > (wait_ms - unknown_ms) / 2;
@@ -109,7 +109,7 @@ std::string DearestCall(const Timeline& timeline, std::span<const LineShare> lin
   return places.front().what.empty() ? at : fmt::format("{} at {}", places.front().what, at);
 }
 
-// What helps depends on why the loop waits: nobody works beside it, too few do, or no number of workers is enough.
+// What helps depends on why the loop waits: no workers, too few of them, or no number of them is enough.
 void AdviseByCause(const Timeline& timeline, double wait_ms, std::span<const LineShare> in_workers, double batch_ms,
                    Finding& finding) {
   const auto workers = NumberFact(timeline.trace(), "loader.workers");
@@ -143,8 +143,8 @@ void AdviseByCause(const Timeline& timeline, double wait_ms, std::span<const Lin
   }
 }
 
-// Workers that have a batch ready before the loop asks for one: it waits for the batch to be handed over. They have not
-// where what a batch takes them beyond the loop's own work explains most of its wait.
+// If workers have a batch ready before the loop asks, the loop waits for its transfer. They have none ready if the time
+// they need beyond the loop's own work explains most of the wait.
 void SayIfWorkersAreReady(const Timeline& timeline, double wait_ms, double batch_ms, Finding& finding) {
   const auto workers = NumberFact(timeline.trace(), "loader.workers");
   if (batch_ms <= 0 || !workers || *workers <= 0) return;
@@ -154,7 +154,7 @@ void SayIfWorkersAreReady(const Timeline& timeline, double wait_ms, double batch
   finding.cost_is = CostKind::kBound;
   // Without workers the loop itself takes batch_ms, and nothing is handed over.
   if (batch_ms < kMuchLess * wait_ms) finding.expected_gain_ms = wait_ms - batch_ms;
-  // It is handed over where the loop asks for it; what the workers' lines take costs nothing.
+  // The transfer happens where the loop asks for a batch; the workers' lines cost nothing.
   const auto asked = std::ranges::find(finding.evidence, LoaderAskedAt(timeline), &Evidence::where);
   if (asked != finding.evidence.end()) std::rotate(finding.evidence.begin(), asked, asked + 1);
   finding.evidence.push_back({fmt::format("the workers have a batch ready every {}, the loop asks for one every {}",
@@ -195,7 +195,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   // Without the step that waited longest: one disk hiccup does not make a starved loop.
   const double usual_ms = WaitMs(timeline, waits, waits.wait_ns - waits.longest_ns);
   if (SharePct(timeline, usual_ms) < kMinSharePct) return {};
-  // Nor is the hiccup charged to the habit.
+  // A dominating hiccup is left out of the cost as well.
   const double ms = 2 * waits.longest_ns > waits.wait_ns ? usual_ms : WaitMs(timeline, waits, waits.wait_ns);
   Finding finding = Costing(
       timeline, ms, fmt::format("the loop waits {} per step for its loader ({})", MsText(ms), ShareText(timeline, ms)));

@@ -17,7 +17,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinOfPeakPct = 5;        // the saving that a memory treatment must show
-constexpr double kMinBytes = 1024 * 1024;  // less is not worth a line of code
+constexpr double kMinBytes = 1024 * 1024;  // smaller savings are not worth an edit
 constexpr std::size_t kSteps = 2;          // the last ones that can be judged: their tensors are known best
 constexpr std::int64_t kAtOnceNs = 1000;   // tolerance between the clocks of two threads
 

@@ -20,7 +20,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinTurns = 16;           // for a backward pass
-constexpr double kMinTurnsOfUnknown = 32;  // where nothing tells how many tensors the optimizer has
+constexpr double kMinTurnsOfUnknown = 32;  // if the optimizer's number of tensors is unknown
 constexpr double kMinOfTensors = 0.4;      // of the optimizer's tensors: a penalty often leaves out the biases
 
 bool ReducesToANumber(std::string_view name) {
@@ -30,7 +30,7 @@ bool ReducesToANumber(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Of what layers multiply their inputs by.
+// Shapes of layers' weights.
 Shapes ShapesOfWeights(const Timeline& timeline) {
   const NameSet products(timeline.trace(), ops::IsProduct);
   Shapes shapes;
@@ -53,14 +53,14 @@ std::map<CodeLine, double> LinesThatReduce(const Timeline& timeline, double leas
     if (frames.empty() || !reduces.Has(timeline.event(ref)) || !ModuleOf(timeline, ref).empty()) return;
     const std::vector<TensorText> inputs = ParseInputs(timeline.inputs(ref));
     if (inputs.empty() || !inputs[0].is_tensor || !inputs[0].requires_grad) return;
-    // A generator's operators and those of the sum() over it stand in one line.
+    // A generator's operators and those of the sum() over it are on one line.
     for (const Where& frame : frames) {
       if (frame.path != frames.front().path || frame.line != frames.front().line) break;
       lines[CodeLineOf(frame)] += share;
       shapes[CodeLineOf(frame)].insert(inputs[0].sizes);
     }
   });
-  // What has one shape in each turn, and not that of a weight, are results of a model that is called again and again.
+  // The same shape in each turn, unlike any weight's: results of a model that is called repeatedly, not parameters.
   const Shapes weights = ShapesOfWeights(timeline);
   std::erase_if(lines, [&](const auto& line) {
     const Shapes& own = shapes[line.first];

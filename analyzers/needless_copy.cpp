@@ -51,7 +51,7 @@ bool IsBareCopy(std::string_view name) {
   return name == "aten::copy_";
 }
 
-// Operators that give all of their first input new values: nobody copies for those.
+// Operators that overwrite all of their first input: no copy is made for their sake.
 bool Overwrites(std::string_view name) {
   constexpr std::string_view kNames[] = {"aten::copy_",   "aten::zero_",    "aten::fill_",     "aten::normal_",
                                          "aten::random_", "aten::uniform_", "aten::bernoulli_"};
@@ -80,8 +80,8 @@ class StepCopies {
 
   double CostMs(const Copy& copy) const { return cost_.Ms(copy.outermost); }
 
-  // A copy that changes neither type nor device nor layout, and that no other operator (stack, cat, contiguous,
-  // pin_memory, a convolution) makes for its own sake.
+  // A copy that changes neither type nor device nor layout, and that is not part of another operator (stack, cat,
+  // contiguous, pin_memory, a convolution).
   std::optional<Copy> Needless(EventRef ref) const {
     if (timeline_.name(ref) != "aten::copy_") return std::nullopt;
     const std::vector<TensorText> inputs = ParseInputs(timeline_.inputs(ref));

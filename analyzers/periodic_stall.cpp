@@ -18,7 +18,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kTimesMedian = 3;        // a longer step is a stall
-constexpr std::size_t kMinSeen = 2;       // stalls with recorded operators: one is always like itself
+constexpr std::size_t kMinSeen = 2;       // stalls with recorded operators: a single one proves nothing
 constexpr double kMinAlike = 2.0 / 3;     // of the stalls have the same cause
 constexpr double kMostByChance = 0.01;    // probability that stalls from elsewhere met the same work
 constexpr double kMinSharePct = 2;        // of the steps' work
@@ -34,7 +34,7 @@ struct Doing {
 };
 using Doings = std::map<std::string, Doing>;
 
-// A step without waiting for its loader, which is another rule's.
+// A step's time without loader waits, which input-starvation reports.
 std::int64_t OwnNs(const Step& step) {
   return step.time.length() - step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
 }
@@ -146,7 +146,7 @@ struct Cause {
   std::uint64_t more_often = 0;  // … and in which it ran more often than in an ordinary step
 };
 
-// Doings of an ordinary step: means.
+// Mean activities of an ordinary step.
 class Ordinary {
  public:
   void Add(const Doings& doings) {
@@ -211,8 +211,8 @@ std::vector<Cause> CausesOf(const Timeline& timeline, const std::set<std::uint32
   return ordered;
 }
 
-// A machine that was busy elsewhere stalls whatever runs: most often what runs longest anyway. Stalls of the program's
-// own share work that runs more often in them, or more of it than chance gives.
+// A machine busy with other programs stalls whatever runs, most often what takes longest anyway. The program's own
+// stalls share work that runs more often in them, or more of it than chance explains.
 bool ShareWork(const Cause& cause, std::size_t stalls) {
   const double least = kMinAlike * static_cast<double>(stalls);
   if (static_cast<double>(cause.first) < least) return false;
@@ -229,8 +229,8 @@ std::vector<PlaceTime> PlacesOutsideOperators(const Timeline& timeline, std::spa
   return places;
 }
 
-// The line outside of operators at which those of the steps that show their lines take at least `ms` more than ordinary
-// ones; absent where none is known to. The operator before such a gap may have been called some lines earlier.
+// The line outside of operators at which steps with known lines take at least `ms` more than ordinary ones; absent if
+// none is known. The operator before such a gap may have been called some lines earlier.
 std::optional<Where> LineOutsideOperators(const Timeline& timeline, const std::set<std::uint32_t>& stalled, double ms) {
   std::vector<Interval> in_stalls, in_others;
   const bool any_followed =

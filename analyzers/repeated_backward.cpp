@@ -15,7 +15,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;  // of the step's work
-// Between two passes, of the tensors that got a gradient: so many operators without a graph read or change gradients.
+// Share of the tensors with a gradient: as many graph-free operators between two passes read or change gradients.
 constexpr double kReadsGradients = 0.5;
 
 constexpr std::uint8_t kBackwardFunction = 1;  // at::RecordScope::BACKWARD_FUNCTION
@@ -99,7 +99,7 @@ class Passes {
     }
   }
 
-  // Nothing takes the gradients up in between: neither the optimizer nor what zeroes them, nor code of the program's.
+  // The gradients are not used in between: not by the optimizer, by zeroing, or by code of the program.
   bool AddOn(const Pass& before, const Pass& pass) const {
     const auto next = std::ranges::lower_bound(separators_, before.time.end_ns);
     if (next != separators_.end() && *next < pass.time.start_ns) return false;
@@ -154,7 +154,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Repeated repeated = all.Measure();
   repeated.sites.FoldUnknown();
   if (repeated.groups == 0) return {};
-  // Details make a host's steps longer: there, the nodes' share of the passes counts.
+  // Recording details makes host steps longer: use the nodes' share of the passes.
   const double per_step = all.on_device() ? 1.0 / static_cast<double>(timeline.detail_steps())
                                           : timeline.part_ms(Part::kBackward) / repeated.all_ms;
   const double ms = repeated.sites.ms() * per_step;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kMinOpsPerTensor = 3;
 constexpr double kMinSharePct = 3;         // of the step's work
-constexpr double kMostProducts = 1 / 3.0;  // of an update's time: with more it is one matrix's by nature
+constexpr double kMostProducts = 1 / 3.0;  // of an update's time: above it the update is inherently per matrix
 
 bool IsForeach(std::string_view name) {
   return name.starts_with("aten::_foreach_");
@@ -85,7 +85,7 @@ class Calls {
   const std::vector<OptimizerCall>& all() const { return calls_; }
 
  private:
-  // Several optimizers step after the backward passes of all: each updates its own of the tensors.
+  // If several optimizers step after all backward passes, each updates only its own tensors.
   void Share(std::uint64_t tensors, std::span<OptimizerCall> calls) {
     std::uint64_t ops = 0;
     for (const OptimizerCall& call : calls) ops += call.ops;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMinSharePct = 1;             // of the step's work
 constexpr double kMinCallsPerTensor = 0.5;     // parameters without a gradient are not clipped
-constexpr std::uint64_t kMinCallsPerStep = 4;  // fewer are not per-tensor clipping
+constexpr std::uint64_t kMinCallsPerStep = 4;  // fewer calls are not per-tensor clipping
 
 // One call per gradient: its norm, or values cut to a range.
 bool ClipsOne(std::string_view name) {
@@ -22,7 +22,7 @@ bool ClipsOne(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Changes gradients in place: without it, norms are only looked at.
+// Changes gradients in place: without it, norms are only read.
 bool Scales(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kNames{"aten::mul_",  "aten::_foreach_mul_", "aten::clamp_",
                                                           "aten::clip_", "aten::div_",          "aten::_foreach_div_"};

@@ -13,13 +13,13 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 5;    // of an epoch, of the loader's wait or of what comes before it
-constexpr double kMinRefillPct = 10;  // where it is no longer than a worker needs for the first batch: that is inherent
+constexpr double kMinRefillPct = 10;  // if no longer than a worker needs for its first batch, which is inherent
 constexpr std::size_t kMostPlaces = 4;
-// What came before one start only may have come once, as a first checkpoint and what it imports do, unless it is long.
+// Work before a single start may happen only once (a first checkpoint and its imports), unless it is long.
 constexpr double kNotOnceMs = 1000;
-constexpr double kMuchLonger = 3;  // than what usually comes before a start: something else came there, too
+constexpr double kMuchLonger = 3;  // than the usual work before a start: something else ran there, too
 
-// What lies after the first step: the first epoch's start holds what happens once.
+// Only after the first step: the first epoch's start includes one-time work.
 std::vector<Interval> Later(const Timeline& timeline, std::vector<Interval> of) {
   const auto first_end = timeline.steps().front().time.end_ns;
   std::erase_if(of, [&](const Interval& one) { return one.start_ns < first_end; });
@@ -32,7 +32,7 @@ double TotalMs(const std::vector<Interval>& of) {
   return ms;
 }
 
-// What each epoch's start is preceded by since the start before it, of the work that comes before each of them.
+// Work between one epoch's start and the next that precedes each of them.
 struct Before {
   double each_ms = 0;
   std::vector<Interval> turns;
@@ -81,7 +81,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (each_ms <= 0) return {};
   const double share_pct = 100 * each_ms / (each_ms + steps * timeline.mean_step_ms());
   const auto pct = [&](double ms) { return share_pct * ms / each_ms; };
-  // What a worker needs for a batch: the first one of an epoch is waited for. 0: without workers, or not known.
+  // A worker's time for a batch: the loop has to wait for an epoch's first one. 0: no workers, or unknown.
   const double batch_ms = loopscope::TotalMs(WorkerLines(timeline));
   const bool refills = batch_ms > 0 && pct(std::max(start_ms - batch_ms, before.each_ms)) < kMinSharePct;
   if (pct(std::max(start_ms, before.each_ms)) < (refills ? kMinRefillPct : kMinSharePct)) return {};

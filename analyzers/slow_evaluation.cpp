@@ -14,7 +14,7 @@ namespace {
 constexpr double kMinSharePct = 20;  // of the run
 constexpr std::size_t kMostPlaces = 4;
 
-// Of the run: from one evaluation to the next.
+// Stretches of the run from one evaluation to the next.
 double StepsBetween(const Timeline& timeline) {
   const WholeRun& whole = timeline.whole();
   if (whole.steps_between_evaluations > 0) return whole.steps_between_evaluations;

@@ -20,7 +20,7 @@ constexpr double kShortOpUs = 20;
 constexpr double kMinShortPct = 50;  // of the time in operators of the forward and backward pass
 constexpr double kMinIdlePct = 10;   // of the step, idle waiting for launches
 constexpr std::size_t kMostPlaces = 3;
-constexpr double kTiny = 4;        // samples per step: that these are too few for any processor needs no trial
+constexpr double kTiny = 4;        // samples per step: too few for any processor, without a trial
 constexpr double kGain = 0.5;      // of the calls' time per sample, with twice the samples in a step
 constexpr double kJoined = 0.8;    // of what all passes but one take, with one for all: measured, 3.5 times as fast
 constexpr double kManyPasses = 8;  // of a step, backward
@@ -32,7 +32,7 @@ struct OpTimes {
 };
 
 // Operators of the forward and backward pass without another inside, on the training thread and the autograd engine's;
-// ranges do not count. What runs elsewhere (loading, averaging weights, logging) a larger batch does not spread.
+// ranges do not count. A larger batch does not amortise other work (loading, averaging weights, logging).
 class OpsOfPasses {
  public:
   explicit OpsOfPasses(const Timeline& timeline)
@@ -63,7 +63,7 @@ OpTimes MeasureOps(const Timeline& timeline) {
   return times;
 }
 
-// The short ones of the detailed steps, by the lines that they are there for.
+// The short ones of the detailed steps, by the lines that cause them.
 CallSites SitesOf(const Timeline& timeline) {
   CallSites sites;
   const OpsOfPasses ops(timeline);
@@ -75,7 +75,7 @@ CallSites SitesOf(const Timeline& timeline) {
   return sites;
 }
 
-// What a larger batch would spread over more samples.
+// Time that a larger batch would spread over more samples.
 Finding OfOps(const Timeline& timeline, const OpTimes& times) {
   Finding finding = CostingAtMost(
       timeline, times.short_ms,
@@ -122,8 +122,8 @@ std::int64_t BatchOf(std::string_view name, std::string_view inputs) {
   return all[input].sizes.size() < 2 ? 1 : all[input].sizes.front();
 }
 
-// Backward passes of the detailed steps that add to gradients, by time: torch.autograd.grad gives its own to whoever
-// asked, who may need them for the next pass.
+// Backward passes of the detailed steps that accumulate gradients, by time: torch.autograd.grad returns its own, which
+// the next pass may need.
 std::vector<EventRef> AddingPasses(const Timeline& timeline) {
   std::vector<EventRef> ranges;
   timeline.ForEachDetailed([&](EventRef ref) {
@@ -194,7 +194,7 @@ double SamplesOf(const Timeline& timeline) {
   return CountPerStep(timeline, sum);
 }
 
-// What takes the time is the batch itself, however well a larger one trains.
+// The batch itself takes the time, however well a larger one trains.
 void BlameTinyBatch(const Timeline& timeline, double samples, Finding& finding) {
   finding.title = fmt::format("a step trains on {:.3g} sample{}: {}", samples, samples == 1 ? "" : "s", finding.title);
   finding.expected_gain_ms = kGain * finding.cost_ms_per_step;

@@ -73,7 +73,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
                     fmt::format("float32 matrix products take {} per step ({}) on a GPU whose TensorFloat-32 "
                                 "units could do them",
                                 MsText(ms), ShareText(timeline, ms)));
-  finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: what is left depends on memory
+  finding.severity = std::min(finding.severity, Severity::kMedium);  // an upper bound: the rest depends on memory
   finding.evidence = products.sites.Describe([&](const CallSites::Site& site) {
     return fmt::format("{:.3g} products per step in {}, such as {}",
                        CountPerStep(timeline, static_cast<double>(site.count)), MsText(MsPerStep(timeline, site.ms)),

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMinDelayPct = 5;  // of the step, for which the training thread waits for a processor
 constexpr double kMinStartPct = 5;  // of an epoch, for which it waits for workers to start
 
-// Where the loader is constructed, as a shim recorded it; else where it is asked for batches.
+// Where the loader is constructed, if a shim recorded it; else where batches are requested.
 std::optional<Where> LoaderPlace(const Timeline& timeline) {
   const auto made = PlaceOf(FactOf(timeline.trace(), "loader.where"));
   return made ? made : LoaderAskedAt(timeline);

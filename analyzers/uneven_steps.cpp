@@ -21,11 +21,11 @@ constexpr double kMinSharePct = 5;                            // of all steps' t
 constexpr double kMinUnseenPct = 30, kMuchLongerUnseen = 10;  // where no line is known, or one step is long
 constexpr double kMinShown = 0.4;       // of the long steps' excess lies at places that take much longer there:
 constexpr double kMuchLonger = 3;       // so many times as long as in an ordinary step
-constexpr std::size_t kOneLong = 2;     // of so many steps, at most: more, and the short ones are the odd ones
+constexpr std::size_t kOneLong = 2;     // one step in so many may be long: with more, the short ones are the exception
 constexpr std::size_t kMinRegular = 4;  // long steps at one distance, with a line that takes long in them alone
 constexpr std::size_t kMinSteps = 12, kMostPlaces = 4;
 constexpr std::size_t kNeighbours = 16;  // on either side, of which a step's usual length is the median: steps may grow
-constexpr double kUsualOfCaught = 0.25;  // quantile, of steps that are followed to catch a long one: some are long
+constexpr double kUsualOfCaught = 0.25;  // quantile of steps followed to catch a long one: some are long
 constexpr double kLongerThanItsLike = 1.5;  // such a step, of which few are known
 constexpr double kMoreUpdates = 0.5;        // optimizers' steps in a long step beyond those of an ordinary one
 constexpr double kAsMany = 1.02;  // operators in a long step as in an ordinary one: the same work, on larger inputs
@@ -42,14 +42,14 @@ double Quantile(std::vector<double> of, double share) {
   return *place;
 }
 
-// Steps, each in pieces: without what is evaluated in it.
+// Steps in pieces: without the evaluations inside.
 struct Pieces {
   std::vector<Interval> times;
   double steps = 0;
 };
 
-// Recording details, and following calls, makes a step longer: its length is measured by its like, and told as that of
-// an undisturbed step that is as many times as long as its like.
+// Recording details or following calls makes a step longer. Its length is compared with steps of its kind, and scaled
+// to an undisturbed step with the same ratio.
 class Steps {
  public:
   explicit Steps(const Timeline& timeline) : timeline_(timeline), evaluations_(timeline.whole().evaluations) {
@@ -80,7 +80,7 @@ class Steps {
   double median_ms() const { return median_ms_; }
   const std::vector<Long>& long_ones() const { return long_; }
   bool IsLong(std::uint32_t step) const { return std::ranges::find(long_, step, &Long::step) != long_.end(); }
-  // That show lines, as long ones or as ordinary ones do.
+  // Steps with known lines, either the long or the ordinary ones.
   Pieces Shown(bool long_ones) const { return Joined(Of(long_ones, true)); }
   // The others.
   Pieces Undisturbed(bool long_ones) const { return Joined(Of(long_ones, false)); }
@@ -108,7 +108,7 @@ class Steps {
     return all;
   }
 
-  // A step without waiting for its loader, and evaluating, which are other rules'.
+  // A step's time without loader waits and evaluations, which other rules report.
   double OwnMs(std::uint32_t i) const {
     const Step& step = timeline_.steps()[i];
     const std::int64_t wait_ns = step.parts_ns[static_cast<std::size_t>(Part::kLoaderWait)];
@@ -140,7 +140,7 @@ class Steps {
   double all_ms_ = 0, median_ms_ = 0;
 };
 
-// Long steps update another network as well, which is trained less often: that is training, not other work.
+// Long steps also update another network, which is trained less often: that is training, not other work.
 bool TrainsMore(const Timeline& timeline, const Steps& steps) {
   const Pieces of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   return UpdatesIn(timeline, of_long.times) / of_long.steps >
@@ -153,8 +153,8 @@ double MeanMs(const Pieces& of) {
   return ms / of.steps;
 }
 
-// What a long step holds more of than an ordinary one, by the lines that were seen now and then in steps without
-// details, in ms of a long step.
+// Excess of a long step over an ordinary one, by lines that were seen occasionally in steps without details; ms per
+// long step.
 std::vector<PlaceTime> SampledExcess(const Timeline& timeline, const Steps& steps) {
   const Pieces of_long = steps.Undisturbed(true), of_ordinary = steps.Undisturbed(false);
   if (of_long.steps == 0 || of_ordinary.steps == 0) return {};
@@ -171,7 +171,7 @@ std::vector<PlaceTime> SampledExcess(const Timeline& timeline, const Steps& step
   return places;
 }
 
-// What a long step holds more of than an ordinary one, by place, in ms of a long step that shows its lines.
+// Excess of a long step over an ordinary one, by place; ms per long step with known lines.
 std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
   const Pieces of_long = steps.Shown(true), of_ordinary = steps.Shown(false);
   if (of_long.steps == 0 || of_ordinary.steps == 0) return {};
@@ -189,7 +189,7 @@ std::vector<PlaceTime> Excess(const Timeline& timeline, const Steps& steps) {
     const bool larger_inputs = same_work && place.operators_ms > place.ms / 2;
     place.ms = long_ms > kMuchLonger * usual_ms && !larger_inputs ? long_ms - usual_ms : 0;
   }
-  // A step that waits for a lock longer than others holds no other work.
+  // A longer wait for a lock is not other work.
   std::erase_if(
       places, [](const PlaceTime& place) { return place.ms <= 0 || !place.where || place.what == wire::kThreadWait; });
   std::ranges::stable_sort(places, std::ranges::greater{}, &PlaceTime::ms);
@@ -217,8 +217,8 @@ std::string HowOften(std::optional<std::uint32_t> distance, const Steps& steps, 
   return fmt::format("in {} of {} steps", of.size(), steps.count());
 }
 
-// What a long step of the kind that costs most takes beyond the median: longer ones hold half of all excess. One step
-// that was held up by something else moves it little.
+// Excess of the long steps that cost most: half of all excess lies in steps at least this long. One disturbed step
+// hardly moves it.
 double TypicalExcessMs(const Steps& steps) {
   std::vector<double> excess;
   double all = 0, longer = 0;
@@ -234,7 +234,7 @@ double TypicalExcessMs(const Steps& steps) {
   return 0;
 }
 
-// The long steps of that kind: at least half as long beyond the median.
+// The long steps of that kind: with at least half of that excess.
 std::vector<Long> Dearest(const Steps& steps) {
   const double typical_ms = TypicalExcessMs(steps);
   std::vector<Long> kind;
@@ -243,8 +243,8 @@ std::vector<Long> Dearest(const Steps& steps) {
   return kind;
 }
 
-// Of those that nothing slowed down, where there are any: of the others it is estimated, as if recording slowed a wait
-// down as it does code.
+// From undisturbed long steps if there are any: for the others it is an estimate that assumes recording slows waits as
+// it slows code.
 double MeanExcessMs(const Timeline& timeline, std::span<const Long> of) {
   double quiet_ms = 0, all_ms = 0, quiet = 0;
   for (const Long& one : of) {
@@ -256,8 +256,8 @@ double MeanExcessMs(const Timeline& timeline, std::span<const Long> of) {
   return quiet > 0 ? quiet_ms / quiet : all_ms / static_cast<double>(of.size());
 }
 
-// Other programs are in the way, or the program's own threads and ranks: what the training thread waits for a processor
-// makes a step longer that much, and longer again where another rank waits for it.
+// Other programs, or the program's own threads and ranks, compete: a wait for a processor makes a step that much
+// longer, and again if another rank waits for this one.
 bool WaitsMayExplain(const Timeline& timeline, double share_pct) {
   const auto processors = ProcessorsOf(timeline);
   return OthersInterfere(timeline) || (processors && share_pct <= 2 * processors->delay_pct);
@@ -275,7 +275,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (steps.long_ones().empty() || kOneLong * steps.long_ones().size() > steps.count()) return {};
   const std::vector<Long> dearest = Dearest(steps);
   const bool alone = dearest.size() == 1;
-  if (alone && dearest.front().step == steps.first()) return {};  // where things are made that stay
+  if (alone && dearest.front().step == steps.first()) return {};  // the first step sets things up
   if (share_pct < (alone ? kMinUnseenPct : kMinSharePct)) return {};
   const auto disturbed = [&](const Long& one) { return timeline.steps()[one.step].disturbed(); };
   const bool seen = std::ranges::any_of(dearest, disturbed);
@@ -307,7 +307,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   const std::string title = fmt::format(
       "some steps hold other work: {} one takes {} more than the {} of an ordinary one, {:.0f} % of all steps' time",
       HowOften(distance, steps, dearest), MsText(each_ms), MsText(steps.median_ms()), SharePct(timeline, cost_ms));
-  // A single one may come again or not.
+  // A single long step may be a one-off.
   Finding finding = alone ? CostingAtMost(timeline, cost_ms, title) : Costing(timeline, cost_ms, title);
   for (const PlaceTime& place : places) {
     if (finding.evidence.size() == kMostPlaces || place.ms < places.front().ms / 10) break;

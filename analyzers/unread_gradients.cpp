@@ -20,7 +20,7 @@ constexpr double kMinSharePct = 5;       // of the step's work
 constexpr double kMinUnreadShare = 0.1;  // of the numbers that a backward pass adds to gradients
 
 constexpr double kNearlyAll = 0.95;   // of what all optimizers have, in the gradients of a step
-constexpr double kMostBeyond = 1.05;  // of what all optimizers had at first: with more, who reads it is not known
+constexpr double kMostBeyond = 1.05;  // of what all optimizers had at first: with more, the reader is unknown
 
 struct Pass {
   EventRef range;
@@ -28,7 +28,7 @@ struct Pass {
   std::int64_t beyond = 0;   // of weights that none has
 };
 
-// Told from others by its name and the numbers in its parameters.
+// Identified by its name and the count of numbers in its parameters.
 using Optimizer = std::pair<StringId, std::uint64_t>;
 
 // An optimizer's step.
@@ -41,8 +41,8 @@ bool AddsToGradient(std::string_view name) {
   return name == "torch::autograd::AccumulateGrad";
 }
 
-// Of the tensors that optimizers work on. Gradients are added to other tensors as well: to the activations at which a
-// recomputed part of the model begins, to an image that is changed itself.
+// Shapes of the tensors that optimizers update. Gradients are also added to other tensors: to the activations at which
+// a recomputed part of the model begins, or to an image that is optimized itself.
 std::map<Optimizer, Shapes> ParameterShapes(const Timeline& timeline) {
   std::map<Optimizer, Shapes> shapes;
   timeline.ForEachDetailed([&](EventRef ref) {
@@ -56,8 +56,8 @@ std::map<Optimizer, Shapes> ParameterShapes(const Timeline& timeline) {
   return shapes;
 }
 
-// Layers' weights that no optimizer works on, and where they are used: of a teacher, or of a part that is to stay as it
-// is. Empty where an optimizer was made that the looked-at steps do not show: it may have them, and step now and then.
+// Layers' weights that no optimizer updates, and where they are used: of a teacher, or of a frozen part. Empty if an
+// optimizer exists that did not step in the steps examined: it may have them.
 struct Strangers {
   Shapes shapes;
   CallSites sites;
@@ -168,7 +168,7 @@ std::int64_t NumbersOf(const std::set<Optimizer>& readers) {
   return readers.empty() ? -1 : numbers;
 }
 
-// Else the list of an optimizer's tensors may have been cut short, and what it has be taken for nobody's.
+// Guards against truncated lists of an optimizer's tensors, whose rest would look unread.
 bool SeesAllParameters(const Timeline& timeline, const std::vector<Pass>& passes, double known) {
   double numbers = 0;
   for (const Pass& pass : passes) numbers += static_cast<double>(pass.numbers);
@@ -178,7 +178,7 @@ bool SeesAllParameters(const Timeline& timeline, const std::vector<Pass>& passes
 struct Unread {
   CallSites sites;
   double numbers = 0, all = 0;  // in all passes looked at
-  double nodes_ms = 0;          // that nodes take whose results nobody reads, likewise
+  double nodes_ms = 0;          // in nodes whose results are never read, likewise
 };
 
 Unread Measure(const Timeline& timeline, const std::vector<Pass>& passes, const std::vector<Reader>& readers,

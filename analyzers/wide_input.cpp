@@ -16,7 +16,7 @@ constexpr double kMinSharePct = 2;    // of the step's work, saved by narrower c
 constexpr double kSavedShare = 0.75;  // of a copy, with one byte instead of four
 constexpr double kMinCopiesPerStep = 0.5;
 
-// Element counts of batch-sized 8-bit tensors that host operators read: what may be widened from them.
+// Element counts of batch-sized 8-bit tensors that host operators read: candidates for widening.
 std::set<std::int64_t> NarrowSizes(const Timeline& timeline) {
   std::set<std::int64_t> sizes;
   timeline.ForEachDetailed([&](EventRef ref) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the output of `make demo` between the demo marks of docs/demo.md, and its headline between those of README.md.
+"""Puts the output of `make demo` between the demo marks of docs/reports.md, and its headline between those of README.md.
 
 build/loopscope report --no-color build/demo.json > demo.txt && docs/refresh_readme.py demo.txt
 """
@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-README, WHOLE = ROOT / "README.md", ROOT / "docs/demo.md"
+README, WHOLE = ROOT / "README.md", ROOT / "docs/reports.md"
 BLOCK = re.compile(r"(<!-- demo:begin[^\n]*-->\n).*?(<!-- demo:end -->)", re.DOTALL)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures the tricks of tests/tricks/table.py that this machine can measure, keeps the figures in docs/tricks.json with the
-commands they came from, and writes docs/tricks.md.
+commands they came from, and writes their section of docs/speedups.md.
 
-Usage: refresh_tricks.py [--build DIR] [--render] [ROW ...]    all rows, some rows, or only the page anew
+Usage: refresh_tricks.py [--build DIR] [--render] [ROW ...]    all rows, some rows, or only the section anew
 """
 
 import argparse
@@ -16,10 +16,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/e2e")]
 from tricks.table import TRICKS  # noqa: E402
 
-FIGURES, PAGE = ROOT / "docs/tricks.json", ROOT / "docs/tricks.md"
+from pages import refill  # noqa: E402
+
+FIGURES, PAGE = ROOT / "docs/tricks.json", ROOT / "docs/speedups.md"
 BUDGET = "45s"
 RANKS_BUDGET = "100s"  # processes start and end together: a launch takes longer
 
@@ -234,17 +236,11 @@ def where(figure, hosts):
     return f" (on {string.ascii_uppercase[hosts.index(figure['host'])]})" if figure and len(hosts) > 1 else ""
 
 
-def page(figures):
+def section(figures):
+    """The lines between the marks of the page."""
     hosts = sorted({one["host"] for one in figures.values()})
     lines = [
-        "# Every trick, measured",
-        "",
-        "The tricks from the documents that Loopscope draws on, the rule that notices when a trick is missing, the treatment that",
-        "applies it, and its measured gain in the reference programs with that one flaw planted"
-        + (f" ({machines(hosts)})." if hosts else "."),
-        "The commands are at the end; `docs/refresh_tricks.py` runs them and writes this page. The documents' figures come from",
-        "their own machines and tasks: a comparison, not a target.",
-        "",
+        *([f"Measured on {machines(hosts)}.", ""] if hosts else []),
         "| # | trick | documents | rule | measured here | the documents' figure |",
         "|---|---|---|---|---|---|",
     ]
@@ -268,8 +264,7 @@ def page(figures):
             *filter(None, [figures[str(number)].get("room", {}).get("command")]),
         ]
     ]
-    lines += ["", "## Commands", "", "```", *(f"{number:>2}  {command}" for number, command in commands), "```", ""]
-    return "\n".join(lines)
+    return [*lines, "", "### Commands", "", "```", *(f"{number:>2}  {command}" for number, command in commands), "```"]
 
 
 def load():
@@ -293,7 +288,7 @@ def main():
             failed += 1
             print(f"{trick.number:>2} {trick.what}: {error}", file=sys.stderr, flush=True)
         FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    PAGE.write_text(page(figures))
+    refill(PAGE, "tricks", section(figures))
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-// What an ELF file says of the program in it, read without any memory but the stack's: also between fork and exec.
+// Reads an ELF file's headers using stack memory only, so that it also works between fork and exec.
 #pragma once
 
 #include <elf.h>
@@ -44,7 +44,7 @@ struct Parts {
     }
     return nullptr;
   }
-  // Where in the file an address lies; 0: nowhere.
+  // The file offset of an address; 0: none.
   std::uint64_t Offset(std::uint64_t address) const noexcept {
     for (int i = 0; i < count; ++i) {
       const Elf64_Phdr& one = all[i];

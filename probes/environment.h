@@ -27,20 +27,20 @@ inline constexpr char kTreatment[] = "LOOPSCOPE_TREATMENT";  // "loader.workers=
 // in their order, or "-".
 inline constexpr char kLiveTreatment[] = "LOOPSCOPE_LIVE_TREATMENT";
 inline constexpr char kLive[] = "LOOPSCOPE_LIVE";
-// Seconds from the program's start: no round is begun that may not end by then; absent = until its steps are done.
+// Seconds from the program's start: no round starts that may end later; absent = until its steps are done.
 inline constexpr char kLiveSeconds[] = "LOOPSCOPE_LIVE_SECONDS";
 // Programs take turns: steps in a turn, decimal; and the named pipes in kRunDir through which this program says that
 // its turn is over (a TurnOver), and the launcher that the next one begins (a byte).
 inline constexpr char kTurns[] = "LOOPSCOPE_TURNS";
 inline constexpr char kTurnOverPipe[] = "turn-over";
 inline constexpr char kTurnBeginPipe[] = "turn-begin";
-enum class TurnOver : char { kInWindow, kBeforeWarmup };  // the latter after the first step, when warm-up needs more
+enum class TurnOver : char { kInWindow, kBeforeWarmup };  // the latter after the first step, if warm-up needs more
 inline constexpr char kSeed[] = "LOOPSCOPE_SEED";         // base seed, decimal; absent with --no-seed
 inline constexpr char kSampleRng[] =
     "LOOPSCOPE_SAMPLE_RNG";  // "hash": the per-sample generator is hash(seed, epoch, index)
 inline constexpr char kLaunchDir[] = "LOOPSCOPE_LAUNCH_DIR";  // a folder of this launch's own that scripts may write to
 inline constexpr char kCaptureLimit[] = "LOOPSCOPE_CAPTURE_LIMIT";  // bytes a capture may grow to (default 4 GiB)
-// What LD_PRELOAD begins with, for Python processes where a launcher has set that anew.
+// Our prefix of LD_PRELOAD, for Python processes in which a launcher has reset that.
 inline constexpr char kPreload[] = "LOOPSCOPE_PRELOAD";
 inline constexpr char kProbeCache[] = "LOOPSCOPE_PROBE_CACHE";  // LibTorch probes for other versions of torch
 // Set by the user. "1": an NCCL plugin records collectives.
@@ -53,7 +53,7 @@ inline constexpr char kRankTimeout[] = "LOOPSCOPE_RANK_TIMEOUT";  // seconds ran
 inline constexpr char kTarget[] = "LOOPSCOPE_TARGET";    // "accuracy>=0.9": the metric that the launcher waits for
 inline constexpr char kTargetFile[] = "target-reached";  // made in kRunDir when a metric's mark has reached it
 
-// Calls visit(key, value) for each item of a text in the form of kTreatment; what is not of that form is passed over.
+// Calls visit(key, value) for each item of a text in the form of kTreatment; other parts are skipped.
 template <class Visit>
 void ForEachSetting(std::string_view text, Visit visit) {
   while (!text.empty()) {

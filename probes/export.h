@@ -1,4 +1,4 @@
-// What the program, or a library that it loads, finds by name: everything else in an injected library is hidden.
+// Exports a symbol to the program and its libraries: everything else in an injected library is hidden.
 #pragma once
 
 #define LOOPSCOPE_EXPORT __attribute__((visibility("default")))

@@ -1,4 +1,4 @@
-// The list of what is recorded once about a run (facts.def), for those who write and those who read it.
+// The keys of facts recorded once about a run (facts.def), for writers and readers.
 #pragma once
 
 #include <string_view>
@@ -26,7 +26,7 @@ constexpr const Row* Find(std::string_view key) {
   return nullptr;
 }
 
-// A key of the list: any other does not compile.
+// A key of the list: others do not compile.
 struct Key {
   std::string_view text;
   consteval Key(const char* key) : text(key) {
@@ -34,7 +34,7 @@ struct Key {
   }
 };
 
-// One of a number.
+// A key whose value is a number.
 struct NumberKey {
   std::string_view text;
   consteval NumberKey(const char* key) : text(key) {

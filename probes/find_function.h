@@ -1,4 +1,4 @@
-// A function of a library that is loaded, by its name.
+// Looks up a function of a loaded library by name.
 #pragma once
 
 #include <dlfcn.h>

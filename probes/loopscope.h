@@ -1,4 +1,4 @@
-// Loopscope's optional header for programs that want to say more than the probes can see: step marks, knobs, metrics.
+// Loopscope's optional header for programs that report more than the probes can see: step marks, knobs, metrics.
 // Header-only, needs no library: every call finds the probe at run time and does nothing when there is none.
 #pragma once
 
@@ -30,7 +30,7 @@ inline void StepEnd(std::uint64_t samples = 0) {
 }
 
 // A step of an optimizer that does not run in torch::optim's own step(), e.g. a fused one derived from it: begins with
-// the name of the class it stands for ("AdamW"), how many parameters it has, and its address, which distinguishes it
+// the name of the class it replaces ("AdamW"), how many parameters it has, and its address, which distinguishes it
 // from others of its class and size; ends with the token that the begin returned.
 inline void* OptimizerStepBegin(const char* name, std::uint64_t parameters, const void* optimizer = nullptr) {
   static auto* probe = detail::Probe<void*(const char*, std::uint64_t, const void*)>("loopscope_v2_optimizer_begin");
@@ -69,9 +69,9 @@ inline void Evaluation(bool begins) {
   begins ? EvaluationBegin() : EvaluationEnd();
 }
 
-// The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key, whether there is a value or
-// not: a diagnosis learns what the program offers to `prove` (up to 256 knobs), and the probe leaves that treatment to
-// the program, which reports with Applied().
+// The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key, whether or not there is a
+// value: a diagnosis learns which knobs the program offers to `prove` (up to 256), and the probe leaves that treatment
+// to the program, which reports with Applied().
 inline std::optional<std::string> Knob(std::string_view key) {
   static auto* claim = detail::Probe<void(const char*)>("loopscope_v1_claim");
   if (claim != nullptr) claim(std::string(key).c_str());

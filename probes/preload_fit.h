@@ -1,5 +1,5 @@
-// Whether our libraries can be preloaded into a program, by its file: asked by the launcher, and by the preloaded
-// library between fork and exec. Hence system calls alone, and no memory but the stack's.
+// Whether our libraries can be preloaded into a program, judged by its file: used by the launcher, and by the preloaded
+// library between fork and exec. Hence only system calls and stack memory.
 #pragma once
 
 #include <climits>
@@ -12,13 +12,13 @@
 namespace loopscope {
 
 enum class PreloadFit {
-  kFits,          // or is no ELF file, or is linked statically, so that nothing is preloaded into it
+  kFits,          // or not an ELF file, or linked statically, so that nothing is preloaded into it
   kOtherMachine,  // of 32 bits, or of another processor: the loader prints a message for each library
   kOtherLibc,     // musl's loader does not start it
   kSanitizer,     // linked with one whose library has to be the first of all
 };
 
-// Libraries of sanitizers that refuse to start behind another one.
+// Sanitizer libraries that refuse to start after another library.
 inline bool IsSanitizer(std::string_view library) noexcept {
   const std::size_t slash = library.rfind('/');
   if (slash != library.npos) library.remove_prefix(slash + 1);
@@ -76,7 +76,7 @@ inline PreloadFit OfElf(const elf::File& file, const Elf64_Ehdr& header) noexcep
 
 }  // namespace preload_fit
 
-// `path` as execve gets it. A file that cannot be read fits.
+// `path` as passed to execve. An unreadable file counts as fitting.
 inline PreloadFit PreloadFitOf(const char* path) noexcept {
   char interpreter[PATH_MAX];
   for (int scripts = 0; scripts < preload_fit::kMostScripts; ++scripts) {

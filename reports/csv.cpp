@@ -1,4 +1,4 @@
-// The trials as a table for spreadsheets and scripts: one line each, RFC 4180 but for plain line ends.
+// The trials as a table for spreadsheets and scripts: one line each, RFC 4180 except for plain line ends.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -37,7 +37,7 @@ std::string PlainText(const Report& report) {
   return text;
 }
 
-// JSON that an HTML parser can only take for text.
+// JSON that an HTML parser can only read as text.
 std::string InertJson(const Report& report) {
   const std::string json = PageData(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string inert;

@@ -1,6 +1,6 @@
 // The report as JUnit's XML: a test case per rule and per trial, as CI systems list them. A rule that found something
 // with a cost is a failure, a rule that cannot tell is skipped; a trial fails only when its launches did. A gate has
-// one case for the time and one for the counters of each workload: they alone decide.
+// one case for the time and one for the counters of each workload; only these decide.
 #include <fmt/format.h>
 
 #include <algorithm>

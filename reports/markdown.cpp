@@ -1,5 +1,5 @@
-// The report as a comment of a pull request: GitHub's Markdown, at most 65,000 bytes, the detail folded away. What does
-// not fit is left out from the end, and counted.
+// The report as a comment of a pull request: GitHub's Markdown, at most 65,000 bytes, the detail folded away. Content
+// that does not fit is cut from the end, and counted.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +23,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMostBytes = 65'000, kMostRows = 40, kMostPlaces = 5;
-constexpr std::size_t kClosing = 400;  // kept free for what closes a section and for the last line
+constexpr std::size_t kClosing = 400;  // reserved for closing a section and for the last line
 
 // A comment that grows while there is room.
 class Comment {

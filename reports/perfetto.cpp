@@ -1,5 +1,5 @@
-// The timeline for ui.perfetto.dev: what Loopscope made of it (steps, their parts, findings, why devices were idle)
-// above what was recorded (threads, streams of devices, the launches between them).
+// The timeline for ui.perfetto.dev: what Loopscope derived (steps, their parts, findings, why devices were idle) above
+// what was recorded (threads, streams of devices, the launches between them).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -161,7 +161,7 @@ class PerfettoWriter {
     }
   }
 
-  // What ran where calls were followed, on a track beside each thread's own.
+  // Lines from followed calls, on a track beside each thread's own.
   void WriteLines() {
     for (const Thread& thread : timeline_->trace().threads) {
       if (thread.lines.empty()) continue;

@@ -13,17 +13,17 @@
 namespace loopscope {
 namespace {
 
-constexpr double kKnownShare = 0.5;  // of a time: a reason that explains so much is told instead
-constexpr double kLeastPct = 5;      // of the step: the rest of a finding that is less is no finding
+constexpr double kKnownShare = 0.5;  // of a time: from here on the reason is reported instead
+constexpr double kLeastPct = 5;      // of the step: a smaller remainder is dropped
 
-// Of which reasons may replace, doubt, shrink or outrank another finding, in this order.
+// Times for which a reason may replace, doubt, shrink or outrank another finding, settled in this order.
 constexpr std::array kSettled = {Time::kLongSteps, Time::kEpochStart, Time::kEvaluation,  Time::kAnyLine,
                                  Time::kGrowth,    Time::kOptimizer,  Time::kIdleDevices, Time::kCommunication};
 
 using Rules = std::span<std::vector<Finding>>;
 using Place = std::pair<std::string, int>;
 
-// The finding of a rule that claims this time, where it is found at all.
+// The rule's kFound finding that claims this time; null if there is none.
 Finding* ClaimantOf(std::vector<Finding>& findings, Time time) {
   const auto claims = [&](const Finding& one) { return one.verdict == Verdict::kFound && one.ClaimOf(time); };
   const auto found = std::ranges::find_if(findings, claims);
@@ -41,7 +41,7 @@ std::vector<Finding*> ReasonsFor(Time time, Rules rules) {
   return reasons;
 }
 
-// Steps that get longer because graphs are kept: the cause is told, with what it costs.
+// A reason without a cost (kept graphs) takes the cost of its effect (growing steps).
 void TakeOver(Finding& reason, const Finding& other) {
   reason.title += "; " + other.title;
   reason.severity = std::max(reason.severity, other.severity);
@@ -61,7 +61,7 @@ void Doubt(const Finding& reason, std::vector<Finding>& findings) {
   findings = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", reason.rule))};
 }
 
-// The report still shows it, below what can be changed.
+// The report still shows it, below causes that can be fixed.
 void StandBelow(const std::vector<Finding*>& reasons, std::vector<Finding>& whole) {
   double known_ms = 0;
   for (const Finding* const reason : reasons) {
@@ -82,7 +82,7 @@ void TakeOff(double ms, const std::string& text, Finding& finding) {
   finding.severity = std::min(finding.severity, SeverityOfShare(finding.cost_pct));
 }
 
-// One table is most of what the optimizer passes over: what remains for another form of the optimizer is little.
+// If the reason has at least half of the time (one table dominates the optimizer's work), keep only the remainder.
 void KeepRest(Time time, const std::vector<Finding*>& reasons, std::vector<Finding>& findings) {
   double claimed_ms = 0;
   for (const Finding* const reason : reasons) claimed_ms += reason->ClaimOf(time)->ms;
@@ -118,7 +118,7 @@ void Settle(Time time, Rules rules) {
   }
 }
 
-// Places that another rule blames for time that is really spent.
+// Places that another rule blames, with a cost that is not just a bound.
 std::set<Place> BlamedPlaces(Rules rules) {
   std::set<Place> blamed;
   for (const std::vector<Finding>& findings : rules) {

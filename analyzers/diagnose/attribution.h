@@ -1,4 +1,4 @@
-// Which finding owns which time, where several claim it (Claim in finding.h): it is counted once.
+// Decides which finding owns a time that several claim (Claim in finding.h), so that it is counted once.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// `findings[i]` are those of one rule. Settles their claims, by the standing of each beside the reasons that are found.
+// `findings[i]` are those of one rule. Settles their claims, each by its standing towards the reasons that were found.
 void Attribute(std::span<std::vector<Finding>> findings);
 
 }  // namespace loopscope

@@ -1,5 +1,5 @@
-// Lines of a package that lies beside the program, and the program's own lines that lead to them: nobody edits the
-// first, and what they do is a parameter at the second.
+// Lines of a package beside the program, and the program's own lines that lead to them: users do not edit packages, but
+// change parameters in their own calls.
 #pragma once
 
 #include <optional>

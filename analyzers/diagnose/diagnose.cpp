@@ -55,7 +55,7 @@ std::optional<std::string> WhyHidden(const Analyzer& analyzer, const Timeline& t
   return (analyzer.needs & kNeedsPasses) && !why.empty() ? std::optional(why) : std::nullopt;
 }
 
-// Whether it depends on times: something was found, or what there is takes too little.
+// Whether the verdict was decided by times: found, or clear because it takes too little.
 bool IsJudged(const std::vector<Finding>& findings) {
   return std::ranges::all_of(findings, [](const Finding& finding) {
     return finding.verdict == Verdict::kFound || finding.verdict == Verdict::kClear;

@@ -15,7 +15,7 @@ namespace loopscope {
 // steps, or more than 1 % of the records dropped. Fills in rule, id and advice.
 std::vector<Finding> Judge(const Analyzer& analyzer, const Timeline& timeline);
 
-// What a rule says of all its findings: its id, the times they claim, what their fixes usually bring.
+// Adds what all of a rule's findings share: its id, the times they claim, the usual gain of their fixes.
 void AddRule(const Analyzer& analyzer, Finding& finding);
 
 // Names the treatment to try for a finding, or "". The analyzer's own choice is already in the finding.

@@ -11,7 +11,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kLeastLeftPct = 1;   // of the step
-constexpr double kMostlySeen = 0.75;  // of the host's time: where a device idles for so much of it, it is the reason
+constexpr double kMostlySeen = 0.75;  // of the host's time: from this device idle time on, the host is the reason
 
 bool IsOfSteps(const Finding& finding) {
   return finding.verdict == Verdict::kFound && !finding.per_epoch;

@@ -1,4 +1,4 @@
-// Time of the host that a device hides.
+// Host time that is hidden behind a busy device.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace loopscope {
 
-// Of an analyzer whose costs are time of the training thread: where a device is busy, that time costs the loop nothing,
-// or is itself a wait for the device's queue. A cost is at most the time for which devices are idle, and a finding of
-// which less than 1 % of a step is left is clear. Where what the device did is not known, costs are bounds.
+// For an analyzer whose costs are training-thread time: while a device is busy, that time costs the loop nothing, or is
+// itself a wait for the device's queue. Caps costs at the devices' idle time; a finding with less than 1 % of a step
+// left is clear. If the device's work is unknown, costs are bounds.
 void LeaveOutHidden(const Timeline& timeline, std::vector<Finding>& findings);
 
 }  // namespace loopscope

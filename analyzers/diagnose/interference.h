@@ -1,4 +1,4 @@
-// Other programs on the processors: what that makes unsafe, and that it is said.
+// Other programs on the processors: withdraws verdicts that they make unsafe, and reports them.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace loopscope {
 
-// nullopt where other programs took little, or nothing tells.
+// nullopt if other programs took little, or it is unknown.
 std::optional<std::string> InterferenceWarning(const Timeline& timeline);
 
-// For rules that compare times of steps: what they found costs no more than other programs took from the training
-// thread becomes cannot-tell.
+// For rules that compare step times: a finding that costs no more than other programs took from the training thread
+// becomes cannot-tell.
 void LeaveOutDoubtful(const Timeline& timeline, std::vector<Finding>& findings);
 
 }  // namespace loopscope

@@ -26,12 +26,12 @@ bool IsTrue(const std::vector<TensorText>& inputs, std::size_t at) {
   return inputs.size() > at && inputs[at].scalar == "true";
 }
 
-// Of an index of every number of a row, as gather takes them.
+// The rows of an index with one entry per number of a row, as gather takes.
 std::int64_t RowsOfWide(const TensorText& index, std::int64_t width) {
   return width > 0 ? index.elements() / width : 0;
 }
 
-// The rows that `self[indices]` takes: by numbers in the first place, not by a mask.
+// The rows that `self[indices]` takes: integer indices for the first dimension, not a mask.
 std::int64_t RowsOfIndices(const TensorText& input) {
   const std::vector<TensorText> indices = ParseTensorList(input.scalar);
   if (indices.empty() || !indices.front().defined || !indices.front().dtype.starts_with('i')) return 0;

@@ -14,8 +14,8 @@ struct Lookup {
   std::vector<std::int64_t> table;  // its sizes: rows, then one number
   std::int64_t rows = 0;            // at most: each index may be another row
   bool trained = false;             // the table asks for a gradient
-  bool sparse = false;              // … that holds the rows only that were looked up
-  bool only_tables = false;         // the operator takes rows of nothing else
+  bool sparse = false;              // … that holds only the rows that were looked up
+  bool only_tables = false;         // an embedding: never takes rows of other tensors
 };
 
 bool IsLookup(std::string_view name);

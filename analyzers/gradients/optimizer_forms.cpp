@@ -13,7 +13,7 @@
 namespace loopscope {
 namespace {
 
-// Which optimizers of the facts are of that class: "", "#2".
+// Suffixes of the facts about optimizers of that class: "", "#2".
 std::vector<std::string> OptimizersOf(const Trace& trace, std::string_view name) {
   std::vector<std::string> found;
   std::string which;
@@ -24,8 +24,8 @@ std::vector<std::string> OptimizersOf(const Trace& trace, std::string_view name)
   return found;
 }
 
-// Whether optimizers of that class can be told to take many tensors at once, by the settings that they were seen to
-// have or as torch.optim's.
+// Whether optimizers of that class have a setting for many tensors at once, as recorded or as in
+// torch.optim.
 bool HasForm(const Timeline& timeline, std::string_view name, facts::Key form,
              std::initializer_list<std::string_view> of_torch) {
   return std::ranges::find(of_torch, name) != of_torch.end() ||

@@ -41,7 +41,7 @@ std::vector<Node> NodesOf(const Timeline& timeline, EventRef pass, const Shapes&
 double UnreadMs(const Timeline& timeline, EventRef pass, const Shapes& read) {
   double ms = 0;
   bool any_read = false;      // of those that ran later
-  int added = 0, unread = 0;  // right after the node at hand
+  int added = 0, unread = 0;  // right after the current node
   for (const Node& node : NodesOf(timeline, pass, read) | std::views::reverse) {
     if (node.accumulates) {
       ++added;

@@ -1,4 +1,4 @@
-// What of a backward pass makes gradients that nobody reads.
+// The part of a backward pass that makes gradients which are never read.
 #pragma once
 
 #include "analyzers/shared/tensors.h"
@@ -6,8 +6,8 @@
 
 namespace loopscope {
 
-// Of one backward pass on the host, in ms: the nodes after which no gradient of a tensor of a shape in `read` is made,
-// and of the nodes that make the gradients of other tensors beside one that the pass goes on with, half.
+// In ms, for one backward pass on the host: nodes after which no gradient of a tensor with a shape in `read` is made,
+// plus half of each node that makes an unread gradient beside one that the pass continues with.
 double UnreadMs(const Timeline& timeline, EventRef pass, const Shapes& read);
 
 }  // namespace loopscope

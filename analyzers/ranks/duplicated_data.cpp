@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-// Losses may agree to the last bit by chance once, but not again.
+// Losses may agree bit for bit once by chance, but not repeatedly.
 constexpr std::size_t kLossesNeeded = 2;
 // Ranks that each iterate over their own share, padded to equal length, take little more than one data set together.
 constexpr double kMostOfOneSet = 1.1;
@@ -73,7 +73,7 @@ Finding Found(std::span<const RankSummary> ranks) {
 
 std::vector<Finding> RunDuplicatedData(std::span<const RankSummary> ranks) {
   if (ranks.size() < 2) return {Finding::NotApplicable("there is one rank")};
-  // Ranks that share a model rightly see the same samples.
+  // Ranks that share one model (tensor or pipeline parallel) should see the same samples.
   if (std::ranges::any_of(ranks, [](const RankSummary& rank) { return rank.gradient_exchanges == 0; })) {
     return {Finding::NotApplicable("the ranks exchange no gradients in their backward passes")};
   }

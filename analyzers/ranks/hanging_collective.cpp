@@ -28,7 +28,7 @@ struct Member {
     return found == entered.end() ? nullptr : found->second;
   }
   const RankEntered* last() const { return entered.empty() ? nullptr : entered.rbegin()->second; }
-  // A recorder keeps the last few thousand: what it no longer holds was entered.
+  // A recorder keeps the last few thousand collectives: older ones were entered.
   bool never_entered(std::uint64_t sequence) const { return entered.empty() || entered.rbegin()->first < sequence; }
 };
 
@@ -131,7 +131,7 @@ std::string CollectiveText(const RankEntered& one, std::uint64_t sequence) {
   return fmt::format("{} #{} of group {}", one.operation, sequence, one.group);
 }
 
-// Where some ranks call something else than others: which ones.
+// Names the ranks that call another operation than the others.
 std::optional<std::pair<const Member*, const Member*>> Disagreement(const Hang& hang) {
   const RankEntered& first = *hang.waiting.front()->at(hang.sequence);
   for (const Member* member : hang.waiting) {
@@ -213,7 +213,7 @@ std::vector<Finding> Run(std::span<const RankSummary> ranks) {
   for (const Group& group : groups) {
     if (const auto hang = HangOf(group)) hangs.push_back(*hang);
   }
-  // What began first is the cause: ranks that are stuck there are missing elsewhere.
+  // The earliest hang is the cause: ranks stuck there are missing elsewhere.
   std::ranges::stable_sort(hangs, {}, &Hang::since_ns);
   std::vector<Finding> findings;
   for (const Hang& hang : hangs) {

@@ -10,8 +10,8 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinSharePct = 1;
-// Others write the same if they write about as often as the rank that writes longest, and not a line where it writes a
-// page. Durations may differ: the pipe may be full for one rank and not for another.
+// Others write the same if they write about as often as the rank that writes longest, and not far less. Durations may
+// differ: the pipe may be full for one rank and not for another.
 constexpr double kMinStepsOfMost = 0.5, kMinTimeOfMost = 0.2;
 
 std::vector<Finding> RunRedundantLogging(std::span<const RankSummary> ranks) {

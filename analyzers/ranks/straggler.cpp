@@ -123,7 +123,7 @@ std::string AlsoSlow(std::span<const RankSummary> ranks, std::size_t late) {
   std::size_t count = 0;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     if (rank == late || own_ms[rank] <= limit_ms || own_ms[late] <= usual_ms) continue;
-    if (++count > kMostAlsoSlow) return "";  // half of them, or a scale of its own: not a few
+    if (++count > kMostAlsoSlow) return "";  // half of them, or its own scale: not just a few
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", RankText(ranks[rank], ranks), MsText(own_ms[rank]));
   }
   return text;

@@ -5,9 +5,9 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinPartShare = 0.1;  // of these steps: the time of smaller parts is mostly chance
+constexpr double kMinPartShare = 0.1;  // of these steps: smaller parts are mostly noise
 
-// An undisturbed step in these steps' time; 0 where they have none of the part.
+// An undisturbed step's time (in `part`) relative to these steps'; 0 if they have none of the part.
 double Ratio(const Timeline& timeline, std::optional<Part> part, bool detailed) {
   std::int64_t sum_ns = 0, steps = 0;
   for (const std::uint32_t index : timeline.steady()) {
@@ -21,8 +21,8 @@ double Ratio(const Timeline& timeline, std::optional<Part> part, bool detailed) 
   return undisturbed_ms * static_cast<double>(steps) / Ms(sum_ns);
 }
 
-// What a millisecond of the training thread's in these steps is in an undisturbed one. Where it is more, because the
-// machine was busier, all that trains is longer: steps that hold other work make the mean longer, and nothing else.
+// Converts training-thread ms in these steps to ms in an undisturbed one. A factor above 1 is accepted only as far as
+// all passes and updates are longer (a busier machine), not if only other work makes the mean step longer.
 double Undisturbed(const Timeline& timeline, std::optional<Part> part, bool detailed) {
   if (!timeline.devices().empty()) return 1;
   const double ratio = Ratio(timeline, part, detailed);

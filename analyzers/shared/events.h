@@ -1,4 +1,4 @@
-// What rules ask of a timeline's events: which names they have, what is above them, how long they take.
+// Queries on a timeline's events: their names, their ancestors, their times.
 #pragma once
 
 #include <cstdint>
@@ -35,25 +35,25 @@ inline double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
-// What was counted in all steady steps, by step. There is at least one: Judge() sees to it. Not for times.
+// A count over all steady steps, per step. There is at least one: Judge() ensures it. Not for times.
 inline double CountPerStep(const Timeline& timeline, double count) {
   return count / static_cast<double>(timeline.steady().size());
 }
 
 // Milliseconds over all steady steps, by step; MsPerDetailStep: over those of the detail window. Recording details
-// slows a host down, where it calls many operators most: such time counts for as much as undisturbed steps spend on
-// that part of the step (on all of it, where no part is given), so that it is never more than its whole. With a device,
-// as it is.
+// slows the host, most of all where it calls many operators. So the time is scaled to what undisturbed steps spend
+// on that part (or, without `part`, on the whole step), which it then never exceeds. With a device it is not
+// scaled.
 double MsPerStep(const Timeline& timeline, double total_ms, std::optional<Part> part = std::nullopt);
 double MsPerDetailStep(const Timeline& timeline, double total_ms, std::optional<Part> part = std::nullopt);
 
-// What a millisecond in a step of the detail window is in an undisturbed one; 1 where there is no such step.
+// Converts ms in a step of the detail window to ms in an undisturbed one; 1 if there is no such step.
 double DetailRatio(const Timeline& timeline);
 
 // Whether recording details or following calls slowed down the step in which this lies.
 bool Disturbed(const Timeline& timeline, std::int64_t time_ns);
 
-// Of stretches outside of plain steps (evaluations, starts of epochs) those that nothing slowed down; all where each
+// The stretches outside of plain steps (evaluations, starts of epochs) that nothing slowed down; all if each
 // was.
 std::vector<Interval> Undisturbed(const Timeline& timeline, std::span<const Interval> stretches);
 

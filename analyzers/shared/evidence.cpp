@@ -150,7 +150,7 @@ double SharePct(const Timeline& timeline, double ms_per_step) {
 std::string ShareText(const Timeline& timeline, double ms_per_step) {
   const bool other = WorkMs(timeline) < timeline.mean_step_ms();
   const double share = SharePct(timeline, ms_per_step);
-  // More than there is: part of it goes with anomaly mode.
+  // It cannot exceed the step: part of it disappears with anomaly mode.
   if (share > 100) return fmt::format("{:.0f} % of the step", 100 * ms_per_step / timeline.mean_step_ms());
   return fmt::format("{:.0f} % of the step{}", share, other ? " without anomaly mode" : "");
 }

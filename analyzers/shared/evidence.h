@@ -1,4 +1,4 @@
-// What the rules share: names looked up once per trace, ancestors of an op, counts and times by call site.
+// Helpers that rules share for findings: counts and times by call site, costs, shares, texts.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,8 @@ Finding Costing(const Timeline& timeline, double ms_per_step, std::string title)
 // The same where a fix may gain all of it or nothing; its severity is at most `most`.
 Finding CostingAtMost(const Timeline& timeline, double ms_per_step, std::string title, Severity most = Severity::kHigh);
 
-// The same of work that lies outside of steps, once per epoch or evaluation: the share is that of a step together with
-// what of such work comes on it.
+// The same for work outside of steps, once per epoch or evaluation. Share of a step plus its portion of that
+// work.
 Finding CostingOutside(const Timeline& timeline, double ms_per_step, std::string title);
 
 // `ms_per_step` in percent of WorkMs(): what thresholds apply to.

@@ -34,7 +34,7 @@ LayerTime MeasureLayers(const Timeline& timeline, const std::function<bool(Event
     last = top;
     ms += cost.Ms(top);
     const auto in_optimizer = [](const Event& up) { return up.is_range(RangeCategory::kOptimizer); };
-    // A closure's forward pass runs in there, too: that makes a graph.
+    // A closure's forward pass runs in there too, but records a graph.
     const bool update = !(timeline.event(ref).flags & wire::kOpGraph) && HasAncestor(timeline, top, in_optimizer);
     const bool backward = HasAncestor(timeline, top, [&](const Event& up) { return nodes.Has(up); });
     const Where* where = timeline.where(top);

@@ -11,9 +11,9 @@
 namespace loopscope {
 
 struct LayerTime {
-  double share = 0;   // of the detailed steps: operators take as long in them as elsewhere, what lies between does not
+  double share = 0;   // of the detailed steps: operators take as long there as elsewhere, the gaps between do not
   CallSites sites;    // in the forward pass, whose lines choose the type; in total over the detailed steps
-  CallSites updates;  // in an optimizer's update (Muon's): no layers
+  CallSites updates;  // in an optimizer's update (Muon's): not layers
   // "float64 layers: 12 % of the step in the forward pass", the part with more time first.
   std::vector<Evidence> Describe(std::string_view type) const;
   // Percent of the step at one of `sites`.

@@ -22,13 +22,13 @@ std::optional<Where> PlaceOfStack(const Trace& trace, std::uint32_t stack) {
   return std::nullopt;
 }
 
-// The same for all functions that one line holds: a comprehension, a lambda and the function around them.
+// One place for all functions on a line: a comprehension, a lambda and the function around them.
 std::optional<Where> LineOf(const std::optional<Where>& place) {
   if (!place || place->line <= 0) return place;
   return Where{place->path, place->line, ""};
 }
 
-// Of a line's functions the one around the others: "<listcomp>" and "<lambda>" stand inside.
+// Keeps the outermost of a line's functions: "<listcomp>" and "<lambda>" are inside.
 void Name(const std::string& function, std::optional<Where>& place) {
   const auto inside = [](const std::string& name) { return name.empty() || name.front() == '<'; };
   if (!place) return;
@@ -41,7 +41,7 @@ struct Hint {
   std::string_view call, text;
 };
 constexpr std::string_view kHoldLocksBriefly = "hold a lock only while what it protects is read or written";
-// By the beginning of a call's name.
+// By prefix of the call's name.
 constexpr std::array kHints = {
     Hint{"gc.", "collect now and then, or call gc.freeze() after start-up"},
     Hint{"torch.tensor", "stack the arrays first (numpy.stack) and use torch.from_numpy"},

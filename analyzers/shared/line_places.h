@@ -1,4 +1,4 @@
-// Time by place: the lines of a step or of another stretch, joined where they are one place of the program.
+// Time by place: the lines of a step or another stretch, merged by place in the program.
 #pragma once
 
 #include <span>
@@ -22,12 +22,12 @@ struct PlaceTime {
 std::vector<PlaceTime> PlacesOf(const Timeline& timeline, std::span<const LineShare> lines,
                                 std::optional<Part> part = std::nullopt);
 
-// By the lines that were seen now and then (of operators, of calls of the system), each from then until the next was
-// seen; in all of `within`, costliest first.
+// From occasional sightings of a line (operators, system calls), each lasting until the next one; over all of `within`,
+// costliest first.
 std::vector<PlaceTime> SampledPlaces(const Timeline& timeline, std::span<const Interval> within);
 
-// Without what other ranks or the loader hold up: collectives run inside of backward passes. `without_training`: nor
-// passes and updates.
+// Without waits for other ranks or the loader: collectives run inside backward passes. `without_training`: without
+// passes and updates, too.
 std::vector<LineShare> LinesOfWork(const Timeline& timeline, std::span<const Interval> within, bool without_training);
 
 double UpdatesIn(const Timeline& timeline, std::span<const Interval> within);    // optimizers' steps

@@ -13,7 +13,7 @@ namespace loopscope {
 namespace {
 
 constexpr double kMinGainPct = 5;       // of the step, that a fix is expected to gain
-constexpr double kMinRepeats = 0.5;     // of the turns: so often a line of the loop runs an operator
+constexpr double kMinRepeats = 0.5;     // of the turns in which a line of the loop runs an operator
 constexpr double kMinShortShare = 0.5;  // of the time in the loop's operators
 constexpr double kShortOpUs = 20;       // see small-batch: most of such an operator's time does not depend on its size
 // Calling an operator and recording its node: what one operator on all rows saves for each row.
@@ -23,7 +23,7 @@ bool Holds(const std::set<CodeLine>& lines, std::span<const Where> frames) {
   return std::ranges::any_of(frames, [&](const Where& frame) { return lines.contains(CodeLineOf(frame)); });
 }
 
-// Of the detailed steps, all together.
+// Totals over the detailed steps.
 struct Work {
   double forward_ops = 0;       // outermost ones
   double ms = 0, short_ms = 0;  // in operators
@@ -95,7 +95,7 @@ Work Measure(const Timeline& timeline, const std::set<CodeLine>& lines) {
   return work;
 }
 
-// Of an average step: the loop's lines in the forward pass, and the host's time between their operators.
+// In an average step: the loop's lines in the forward pass, and the host's time between their operators.
 std::pair<double, double> ForwardMs(const Timeline& timeline, const std::set<CodeLine>& lines) {
   double all_ms = 0, between_ms = 0;
   for (const LineShare& line : timeline.lines()) {

@@ -23,8 +23,8 @@ CodeLine CodeLineOf(const Where& where);
 // The user's frames of an operator, innermost first.
 std::span<const Where> FramesOf(const Timeline& timeline, EventRef ref);
 
-// The line that each operator of the detailed steps is there for: its own, or in the backward pass that of the operator
-// whose node it runs.
+// The line that causes each operator of the detailed steps: its own, or in the backward pass that of the operator whose
+// node it runs.
 class ForwardLines {
  public:
   explicit ForwardLines(const Timeline& timeline);  // which is kept by reference
@@ -38,14 +38,14 @@ class ForwardLines {
 // Calls `visit` for each outermost operator of the forward pass in the detailed steps.
 void ForEachForward(const Timeline& timeline, const std::function<void(EventRef)>& visit);
 
-// What one event in the detailed steps adds to the mean over their backward passes: what accumulation repeats for each
-// of a step's batches is no loop.
+// What one event in the detailed steps adds to the mean over their backward passes: repetition by gradient accumulation
+// is not a loop.
 double ShareOfPass(const Timeline& timeline);
 
 enum class LoopBody { kAnything, kOutsideModules };
 
-// The lines of loops of which `turns` names some, with how often each runs for a backward pass: those of the same
-// functions that run one operator in every other turn or more often, where `body` allows.
+// Extends `turns` to all lines of its loops, with how often each runs per backward pass: lines of the same functions
+// that run an operator at least every other turn, if `body` allows.
 std::set<CodeLine> LinesOfLoops(const Timeline& timeline, const std::map<CodeLine, double>& turns, LoopBody body);
 
 struct LoopCost {
@@ -56,8 +56,8 @@ struct LoopCost {
   CallSites sites;       // of the forward pass, in total over the detailed steps
 };
 
-// What a loop costs that consists of `lines`; nullopt where its operators are no short ones, whose time depends on what
-// they compute.
+// The cost of a loop that consists of `lines`; nullopt if its operators are not short, so that their time depends on
+// what they compute.
 std::optional<LoopCost> MeasureLoop(const Timeline& timeline, const std::set<CodeLine>& lines);
 
 // A finding of `cost`; nullopt where less than 5 % of the step is expected to be gained. `per_operator` says what for.

@@ -1,4 +1,4 @@
-// What the probes measured of a change in the program itself, when its run ended (wire::GainRecord).
+// Gains that the probes measured in the program itself, at the end of its run (wire::GainRecord).
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// How long the work takes with the change, as a multiple of how long it takes without: over all that was tried, each as
-// often as the steps do it. Over 1: the change makes it slower. Absent: nothing was measured.
+// Time with the change over time without it, for all measured work, each item weighted by how often the steps do it.
+// Over 1: the change makes it slower. Absent: nothing was measured.
 std::optional<double> MeasuredRatio(const Trace& trace, std::string_view change);
 
 }  // namespace loopscope

@@ -38,7 +38,7 @@ MemoryUse OfDevice(const Trace& trace, std::uint32_t number) {
   return use;
 }
 
-// Of the devices that did work; where that was not recorded, of those whose memory was used.
+// For devices that did work; if that was not recorded, for those whose memory was used.
 std::set<std::uint32_t> NumbersOf(const Timeline& timeline) {
   const Trace& trace = timeline.trace();
   std::set<std::uint32_t> numbers;

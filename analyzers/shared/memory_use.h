@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// From this share of the limit on, the run is taken to be limited by memory: what allocators keep besides live tensors
-// and what other processes need come on top. Up to kFreePct, most of it is free.
+// From this share of the limit on, memory is assumed to limit the run: allocators keep more than the live tensors, and
+// other processes need some too. Up to kFreePct, most of it is free.
 inline constexpr double kTightPct = 85;
 inline constexpr double kFreePct = 50;
 

@@ -11,7 +11,7 @@ namespace loopscope {
 
 struct Processors {
   // Time per step for which the training thread was runnable without a processor because of the program itself: the
-  // kernel's delay count, times the program's share of the processors' work. Other programs' work is not its fault.
+  // kernel's delay count, times the program's share of the processors' work. Other programs' work does not count.
   double own_delay_ms = 0;
   double delay_ms = 0;    // because of any program
   double delay_pct = 0;   // of the time: the same
@@ -31,7 +31,7 @@ std::optional<double> ProcessorDelayShare(const std::map<std::string, std::strin
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);
 
 // Other programs kept the training thread from running for 5 % of the time, or used a fifth of the processors where
-// hardly any was free, so that the threads of its operators had to wait. False where nothing tells.
+// hardly any was free, so that the threads of its operators had to wait. False if it is unknown.
 bool OthersInterfere(const Timeline& timeline);
 inline constexpr double kMinOthersPct = 5;
 

@@ -22,8 +22,8 @@ constexpr std::size_t kStretchesNeeded = 3;
 // One collective as each rank saw it: by index of the rank.
 using Meeting = std::vector<std::pair<std::size_t, const RankCollective*>>;
 
-// The rank that comes last has the shortest kernel: the others' run until it is there. Time in which an earlier
-// collective waits too was charged to that one.
+// The rank that comes last has the shortest kernel: the others' run until it arrives. Time in which an earlier
+// collective also waits is already charged to that one.
 void Charge(const Meeting& meeting, const std::string& name, std::size_t index, std::size_t count, Blame& blame) {
   const auto last = std::ranges::min_element(meeting, {}, [](const auto& one) { return one.second->length_ns; });
   double waited_ns = 0;

@@ -1,4 +1,4 @@
-// Which rank makes the others wait, meeting by meeting.
+// Which rank makes the others wait, collective by collective ("meeting").
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Blame {
   double ms(std::span<const std::size_t> of) const;  // of these ranks together
   double total_ms() const;
   std::vector<std::size_t> WorstFirst() const;  // all ranks
-  bool EnoughStretches() const;                 // to tell chance from habit
+  bool EnoughStretches() const;                 // to separate chance from habit
   // Whether these ranks cause more waiting than all others together by more than chance allows, having been chosen out
   // of `choices` such sets: Student's t of the differences.
   bool AgainAndAgain(std::span<const std::size_t> these, double choices) const;

@@ -70,9 +70,9 @@ class Finder {
     return Exists(above) && nodes_.Has(timeline_.event(above)) ? above : EventRef{kNone, kNone};
   }
 
-  // The same operators outside of backward. A block that keeps nothing runs without recording, where there is one. They
-  // are matched by their shapes, which may differ from step to step: both sides are taken from the detailed ones. When
-  // nothing runs again in these, names must do.
+  // The same operators outside of backward; prefer those that record no graph, as a checkpointed block does. They are
+  // matched by shape, which may differ from step to step, so both sides come from the detailed steps. If nothing runs
+  // again there, match by name.
   void Locate(Recompute& found) const {
     std::set<std::pair<StringId, std::uint32_t>> again;
     timeline_.ForEachDetailed([&](EventRef ref) {

@@ -12,7 +12,7 @@ namespace loopscope {
 
 using Shapes = std::set<std::vector<std::int64_t>>;
 
-// Those in lists included; a list that was cut short has none.
+// Including those in lists; a truncated list has none.
 std::vector<TensorText> TensorsOf(std::string_view inputs);
 
 }  // namespace loopscope

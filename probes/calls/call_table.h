@@ -1,6 +1,6 @@
-// Functions that a program calls all the time, and that go through libloopscope_calls.so where that is preloaded: in a
-// run that is traced; a timed trial does without it, and its calls take no detour. They are forwarded to the program's
-// own functions until the preloaded library, which finds this one by its table, puts others in between.
+// Functions that a program calls very often, routed through libloopscope_calls.so where that is preloaded: in traced
+// runs; timed trials start without it, so their calls take no detour. They are forwarded to the program's own functions
+// until the preloaded library, which finds this one by its table, installs observers.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace loopscope {
 
 // Called in the middle of the program's own work: they return quickly and never throw.
 struct MemoryObserver {
-  // Memory of a tensor on the CPU, null where there was none, and what malloc holds for it; 0 where it is not malloc's.
+  // Memory of a tensor on the CPU, null if there was none, and its size in malloc; 0 if it is not malloc's.
   void (*allocated)(const void* data, std::size_t bytes, std::size_t held_bytes);
-  void (*frees)(const void* data, std::size_t held_bytes);  // before it is given back
+  void (*frees)(const void* data, std::size_t held_bytes);  // before it is freed
 };
 struct WaitObserver {
   std::uint64_t (*now_ns)();
@@ -23,14 +23,14 @@ struct WaitObserver {
 
 struct CallObserver {
   std::uint64_t (*now_ns)();
-  // Of a function of the C library that shows where the program is: a file was opened, a lock waited for.
+  // A call of the C library that shows where the program is: a file was opened, or a lock waited for.
   void (*called)(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns);
 };
 
 struct CallTable {
   const OpCalls* (*real_op_calls)();  // LibTorch's own; members are null where it has none of that name
   void (*set_op_calls)(const OpCalls& calls);
-  void (*observe_memory)(const MemoryObserver* observer);  // from now on; null: nobody. Kept, not copied
+  void (*observe_memory)(const MemoryObserver* observer);  // from now on; null: none. The pointer is kept
   void (*observe_waits)(const WaitObserver* observer);     // likewise
   void (*observe_calls)(const CallObserver* observer);     // likewise
 };

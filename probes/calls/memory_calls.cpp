@@ -16,8 +16,8 @@ namespace {
 
 std::atomic<const MemoryObserver*> memory_observer{nullptr};
 
-// What malloc holds of this memory of LibTorch's; 0 where LibTorch brings an allocator of its own, as builds of it for
-// some processors do.
+// The size in malloc of this memory of LibTorch's; 0 if LibTorch has its own allocator, as builds for some processors
+// do.
 std::size_t MallocHolds(void* data) noexcept {
   static const bool by_malloc = LibraryCalls(RealFunction(LOOPSCOPE_ALLOC), "posix_memalign");
   return by_malloc ? malloc_usable_size(data) : 0;

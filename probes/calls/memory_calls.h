@@ -1,4 +1,4 @@
-// Who is told about the memory of tensors on the CPU. See CallTable.
+// The observer of tensor memory on the CPU. See CallTable.
 #pragma once
 
 #include "probes/calls/call_table.h"

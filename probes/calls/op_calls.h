@@ -1,4 +1,4 @@
-// LibTorch's functions that every op passes through, and where calls of them go. See CallTable.
+// LibTorch's functions that every op passes through, and the targets of their calls. See CallTable.
 #pragma once
 
 #include "probes/calls/call_table.h"

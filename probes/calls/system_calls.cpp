@@ -1,5 +1,5 @@
-// Where code of the program runs that calls no operator: it opens a file (its streams do so by fopen), or waits for a
-// lock. write(2) is left alone, since signal handlers call it, and malloc, since what records would call it.
+// Shows lines of the program that call no operator: they open a file (streams use fopen), or wait for a lock. write(2)
+// is not interposed, since signal handlers call it, nor malloc, since recording calls it.
 #include "probes/calls/system_calls.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ constexpr std::uint64_t kWorthRecordingNs = 20'000;  // of waits for locks
 
 std::atomic<const CallObserver*> call_observer{nullptr};
 std::atomic<std::uintptr_t> program_begin{0}, program_end{0};
-thread_local bool observing = false;  // what records may itself call these functions
+thread_local bool observing = false;  // recording may itself call these functions
 
 const CallObserver* Observer() noexcept {
   return observing ? nullptr : call_observer.load(std::memory_order_acquire);
@@ -34,7 +34,7 @@ void Tell(const CallObserver& observer, const char* name, std::uint64_t begin_ns
   errno = error;
 }
 
-// The program's own code, which comes first among what is loaded.
+// The program's own code, which is the first loaded object.
 void FindProgram() noexcept {
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void*) {
@@ -91,7 +91,7 @@ std::atomic<bool> locks{false};
 
 void ObserveCalls(const CallObserver* observer) noexcept {
   FindProgram();
-  // Another allocator may hold a lock of its own while it calls, and what records allocates.
+  // Another allocator may call this while holding its lock, and recording allocates.
   locks.store(OfTheCLibrary("malloc"), std::memory_order_relaxed);
   call_observer.store(observer, std::memory_order_release);
 }
@@ -106,7 +106,7 @@ extern "C" LOOPSCOPE_EXPORT std::FILE* fopen64(const char* path, const char* mod
   return loopscope::Opened(loopscope::Next(loopscope::real_fopen64, "fopen64"), path, mode);
 }
 
-// Of the program's own code only: libraries lock what they never wait for.
+// Only calls from the program's own code: libraries take many locks without waiting.
 extern "C" LOOPSCOPE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   using namespace loopscope;
   auto* const real = Next(real_lock, "pthread_mutex_lock");

@@ -1,4 +1,4 @@
-// Who is told that files are opened, and that locks were waited for. See CallTable.
+// The observer of opened files and of waits for locks. See CallTable.
 #pragma once
 
 #include "probes/calls/call_table.h"

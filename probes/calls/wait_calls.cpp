@@ -1,5 +1,5 @@
-// std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers. Does
-// what the C++ library's own does, since that one cannot be found in every program that calls it.
+// std::condition_variable::wait(std::unique_lock<std::mutex>&): where a loader's consumer waits for its workers.
+// Reimplements the C++ library's function, which cannot be found in every program that calls it.
 #include "probes/calls/wait_calls.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Who is told about waits on condition variables. See CallTable.
+// The observer of waits on condition variables. See CallTable.
 #pragma once
 
 #include "probes/calls/call_table.h"

@@ -9,7 +9,7 @@
 namespace loopscope::capture {
 namespace {
 
-// Smaller files are not worth using again: most of their chunks lie ready or belong to some thread.
+// Recycling smaller files is useless: most of their chunks are ready or belong to some thread.
 constexpr std::uint32_t kLeastRecycled = 64;
 constexpr std::uint32_t kReadyShare = 8;
 constexpr std::uint32_t kFreeForOthers = 16;
@@ -63,7 +63,7 @@ std::uint32_t ChunkSupply::Make(int& error) noexcept {
   const std::uint32_t made = FreeOrGrown(error);
   if (made != 0 || error != EFBIG || !recycles_ || !at_limit()) return made;
   bool may_come = true;
-  // Whoever has the lock frees one just now; it may have lost its processor.
+  // The lock's holder is freeing one; it may have lost its processor.
   bool ours = pthread_mutex_trylock(&recycling_) == 0;
   for (int n = 0; n < kTries && !ours; ++n) {
     sched_yield();

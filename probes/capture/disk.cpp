@@ -17,7 +17,7 @@ namespace loopscope::capture {
 namespace {
 
 constexpr std::uint64_t kMinMappingBytes = 64ull << 20;
-constexpr std::uint64_t kLeastLeftBytes = 256ull << 20;  // on the disk, for the program's own files
+constexpr std::uint64_t kLeastLeftBytes = 256ull << 20;  // left on the disk for the program's own files
 constexpr int kHighDescriptor = 700;                     // well above those that programs use and close
 
 int MoveUp(int fd) noexcept {
@@ -34,13 +34,13 @@ void PreFault(unsigned char* from, std::uint64_t bytes) noexcept {
   for (std::uint64_t at = 0; at < bytes; at += 4096) static_cast<volatile unsigned char*>(from)[at] = 0;
 }
 
-// A limit of address space (`ulimit -v`, batch systems) is the program's: it may need all that is left.
+// Under a limit of address space (`ulimit -v`, batch systems) the program may need all that is left.
 bool IsAddressSpaceLimited() noexcept {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// The program's checkpoints go before the capture: half of a small disk stays free.
+// The program's checkpoints have priority over the capture: keep half of a small disk free.
 bool LeavesRoom(int fd, std::uint64_t bytes) noexcept {
   struct statvfs disk {};
   if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) return true;
@@ -53,7 +53,7 @@ int WriteZeros(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   static const unsigned char zeros[4096] = {};
   for (std::uint64_t at = 0; at < bytes; at += sizeof zeros) {
     const std::size_t part = std::min<std::uint64_t>(sizeof zeros, bytes - at);
-    errno = ENOSPC;  // what a short write means
+    errno = ENOSPC;  // meaning of a short write
     if (pwrite(fd, zeros, part, static_cast<off_t>(offset + at)) != static_cast<ssize_t>(part)) return errno;
   }
   return 0;
@@ -77,7 +77,7 @@ int DiskFile::Make(const char* path, std::uint64_t first_bytes, std::uint64_t li
   return error;
 }
 
-// Programs may close descriptors that are not theirs and open others: never allocate in a file that is not ours.
+// A program may have closed our descriptor and reused its number: never allocate in a file that is not ours.
 bool DiskFile::DescriptorIsOurs() noexcept {
   struct stat now {};
   const auto same = [&] { return now.st_dev == identity_.st_dev && now.st_ino == identity_.st_ino; };

@@ -13,7 +13,7 @@ namespace loopscope::capture {
 class DiskFile {
  public:
   // Makes `path` (which must not exist; mode 0600) of `first_bytes`, and maps address space for up to limit_bytes,
-  // or for little where address space is limited. Returns 0 or an errno; then nothing is left behind.
+  // or less if address space is limited. Returns 0 or an errno; then nothing is left behind.
   int Make(const char* path, std::uint64_t first_bytes, std::uint64_t limit_bytes) noexcept;
 
   // Reserves and pre-faults `bytes` bytes at `offset` (both multiples of the page size). Returns 0 or an errno: EFBIG
@@ -41,10 +41,10 @@ class DiskFile {
   char path_[4096] = "";
 };
 
-// Of what Reserve returned, for the user.
+// Reserve's error as text for the user.
 const char* ReasonFor(int error) noexcept;
 
-// Of a file that this process has just made.
+// For a file that this process has just made.
 void FillHeader(wire::FileHeader& header) noexcept;
 
 }  // namespace loopscope::capture

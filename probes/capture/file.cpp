@@ -26,8 +26,8 @@ constexpr std::size_t kHelperStackBytes = 512 * 1024;
 // Python looks at the number of threads just after a fork.
 constexpr std::uint64_t kAloneAfterForkNs = 50'000'000;
 constexpr long kFreeForOthersEveryNs = 20'000'000;
-// What recording threads may spend together on making chunks themselves where the helper does not get to it: a chunk
-// takes some 10 us, on a disk that stalls as long as that does. Beyond this records are dropped.
+// Time that recording threads may spend in total on making chunks when the helper is late: a chunk takes about 10 us,
+// or as long as the disk stalls. Beyond this records are dropped.
 constexpr std::uint64_t kOwnChunksNs = 100'000'000, kOwnChunksShare = 50;  // 0.1 s, and 1/50 of the time passed
 
 // One per process, never destroyed: threads may write until the very end.
@@ -35,19 +35,19 @@ struct File {
   std::atomic<bool> on{false};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<const char*> off_reason{nullptr};
-  std::atomic<bool> exhausting{false};  // no further chunk is available: that is being recorded
-  std::atomic<bool> exhausted{false};   // and was; the ready ones are still used
+  std::atomic<bool> exhausting{false};  // no further chunk is available, being recorded
+  std::atomic<bool> exhausted{false};   // and recorded; ready chunks are still used
   DiskFile disk;
   ChunkSupply supply;
 
   ReadyChunks ready;
-  ReadyChunks::Slot spare{0};  // kept back to record that there are no more
+  ReadyChunks::Slot spare{0};  // reserved to record that there are no more
   std::atomic<bool> asked{false};
   sem_t wanted{};
   pthread_t helper{};
   std::atomic<bool> helper_runs{false};
   std::atomic<bool> may_help{false};        // not before the program trains
-  std::atomic<std::uint64_t> forked_ns{0};  // when the program forked last; 0: it did not
+  std::atomic<std::uint64_t> forked_ns{0};  // time of the last fork; 0: none
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> own_chunks_ns{0};  // spent by recording threads on making chunks
   std::atomic<std::uint32_t> number{0};         // of the files that this process opened
@@ -74,13 +74,13 @@ wire::ChunkHeader* ChunkAt(std::uint32_t index) noexcept {
 
 Chunk Opened(std::uint32_t index) noexcept {
   wire::ChunkHeader* header = ChunkAt(index);
-  // Who reads it as the next of the free chunks finds that it came too late.
+  // A thread that sees it as the next free chunk finds that it came too late.
   Shared(header->order).store(Shared(Header()->next_order).fetch_add(1, std::memory_order_relaxed) + 1);
   return {header, reinterpret_cast<unsigned char*>(header + 1),
           wire::kChunkBytes - static_cast<std::uint32_t>(sizeof *header)};
 }
 
-// There will be no further chunk: records that while there is still room for it.
+// There will be no further chunk: record that while there is room.
 void Exhaust(const char* reason) noexcept {
   if (file.exhausting.exchange(true)) return;
   file.off_reason.store(reason);
@@ -99,7 +99,7 @@ void SwitchOff() noexcept {
   if (length > 0 && write(STDERR_FILENO, line, std::min<std::size_t>(length, sizeof line - 1)) < 0) return;
 }
 
-// Makes one more chunk ready in `slot`, if one can be had now; returns false when there will be none.
+// Puts one more chunk into `slot` if possible now; returns false if there will be none.
 bool Provide(ReadyChunks::Slot& slot) noexcept {
   int error = 0;
   const std::uint32_t made = file.supply.Make(error);
@@ -112,9 +112,9 @@ bool Provide(ReadyChunks::Slot& slot) noexcept {
   return true;
 }
 
-// The helper did not get to run, as on a machine with more threads than processors: a record lost makes every answer
-// about the run uncertain, so the recording thread makes the chunk, as long as that is cheap. 0 where it is not.
-// Finding out and reporting that no further chunk is available is left to the helper.
+// The helper did not run in time, as on a machine with more threads than processors. A lost record makes every answer
+// about the run uncertain, so the recording thread makes the chunk while that is cheap; else returns 0. Detecting and
+// reporting the end of chunks is left to the helper.
 std::uint32_t OwnChunk() noexcept {
   const std::uint64_t begin = KernelNs();
   const std::uint64_t allowed = kOwnChunksNs + (begin - Header()->start_mono_ns) / kOwnChunksShare;
@@ -134,7 +134,7 @@ bool FillReady() noexcept {
 
 void* HelperMain(void*) noexcept {
   pthread_setname_np(pthread_self(), "loopscope");
-  // Waking up never takes the processor from the thread that records.
+  // Waking up must not preempt the recording thread.
   const sched_param priority{};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
   while (!file.stop.load(std::memory_order_acquire)) {
@@ -145,7 +145,7 @@ void* HelperMain(void*) noexcept {
       }
       continue;
     }
-    // Nobody else frees chunks for the processes that share the file, and they cannot ask.
+    // Only this helper frees chunks for the processes that share the file, which cannot ask for it.
     file.supply.FreeForOthers();
     timespec until{};
     clock_gettime(CLOCK_REALTIME, &until);
@@ -186,10 +186,10 @@ void StopHelper() noexcept {
   file.helper_runs.store(false);
 }
 
-// Whoever forks with several threads is warned by Python, and may not unshare its user namespace.
+// Python warns programs that fork with several threads, and they cannot unshare their user namespace.
 void BeforeFork() noexcept {
   StopHelper();
-  // What the helper does for processes that share a full file, until it runs again.
+  // The helper's work for processes that share a full file, until it runs again.
   if (file.on.load(std::memory_order_relaxed)) file.supply.FreeForOthers();
   LockStrings();
 }
@@ -213,7 +213,7 @@ void InParent() noexcept {
   UnlockStrings();
 }
 
-// Gives back the disk space of chunks that were made ready and never used.
+// Frees the disk space of ready chunks that were never used.
 void GiveBackUnused() noexcept {
   constexpr std::uint32_t kMost = ReadyChunks::kMax * 2;
   bool unused[kMost] = {};
@@ -301,8 +301,8 @@ Chunk TakeChunk() noexcept {
     if (const std::uint32_t spare = file.spare.exchange(0)) return Opened(spare - 1);
   }
   if (!file.helper_runs.load(std::memory_order_relaxed)) {
-    // A forked child's first record: the chunks and the thread that were ready are its parent's. The recording thread
-    // makes the one that it needs; the helper makes the next.
+    // A forked child's first record: the ready chunks and the helper are its parent's. The recording thread makes the
+    // first chunk, its own helper the next ones.
     file.ready.SetTarget(1);
     if (!file.exhausted.load()) FillReady();
     file.ready.SetTarget(file.supply.at_limit() ? 1 : 2);
@@ -318,7 +318,7 @@ Chunk TakeChunk() noexcept {
   if (taken == 0 && !last) taken = OwnChunk();
   if (taken != 0) last_taken = {number, taken};
   if (left <= target / 4 && !last) file.ready.SetTarget(file.supply.MostReady(target * 2));
-  // Each wake-up of the helper may cost the recording thread its processor: only for several chunks at a time.
+  // Each wake-up of the helper may preempt the recording thread: only wake it for several chunks.
   if (left <= target / 2 + 1 && !last && !file.asked.exchange(true)) sem_post(&file.wanted);
   return taken != 0 ? Opened(taken - 1) : Chunk{};
 }

@@ -19,8 +19,8 @@ struct Chunk {
 int OpenFile(const char* path, const Options& options) noexcept;  // 0 or an errno
 void CloseFile(bool clean) noexcept;
 
-// The next chunk, ready or made by the caller where none is; header null where the disk is too slow for that or the
-// file was switched off.
+// The next chunk: a ready one, or made by the caller; header null if the disk is too slow or the file is switched
+// off.
 Chunk TakeChunk() noexcept;
 
 // Marks a chunk of the caller as complete, with its checksum.
@@ -31,7 +31,7 @@ wire::FileHeader* Header() noexcept;
 
 // Changes when a file is opened or closed and in a forked child: chunks taken under another number are not ours.
 std::uint32_t Generation() noexcept;
-const std::atomic<std::uint32_t>& FileGeneration() noexcept;  // the same, for AppendAtOnce
+const std::atomic<std::uint32_t>& FileGeneration() noexcept;  // its address, for AppendAtOnce
 
 bool IsOpen() noexcept;
 

@@ -1,4 +1,4 @@
-// Of which times the operators stay, whatever becomes of the capture's size.
+// Time ranges whose operators are never evicted.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace loopscope::capture {
 
-// The times whose operators are kept: from the start on, and whenever it is said.
+// Operators are kept from the start on, and in ranges that the caller opens.
 class KeptTimes {
  public:
   void Start() noexcept;

@@ -24,7 +24,7 @@ std::atomic_ref<T> Shared(T& value) noexcept {
   return std::atomic_ref<T>(value);
 }
 
-// Of an operator or a device's work.
+// Start of an operator or of a device's work.
 bool IsWork(RecordKind kind) noexcept {
   return kind == RecordKind::kOp || kind == RecordKind::kDevice || kind == RecordKind::kDeviceCall;
 }
@@ -37,7 +37,7 @@ bool GivesWay(wire::RecordHead head, const unsigned char* at) noexcept {
   return wire::GoWithOperators(static_cast<wire::RangeCategory>(head.sub), duration_ns);
 }
 
-// When it happened, for records that tell of a moment; else UINT64_MAX.
+// Time of records that describe one moment; else UINT64_MAX.
 std::uint64_t MomentOf(wire::RecordHead head, const unsigned char* at) noexcept {
   constexpr std::size_t kOffset = offsetof(wire::OpRecord, start_ns);
   static_assert(kOffset == offsetof(wire::DeviceRecord, start_ns) &&
@@ -59,7 +59,7 @@ struct Stretch {
   }
 };
 
-// Makes the stretch in the file's header cover this one too.
+// Extends the stretch in the file's header to cover this one.
 void Note(const Stretch& stretch, std::uint64_t& from_ns, std::uint64_t& until_ns) noexcept {
   if (stretch.until_ns == 0) return;
   auto from = Shared(from_ns), until = Shared(until_ns);
@@ -91,7 +91,7 @@ void Recycler::Forked() noexcept {
 
 struct Recycler::Left {
   std::uint32_t kept_bytes = 0;
-  Stretch work, moments;  // of what goes: of operators and devices, of all of a moment where that goes
+  Stretch work, moments;  // times of dropped operators and device work; of all dropped moments
   std::uint64_t steps = 0;
 };
 
@@ -105,7 +105,7 @@ wire::ChunkHeader* Recycler::At(std::uint32_t chunk) const noexcept {
                                               (std::uint64_t{chunk} - 1) * wire::kChunkBytes);
 }
 
-// Treiber's stack; the number of changes keeps a chunk that came back from passing for one that never left.
+// Treiber's stack; the change counter prevents the ABA problem.
 std::uint32_t Recycler::TakeFree() noexcept {
   auto list = Shared(header()->free_chunks);
   std::uint64_t first = list.load(std::memory_order_acquire);
@@ -126,7 +126,7 @@ std::uint32_t Recycler::free_count() const noexcept {
 
 void Recycler::Free(std::uint32_t chunk) noexcept {
   wire::ChunkHeader* header_of = At(chunk);
-  Shared(header_of->used).store(0, std::memory_order_release);  // from here on it counts no more
+  Shared(header_of->used).store(0, std::memory_order_release);  // no longer valid from here on
   Shared(header_of->magic).store(0, std::memory_order_release);
   Shared(header_of->pid).store(0, std::memory_order_relaxed);
   Shared(header_of->copied).store(0, std::memory_order_release);
@@ -145,7 +145,7 @@ std::uint32_t Recycler::OldestClosed() noexcept {
   return chunk;
 }
 
-// A chunk of a process that is gone, perhaps one that it never used. Only the process that made the file looks for
+// A chunk of a dead process, possibly unused. Only the process that made the file looks for
 // them.
 std::uint32_t Recycler::Abandoned() noexcept {
   const auto own = static_cast<std::uint32_t>(getpid());
@@ -165,7 +165,7 @@ std::uint32_t Recycler::OldestKept() noexcept {
   return kept_[kept_begin_++ % kept_.size()];
 }
 
-// A chunk that is full of what is kept. The first of them are the start of the run.
+// A chunk full of kept records. The first ones hold the start of the run.
 void Recycler::Stays(std::uint32_t chunk) noexcept {
   if (++kept_chunks_ > most_chunks_ / 4 || kept_end_ != 0) {
     kept_[kept_end_++ % kept_.size()] = chunk;
@@ -177,7 +177,7 @@ void Recycler::Stays(std::uint32_t chunk) noexcept {
   });
 }
 
-// Calls `visit` with each record of a chunk, and whether it is kept. `thins`: of what happened after the start nothing.
+// Calls `visit` with each record of a chunk, and whether it is kept. `thins`: keep no moments after the start.
 template <class Visit>
 void Recycler::ForEach(const wire::ChunkHeader* chunk, bool thins, const Visit& visit) const noexcept {
   const auto* records = reinterpret_cast<const unsigned char*>(chunk + 1);
@@ -193,7 +193,7 @@ void Recycler::ForEach(const wire::ChunkHeader* chunk, bool thins, const Visit& 
       kept = time_ns < start_until_ns_;
     } else if (GivesWay(head, records + at)) {
       kept = kept_times.Has(time_ns);
-    } else if (head.kind != RecordKind::kOpDetail) {  // that goes with its operator
+    } else if (head.kind != RecordKind::kOpDetail) {  // dropped with its operator
       kept = true;
     }
     visit(records + at, bytes, head, kept);
@@ -214,7 +214,7 @@ Recycler::Left Recycler::LeftOf(const wire::ChunkHeader* chunk, bool thins) cons
   return left;
 }
 
-// So that it takes `bytes` more; false where there is no further chunk for them.
+// Makes room for `bytes` more; false if there is no further chunk.
 bool Recycler::MakeTarget(const wire::ChunkHeader* from, std::uint32_t bytes) noexcept {
   if (target_open_ && At(target_)->used + bytes > kRoom) {
     if (reserve_ == 0) return false;
@@ -239,7 +239,7 @@ bool Recycler::MakeTarget(const wire::ChunkHeader* from, std::uint32_t bytes) no
   return true;
 }
 
-// Into the target, where there is room for all that is kept.
+// Copies all kept records into the target, which has room for them.
 void Recycler::Copy(std::uint32_t chunk, bool thins) noexcept {
   wire::ChunkHeader* from = At(chunk);
   wire::ChunkHeader* target = At(target_);
@@ -266,7 +266,7 @@ bool Recycler::FreeOldest() noexcept {
     wire::ChunkHeader* from = At(chunk);
     const Left left = LeftOf(from, thins);
     const std::uint32_t needed = left.kept_bytes + sizeof(wire::OfThreadRecord);
-    if (needed > kRoom / 4 * 3) {  // as good as full: it stays, for good where that was all that could go
+    if (needed > kRoom / 4 * 3) {  // nearly full: it stays, for good if nothing else could be dropped
       if (thins) {
         ++kept_chunks_;
       } else {
@@ -280,7 +280,7 @@ bool Recycler::FreeOldest() noexcept {
     }
     Note(left.work, header()->left_out_from_ns, header()->left_out_until_ns);
     Note(left.moments, header()->skipped_from_ns, header()->skipped_until_ns);
-    Shared(from->closed).store(0, std::memory_order_release);  // its sum is that of all records
+    Shared(from->closed).store(0, std::memory_order_release);  // its checksum covers all records
     if (left.kept_bytes > 0) Copy(chunk, thins);
     Free(chunk);
     Shared(header()->skipped_steps).fetch_add(left.steps, std::memory_order_relaxed);

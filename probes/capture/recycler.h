@@ -1,7 +1,7 @@
-// Where the capture may grow no further, its oldest chunks are used again: definitions, ranges, marks and facts of a
-// chunk are first copied into another one, its operators and the work of devices go, unless they are to be kept. Once
-// half of the capture holds such copies, the oldest of them but the first go as well, except for definitions and facts:
-// of a training of hours its start and its newest steps stay. A process that is killed at any instant leaves each
+// When the capture cannot grow further, its oldest chunks are recycled: definitions, ranges, marks and facts of a chunk
+// are first copied into another one; its operators and device work are dropped unless marked to be kept. Once half of
+// the capture holds such copies, the oldest of them (but not the first) are dropped too, except for definitions and
+// facts: a training of hours keeps its start and its newest steps. A process that is killed at any instant leaves each
 // record that is kept readable once.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace loopscope::capture {
 
-// Of one process; chunks are given by their number + 1, 0 is none.
+// One per process; chunks are given by their number + 1, 0 is none.
 class Recycler {
  public:
   // `base` is where the file is mapped; it holds `most_chunks`, and kOwnChunks more that are the recycler's own.
@@ -22,10 +22,10 @@ class Recycler {
   void Start(unsigned char* base, std::uint32_t most_chunks) noexcept;
   void Forked() noexcept;  // in the child: the parent's chunks are not ours
 
-  void Closed(std::uint32_t chunk) noexcept;  // by any thread, in the order in which they are closed
+  void Closed(std::uint32_t chunk) noexcept;  // by any thread, in the order of closing
   std::uint32_t TakeFree() noexcept;          // by any thread of any process
 
-  // By one thread at a time: frees a chunk; false while there is none to free. `own_chunk` makes one for the recycler.
+  // By one thread at a time: frees a chunk; false if there is none. `own_chunk` makes one for the recycler.
   template <class Make>
   bool FreeOne(const Make& own_chunk) noexcept {
     if (target_ == 0) target_ = own_chunk();
@@ -45,7 +45,7 @@ class Recycler {
   void Stays(std::uint32_t chunk) noexcept;
   std::uint32_t Abandoned() noexcept;
   bool FreeOldest() noexcept;
-  struct Left;  // what a chunk leaves behind
+  struct Left;  // the kept part of a chunk
   template <class Visit>
   void ForEach(const wire::ChunkHeader* chunk, bool thins, const Visit& visit) const noexcept;
   Left LeftOf(const wire::ChunkHeader* chunk, bool thins) const noexcept;
@@ -55,15 +55,15 @@ class Recycler {
 
   unsigned char* base_ = nullptr;
   std::uint32_t most_chunks_ = 0, kept_chunks_ = 0;
-  std::uint32_t target_ = 0, reserve_ = 0;  // what is kept is copied into the first, and then into the second
+  std::uint32_t target_ = 0, reserve_ = 0;  // kept records are copied into the first, then into the second
   bool target_open_ = false;
-  std::uint32_t scanned_ = 0;  // chunks in the file that were looked at for a process that is gone
+  std::uint32_t scanned_ = 0;  // chunks of the file checked for a dead process
   std::array<std::atomic<std::uint32_t>, wire::kMaxCopiedChunks> closed_{};  // a ring
   std::atomic<std::uint32_t> closed_end_{0};
   std::uint32_t closed_begin_ = 0;
-  std::array<std::uint32_t, wire::kMaxCopiedChunks> kept_{};  // a ring: those that hold what is kept, all but the first
+  std::array<std::uint32_t, wire::kMaxCopiedChunks> kept_{};  // a ring: chunks with kept records, without the first
   std::uint32_t kept_begin_ = 0, kept_end_ = 0;
-  std::uint64_t start_until_ns_ = 0;  // what happened before stays
+  std::uint64_t start_until_ns_ = 0;  // moments before this stay
 };
 
 }  // namespace loopscope::capture

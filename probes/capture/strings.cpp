@@ -36,10 +36,10 @@ struct Hash {
   }
 };
 
-// Text to id; the keys stay where they are, so that thread caches may point at them.
+// Text to id; keys have stable addresses, so that thread caches may point to them.
 using Table = std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>>;
 
-// Never destroyed: threads may record while static objects go.
+// Never destroyed: threads may record during static destruction.
 Table& Strings() {
   static Table* table = new Table;
   return *table;
@@ -104,7 +104,7 @@ bool DefineStack(std::uint32_t id, std::string_view frames) noexcept {
   return Append(&record, sizeof record, frames.data(), frames.size());
 }
 
-// The table's entry for `text`, defined in the file where it is new; null where that was not possible.
+// The table's entry for `text`, defined in the file if new; null if that was not possible.
 template <class Define>
 const Table::value_type* FindOrDefine(Table& table, std::string_view text, std::uint32_t& counter, Define define,
                                       bool* is_new) noexcept {

@@ -19,6 +19,6 @@ std::uint32_t StackId(const std::uint64_t* frames, std::size_t count, bool* is_n
 void LockStrings() noexcept;
 void UnlockStrings() noexcept;
 void ForgetStrings() noexcept;
-bool HoldsStrings() noexcept;  // this thread is just defining one
+bool HoldsStrings() noexcept;  // this thread is defining one
 
 }  // namespace loopscope::capture

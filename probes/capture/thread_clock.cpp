@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kMinBaselineNs = 5e6;      // a pair of readings is off by some 50 ns
 constexpr double kMaxIntervalNs = 20e6;     // between corrections
-constexpr double kIntervalOfBaseline = 16;  // an interval is this part of the baseline: then off by a few ns
+constexpr double kIntervalOfBaseline = 16;  // an interval's share of the baseline: its error is then a few ns
 
 // The kernel uses this counter only where it is constant and the same on all processors.
 bool CounterIsTheKernelsClock() noexcept {
@@ -32,8 +32,8 @@ bool CounterIsTheKernelsClock() noexcept {
   return is;
 }
 
-// The counter and the kernel's clock at one instant. A thread that loses its processor between the two gets readings a
-// scheduler's time slice apart: those are repeated.
+// The counter and the kernel's clock at one instant. A thread preempted between the two gets readings a time slice
+// apart: these are repeated.
 struct Reading {
   std::uint64_t ticks, ns;
 };

@@ -1,5 +1,5 @@
-// CLOCK_MONOTONIC for one thread, from an x86 processor's time stamp counter where the kernel's clock is that counter
-// too: less than half the price of asking the kernel. Never runs backwards, so that what nests on a thread nests in the
+// CLOCK_MONOTONIC for one thread, from an x86 processor's time stamp counter if the kernel's clock uses it too: less
+// than half the cost of a system clock read. Never runs backwards, so that what nests on a thread nests in the
 // capture; corrected against the kernel's clock as it goes.
 #pragma once
 
@@ -26,8 +26,8 @@ class ThreadClock {
  private:
   static constexpr int kRateBits = 32;
 
-  // Ties the counter to the kernel's clock anew. The rate comes from all the time since the first call; until it is
-  // known to some 10 ppm, and where the counter cannot be trusted, every call comes here.
+  // Recalibrates the counter against the kernel's clock. The rate comes from all the time since the first call; until
+  // it is known to some 10 ppm, and where the counter cannot be trusted, every call comes here.
   [[gnu::cold]] std::uint64_t Correct() noexcept;
 
   std::uint64_t correct_at_ = 0;  // in ticks

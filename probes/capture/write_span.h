@@ -1,5 +1,5 @@
-// The part of a thread's chunk that can be written to at once: within pages that were touched before. What does not
-// fit takes the writer's longer way (Append).
+// The part of a thread's chunk that can be written immediately: pages that were touched before. Other records use the
+// writer's slow path (Append).
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct WriteSpan {
   std::uint64_t given_up = 0;    // bytes of records in the thread's chunks before this one
   std::uint32_t generation = 0;  // the chunk is ours only while the file's generation is this
   bool busy = false;             // a signal handler that records must not write into a half-written record
-  bool unnamed = false;          // the thread's name is still to be written
+  bool unnamed = false;          // the thread's name was not written yet
 };
 
 inline constexpr std::uint32_t kPrefetchBytes = 512;  // ahead of what is written: some 15 ops

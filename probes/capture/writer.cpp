@@ -72,7 +72,7 @@ void Copy(const void* records, std::size_t bytes, const void* tail, std::size_t 
   std::atomic_ref<std::uint32_t>(state.header->used).store(state.used, std::memory_order_release);
 }
 
-// What lies on the page that was just written to can be written at once.
+// The rest of the page that was just written can be written at once.
 void OpenFastEnd() noexcept {
   constexpr std::uint32_t kPage = 4096, kHead = sizeof(wire::ChunkHeader);
   const std::uint32_t page_end = ((state.used + kHead) | (kPage - 1)) + 1 - kHead;
@@ -125,7 +125,7 @@ std::uint64_t ThreadBytes() noexcept {
 }
 
 bool Append(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes) noexcept {
-  if (!IsOpen()) return false;  // switched off for good: the capture ends there and says why, it has no holes
+  if (!IsOpen()) return false;  // switched off for good: the capture ends there, with the reason, and has no holes
   if (state.busy) {
     Counter(Header()->dropped).fetch_add(1, std::memory_order_relaxed);
     return false;

@@ -1,4 +1,4 @@
-// The capture writer: what probes record goes from here into one mapped file per program (format: probes/wire.h).
+// The capture writer: puts the probes' records into one mapped file per program (format: probes/wire.h).
 // What was written survives the process. No call throws, waits for another thread's disk, or fails training: when
 // there is no room a record is dropped and counted, and when the disk is full the writer switches itself off.
 #pragma once
@@ -13,19 +13,19 @@
 namespace loopscope::capture {
 
 struct Options {
-  // The file grows no further. From there on the oldest operators and work of devices give way to the newest; where
-  // other records alone fill it, or where it is below 4 MiB, the writer switches itself off.
+  // The file's size limit. From there on the newest operators and device work replace the oldest; if other records
+  // alone fill it, or if it is below 4 MiB, the writer switches itself off.
   std::uint64_t limit_bytes = 4ull << 30;
   // Kept allocated and pre-faulted ahead of need, 1 to 256; grows with demand. 64 are 4 MiB: what a busy loop records
   // in a second or more, so a disk may stall for that long.
   unsigned ready_chunks = 64;
-  // No thread of ours before AllowHelper(): a program may fork, or ask for a namespace of its own, while it is alone.
-  // Until then, and for a moment after each fork, who records makes the chunks.
+  // No helper thread before AllowHelper(): a single-threaded program may fork or enter a new namespace.
+  // Until then, and for a moment after each fork, the recording thread makes the chunks.
   bool alone_at_first = false;
 };
 
 // Makes the file `path` (which must not exist; mode 0600) and starts the helper thread. Returns 0 or an errno. One
-// file at a time per process; a forked child goes on writing to its parent's file, in chunks of its own.
+// file at a time per process; a forked child goes on writing to its parent's file, in its own chunks.
 int Open(const char* path, const Options& options = {}) noexcept;
 
 // From here on the helper thread may run. Cheap after the first call.
@@ -39,7 +39,7 @@ void Close(bool clean) noexcept;
 // at `tail`, then zeros up to a multiple of 8; at most 60 KiB. Returns whether they were written.
 bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, std::size_t tail_bytes = 0) noexcept;
 
-// Operators and work of devices that begin from `time_ns` on never give way (`keep`), or may. At first they never do.
+// Operators and device work from `time_ns` on are never evicted (`keep`), or may be. Initially kept.
 void KeepOperators(bool keep, std::uint64_t time_ns) noexcept;
 
 // For AppendAtOnce: this thread's window, whose address holds as long as the thread.

@@ -1,5 +1,5 @@
-// Structures that CUPTI's headers have had since 12.4: what is newer has another name in each version, and begins
-// alike.
+// Structures that CUPTI's headers have had since 12.4: newer ones have another name in each version, but begin the same
+// way.
 #include "probes/cupti/activity_layout.h"
 
 #include <cupti.h>

@@ -88,7 +88,7 @@ struct Overhead {
 };
 static_assert(sizeof(Overhead) == 40);
 
-// CUPTI packs its records: each is copied before it is read. As long as a `Prefix` must be there.
+// CUPTI packs its records: each is copied before it is read. The record must have at least sizeof(Prefix) bytes.
 template <class Prefix, class Record>
 Prefix As(const Record& record) noexcept {
   Prefix copy;

@@ -12,8 +12,8 @@ namespace loopscope {
 
 class Buffers {
  public:
-  // CUPTI hands a buffer over when it is full and otherwise only once all work in it is done, which on a busy device is
-  // never so. This many bytes are some 4,000 kernels with their calls: as much is lost when a program is killed.
+  // CUPTI hands a buffer over when it is full, or once all work in it is done, which never happens on a busy device.
+  // This size holds about 4,000 kernels with their calls: that much is lost when a program is killed.
   static constexpr std::size_t kBytes = 1 << 20;
 
   // kBytes zeros; null when there is no memory.
@@ -29,7 +29,7 @@ class Buffers {
 
   std::array<std::uint8_t*, kKept> kept_{};
   std::size_t kept_count_ = 0;
-  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // of the kept ones
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // among the kept ones
   std::atomic<std::uint64_t> taken_{0}, given_back_{0};
 };
 

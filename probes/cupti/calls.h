@@ -1,5 +1,5 @@
-// Which calls of the runtime and the driver are recorded: those that launch, copy, fill, allocate or wait. The rest are
-// many and do not explain why a device is idle.
+// Which calls of the runtime and the driver are recorded: those that launch, copy, fill, allocate or wait. Others are
+// frequent and do not explain why a device is idle.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace loopscope {
 
 // `name` as CUPTI has it: "cudaLaunchKernel_v7000", "__cudaLaunchKernel_v13000", "cuMemcpyHtoDAsync_v2".
 inline bool IsRecordedCall(std::string_view name) {
-  // cuMemCreate … cuMemSetAccess: a caching allocator whose segments grow maps and unmaps memory with these.
+  // cuMemCreate … cuMemSetAccess: caching allocators with expandable segments map and unmap memory with these.
   constexpr auto kPrefixes = std::to_array<std::string_view>({
       "cudaLaunch",        "cudaGraphLaunch", "cudaMemcpy",     "cudaMemset",
       "cudaMalloc",        "cudaFree",        "cudaHostAlloc",  "cudaHostRegister",

@@ -15,8 +15,8 @@ inline std::uint64_t MonotonicNs() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Sets `shift_ns` to what must be added (modulo 2^64) to CUPTI's times: from the closest of some readings between two
-// of our own. False where CUPTI does not tell its time.
+// Sets `shift_ns` to what must be added (modulo 2^64) to CUPTI's times: from the tightest of several readings between
+// two of our own. False if CUPTI gives no time.
 inline bool MeasureShift(const Cupti& cupti, std::uint64_t& shift_ns) noexcept {
   constexpr int kReadings = 5;
   std::uint64_t closest_ns = ~std::uint64_t{0};

@@ -75,7 +75,7 @@ void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint
                               std::size_t valid) {
   if (buffer == nullptr) return;
   if (on.load(std::memory_order_acquire)) {
-    // May take a lock inside CUPTI, under which another thread may be on its way here: never while holding ours.
+    // May take a lock inside CUPTI, whose holder may be waiting for ours: never call it while holding ours.
     std::size_t dropped = 0;
     if (collector->cupti.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS) collector->dropped += dropped;
     const MutexGuard guard(collector->decoding);
@@ -85,7 +85,7 @@ void CUPTIAPI BufferCompleted(CUcontext context, std::uint32_t stream, std::uint
   collector->buffers.GiveBack(buffer);
 }
 
-// Again and again, as the other clock may be corrected while the program runs.
+// Repeatedly, since the other clock may be adjusted while the program runs.
 bool AlignClocks() noexcept {
   if (!collector->clock_differs) return true;
   std::uint64_t shift_ns = 0;
@@ -96,7 +96,7 @@ bool AlignClocks() noexcept {
 }
 
 CUptiResult TurnOn(const Cupti& cupti) noexcept {
-  // The clock first and once: a second registration spoils the records in flight.
+  // Register the clock first, and only once: a second registration corrupts records in flight.
   const CUptiResult clock = cupti.register_timestamp(MonotonicNs);
   collector->clock_differs = clock != CUPTI_SUCCESS;
   if (!AlignClocks()) return clock;
@@ -129,7 +129,7 @@ void Flush(bool last) noexcept {
   }
 }
 
-// Every second, asks for what lies in buffers that are not full and samples the devices; at the end, asks for
+// Every second, requests buffers that are not full and samples the devices; at the end, requests
 // everything.
 void* FlushPeriodically(void*) {
   bool last = false;
@@ -149,7 +149,7 @@ void* FlushPeriodically(void*) {
   return nullptr;
 }
 
-// The program's signals are not for this thread.
+// This thread must not receive the program's signals.
 bool StartFlushing() noexcept {
   sigset_t all, before;
   sigfillset(&all);
@@ -188,7 +188,7 @@ void WriteCounts() noexcept {
   collector->dump.Finish();
 }
 
-// Claims the end for the caller: it happens once, and in the process that began.
+// Claims the end for the caller: once, and only in the process that began.
 bool TakeEnd() noexcept {
   static std::atomic<bool> taken{false};
   return on.load(std::memory_order_acquire) && getpid() == collector->pid && !taken.exchange(true);
@@ -213,7 +213,7 @@ const char* StartCollector(const Cupti& cupti, const ProbeApi* api) noexcept {
   const CUptiResult result = TurnOn(cupti);
   if (result == CUPTI_SUCCESS && StartFlushing()) {
     pthread_atfork(nullptr, nullptr, [] { on.store(false, std::memory_order_relaxed); });
-    // After CUPTI's own, hence called before CUPTI goes.
+    // Registered after CUPTI's own handler, so called before CUPTI is torn down.
     std::atexit(FinishCollector);
     return nullptr;
   }

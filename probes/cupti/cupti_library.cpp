@@ -10,13 +10,13 @@
 namespace loopscope {
 namespace {
 
-// Newest first. A library of one major cannot be used beside a runtime of the other.
+// Newest first. A library of one major version cannot be used with a runtime of the other.
 constexpr std::array<unsigned, 2> kMajors = {13, 12};
 
 // CUDA 12 numbers its interface one by one: 22 is 12.4, 28 is 12.9. From 13 on it is major * 10000 + ….
 constexpr std::uint32_t kOldest = 22, kLastOfCuda12 = 28, kFirstOfCuda13 = 130'000;
 
-// Its number is newer than the oldest headers.
+// The error's number is missing in the oldest headers.
 constexpr int kMigDeviceNotSupported = 43;
 
 char reason[256];
@@ -38,7 +38,7 @@ bool IsLoaded(const char* library, unsigned major) noexcept {
   return found != nullptr;
 }
 
-// That of the runtime which the program has loaded; 0 where it has none, or both.
+// Major version of the runtime that the program has loaded; 0 if none or both.
 unsigned RuntimeMajor() noexcept {
   unsigned only = 0;
   for (const unsigned major : kMajors) {
@@ -57,8 +57,8 @@ void* OpenFirst(unsigned runtime, int mode) noexcept {
   return nullptr;
 }
 
-// torch brings its own and has it loaded. Another of that name on the machine may be of a newer CUDA than the
-// program's, and other tools (Triton's profiler) bring one too: the runtime decides.
+// torch brings its own and loads it. A library of that name on the machine may be from a newer CUDA than the program's,
+// and other tools (Triton's profiler) bring one too: use the one that fits the runtime.
 void* OpenLibrary(unsigned runtime) noexcept {
   if (void* const loaded = OpenFirst(runtime, RTLD_NOLOAD)) return loaded;
   return OpenFirst(runtime, RTLD_LOCAL);

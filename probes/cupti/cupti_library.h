@@ -1,5 +1,5 @@
-// CUPTI's functions, found in the library that the program has (or can load): nothing links to CUPTI, so that a program
-// without it runs as ever. CUDA 12.4 to 13 will do.
+// CUPTI's functions, found in the library that the program has (or can load): nothing links to CUPTI, so that programs
+// without it run as usual. Supports CUDA 12.4 to 13.
 #pragma once
 
 #include <cupti.h>
@@ -21,7 +21,7 @@ struct Cupti {
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
   decltype(&cuptiActivityFlushAll) flush_all = nullptr;
-  // Null where the library lacks them. Older headers lack some too, hence no decltype.
+  // Null if the library lacks them. Older headers also lack some, hence no decltype.
   CUptiResult (*enable_runtime)(CUpti_CallbackId id, std::uint8_t on) = nullptr;
   CUptiResult (*enable_driver)(CUpti_CallbackId id, std::uint8_t on) = nullptr;
   CUptiResult (*enable_all_sync)(std::uint8_t on) = nullptr;

@@ -26,7 +26,7 @@ DeviceRecord WorkOf(DeviceWork kind, const Activity& activity, std::uint64_t shi
   return work;
 }
 
-// How much of a record of this kind is read, bytes; 0 for a kind that is not.
+// Bytes read of a record of this kind; 0 for kinds that are ignored.
 std::size_t ReadBytesOf(CUpti_ActivityKind kind) noexcept {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:

@@ -18,18 +18,18 @@ struct DecoderCounts {
   std::uint64_t not_written = 0;  // there was no room in the capture
   std::uint64_t no_time = 0;      // start 0: CUPTI could not take it; left out
   std::uint64_t backwards = 0;    // ended before they began; left out
-  std::uint64_t others = 0;       // kinds that nobody asked for
+  std::uint64_t others = 0;       // kinds that were not requested
   std::uint64_t torn = 0;         // buffers that ended inside a record
-  std::uint64_t overhead_ns = 0;  // CUPTI's own, where it says so
+  std::uint64_t overhead_ns = 0;  // lost by CUPTI itself, as it reports
 };
 
 class Decoder {
  public:
-  // Of the calls that come, those of `calls` are written: CUPTI may record more than it is asked for.
+  // Writes only the calls in `calls`: CUPTI may record more than requested.
   Decoder(const Cupti& cupti, const ProbeApi& api, Calls calls, UtilizationSampler* sampler = nullptr) noexcept
       : cupti_(cupti), api_(api), calls_(calls), sampler_(sampler) {}
 
-  // Added to every time from here on (modulo 2^64): what CUPTI's clock lacks to the capture's.
+  // Added to every time from now on (modulo 2^64): the offset from CUPTI's clock to the capture's.
   void ShiftTimes(std::uint64_t ns) noexcept { shift_ns_ = ns; }
 
   // Writes what the first `valid` bytes of `buffer` contain, up to a damaged record.
@@ -38,8 +38,7 @@ class Decoder {
   const DecoderCounts& counts() const noexcept { return counts_; }
 
  private:
-  static constexpr std::size_t kBatchBytes =
-      8 * 1024;  // a chunk is left when a batch does not fit: the rest of it is lost
+  static constexpr std::size_t kBatchBytes = 8 * 1024;  // a batch that does not fit into a chunk wastes the rest of it
   static constexpr std::size_t kContexts = 64;
   static constexpr std::size_t kNames = 2048;     // of calls, by callback id
   static constexpr std::uint32_t kLeftOut = ~0u;  // in place of a call's name
@@ -63,7 +62,7 @@ class Decoder {
   const Cupti& cupti_;
   const ProbeApi& api_;
   Calls calls_;
-  UtilizationSampler* sampler_;  // learns the devices; may be null
+  UtilizationSampler* sampler_;  // gets the devices' UUIDs; may be null
   std::uint64_t shift_ns_ = 0;
   DecoderCounts counts_;
   std::array<std::uint32_t, kNames> runtime_names_{}, driver_names_{};  // string ids; 0 not asked yet

@@ -14,8 +14,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// In one piece, as other processes may append to the same file. An error leaves the rest of the file without use, and
-// the program alone.
+// In one write, since other processes may append to the same file. An error makes the rest of the file useless, but
+// does not disturb the program.
 void Append(int file, const std::uint64_t* numbers, std::size_t count, const void* bytes, std::size_t length) noexcept {
   const iovec parts[] = {{const_cast<std::uint64_t*>(numbers), count * sizeof *numbers},
                          {const_cast<void*>(bytes), length}};

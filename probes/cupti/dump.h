@@ -1,4 +1,4 @@
-// For whoever works on this probe: LOOPSCOPE_CUPTI_DUMP=FILE (env::kCuptiDump) appends the buffers of CUPTI to FILE as
+// For debugging this probe: LOOPSCOPE_CUPTI_DUMP=FILE (env::kCuptiDump) appends the buffers of CUPTI to FILE as
 // they are handed over, so that what a real device sends can be decoded again elsewhere.
 //
 // Each buffer is its length (8 bytes, little-endian) and its valid bytes; buffers that would make more than 8 MB in all

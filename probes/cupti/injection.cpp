@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-// One that the preloaded library offers; null without it.
+// The API of the preloaded library; null without it.
 template <class Function>
 Function* Offered(const char* name) noexcept {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

@@ -11,7 +11,7 @@ constexpr CUpti_CallbackId kMaxCallbackId = 2048;
 constexpr auto kNeeded = std::to_array<CUpti_ActivityKind>({CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT,
                                                             CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                                             CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET});
-// Recorded where they work.
+// Enabled where supported.
 constexpr auto kFurther = std::to_array<CUpti_ActivityKind>(
     {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_GRAPH_TRACE});
 constexpr auto kInterfaces =
@@ -19,7 +19,7 @@ constexpr auto kInterfaces =
 
 using EnableCall = CUptiResult (*)(CUpti_CallbackId id, std::uint8_t on);
 
-// False where not one could be switched.
+// False if none could be switched.
 bool SwitchCalls(const Cupti& cupti, CUpti_CallbackDomain domain, EnableCall enable, std::uint8_t on) noexcept {
   if (enable == nullptr) return false;
   bool any = false;

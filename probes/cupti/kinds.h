@@ -1,4 +1,4 @@
-// Which records CUPTI is asked for.
+// The kinds of records requested from CUPTI.
 #pragma once
 
 #include "probes/cupti/calls.h"
@@ -6,7 +6,7 @@
 
 namespace loopscope {
 
-// Turns them on; after an error none is on. Where calls cannot be enabled one by one, all come, whatever is wanted.
+// Turns them on; after an error none is on. If calls cannot be enabled one by one, all are recorded.
 CUptiResult EnableKinds(const Cupti& cupti, Calls wanted) noexcept;
 
 void DisableKinds(const Cupti& cupti) noexcept;

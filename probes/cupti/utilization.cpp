@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-// What is used of NVML's interface, which is the same in all drivers. Its header does not come with every CUDA.
+// The used part of NVML's interface, which is the same in all drivers. Not every CUDA includes its header.
 using NvmlDevice = void*;
 constexpr int kSuccess = 0, kClockOfMultiprocessors = 1;
 struct NvmlUtilization {
@@ -52,7 +52,7 @@ const Nvml& Library() noexcept {
   return nvml;
 }
 
-// Neither idleness nor a setting: power, heat or the board hold the device back.
+// Throttled by power, heat or the board; not by idleness or a setting.
 constexpr unsigned long long kPowerCap = 0x4, kHardware = 0x8, kHeat = 0x20, kHardwareHeat = 0x40, kPowerBrake = 0x80;
 constexpr unsigned long long kSlowed = kPowerCap | kHardware | kHeat | kHardwareHeat | kPowerBrake;
 

@@ -12,7 +12,7 @@
 
 namespace loopscope::nccl {
 
-inline constexpr std::size_t kInFlight = 1024;  // a later one takes the place of one that never ended
+inline constexpr std::size_t kInFlight = 1024;  // a later one replaces one that never ended
 
 inline constexpr std::size_t kMostNameBytes = 48;
 struct Communicator {

@@ -18,13 +18,13 @@ namespace {
 // Never freed: NCCL's threads call until the very end.
 Collectives* collectives = nullptr;
 
-// NCCL unloads a plugin with its last communicator and may load it again for the next: it has to stay loaded.
+// NCCL unloads a plugin with its last communicator and may load it again for the next: keep it loaded.
 void Stay() noexcept {
   Dl_info here{};
   if (dladdr(reinterpret_cast<void*>(&Stay), &here) != 0) dlopen(here.dli_fname, RTLD_NOW | RTLD_NODELETE);
 }
 
-// As the program names it, else by NCCL's number of it. Null where there are too many.
+// The program's name for it, else NCCL's number. Null if there are too many.
 const Communicator* CommunicatorOf(const char* name, std::uint64_t number) noexcept {
   constexpr std::size_t kMost = 256;
   static Communicator all[kMost];

@@ -1,5 +1,5 @@
-// What NCCL hands to a profiler plugin and asks of it, versions 4 and 5 of its interface (NCCL 2.27 and 2.28): the
-// layout of its structures, written down here because no package carries its header. Source: NVIDIA NCCL,
+// NCCL's interface for profiler plugins, versions 4 and 5 (NCCL 2.27 and 2.28): the layout of its structures, copied
+// here because no package contains its header. Source: NVIDIA NCCL,
 // src/include/plugin.
 #pragma once
 

@@ -19,7 +19,7 @@ namespace {
 
 const ProbeApi* api = nullptr;
 
-// A range's name, interned when it is first seen.
+// A range's name, interned on first use.
 struct Name {
   std::uint32_t id = 0;
   bool is_step = false;
@@ -94,7 +94,7 @@ void Record(const OpenRange& range) noexcept {
   api->user_range(range.name.id, range.name.is_step, range.begin_ns, api->now_ns());
 }
 
-// Ranges that were pushed on this thread. Deeper ones than it holds are counted but not recorded.
+// Ranges pushed on this thread. Ranges beyond its capacity are counted but not recorded.
 struct Pushed {
   OpenRange ranges[128];
   int depth = 0, beyond = 0;

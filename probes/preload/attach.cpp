@@ -1,4 +1,4 @@
-// Where the preloaded library starts: only in a process that was launched to be measured and has LibTorch mapped, or
+// Entry of the preloaded library: active only in a process that was launched to be measured and has LibTorch mapped, or
 // runs Python, which may import torch. Anywhere else (shells, launchers, build tools) it does nothing.
 #include "probes/preload/attach.h"
 
@@ -43,7 +43,7 @@ const char* ExecutableName() noexcept {
   return slash != nullptr && slash[1] != '\0' ? slash + 1 : "program";
 }
 
-// An exec of the same program keeps its process id: the second image's file has a number.
+// An exec keeps the process id, so the second image's file gets a number.
 int OpenCapture(const Settings& settings) noexcept {
   capture::Options options;
   options.alone_at_first = true;
@@ -112,8 +112,8 @@ bool PathBesideLibrary(const char* name, char* path, std::size_t size) noexcept 
 
 namespace {
 
-// Beside this library: torch-2.8/libloopscope_torch.so for a program with that LibTorch, where there is one; else the
-// one in its own folder.
+// Beside this library: torch-2.8/libloopscope_torch.so for a program with that LibTorch, if it exists; else the one in
+// its own folder.
 bool FindTorchProbe(char* path, std::size_t size) noexcept {
   auto* const version = reinterpret_cast<std::uint64_t (*)()>(dlsym(RTLD_DEFAULT, "aoti_torch_abi_version"));
   if (version != nullptr) {

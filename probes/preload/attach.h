@@ -1,5 +1,5 @@
-// Starting the probes in a process: in a native program when it is loaded; in an interpreter, which imports torch
-// later, by its shim (script.h).
+// Starts the probes in a process: in a native program at load time; in an interpreter, which imports torch later, by
+// its shim (script.h).
 #pragma once
 
 #include <cstddef>

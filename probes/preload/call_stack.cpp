@@ -31,7 +31,7 @@ _Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* into) {
   return _URC_NO_REASON;
 }
 
-// How many modules were ever loaded: changes with every dlopen.
+// Count of modules ever loaded: changes with every dlopen.
 std::uint64_t ModuleLoads() noexcept {
   std::uint64_t loads = 0;
   dl_iterate_phdr(

@@ -1,4 +1,4 @@
-// Call stacks of this process, as return addresses, and the map of modules that makes sense of them afterwards.
+// Call stacks of this process, as return addresses, and the map of modules for symbolising them later.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace loopscope {
 std::uint32_t CallStackId() noexcept;
 void WarmUpCallStacks() noexcept;
 
-// From now on CallStackId() is what `taker` returns: an interpreter's stacks instead of the machine's.
+// From now on CallStackId() calls `taker`: an interpreter's stacks instead of native ones.
 void TakeStacksWith(std::uint32_t (*taker)() noexcept) noexcept;
 
 // Writes a record for every executable mapping of a file that has none yet.

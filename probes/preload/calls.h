@@ -5,7 +5,7 @@
 
 namespace loopscope {
 
-// Where it was not: a table that does nothing and knows none of LibTorch's functions.
+// If it was not: a table that does nothing and has none of LibTorch's functions.
 const CallTable& Calls() noexcept;
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// Treatments that the program, or a shim in it, applies itself: the LibTorch probe leaves those alone.
+// Treatments that the program, or a shim in it, applies itself: the LibTorch probe does not apply these.
 #pragma once
 
 #include <string_view>

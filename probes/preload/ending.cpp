@@ -23,7 +23,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::uint64_t kChildGraceNs = 500'000'000;
-constexpr unsigned kEndSeconds = 25;  // writers of files, streams and devices get so long
+constexpr unsigned kEndSeconds = 25;  // time limit for writers of files, streams and devices
 
 void Pause() noexcept {
   usleep(2000);
@@ -37,7 +37,7 @@ bool AnyLeft(const ChildList& children, std::size_t count) noexcept {
   return left;
 }
 
-// A program of its own (an upload, a service), unlike worker processes: the launcher ends it, and says so.
+// A separate program (an upload, a service), unlike worker processes: the launcher ends it, and reports that.
 bool IsOtherProgram(pid_t child) noexcept {
   char path[64], own[PATH_MAX], other[PATH_MAX];
   std::snprintf(path, sizeof path, "/proc/%d/exe", child);
@@ -45,8 +45,8 @@ bool IsOtherProgram(pid_t child) noexcept {
   return own_length > 0 && length > 0 && (own_length != length || std::memcmp(own, other, length) != 0);
 }
 
-// What has to outlive the program ignores the signal: Python's resource tracker and torch's manager of shared memory
-// give that back once this process has closed its end of their pipe.
+// Processes that must outlive the program ignore the signal: Python's resource tracker and torch's shared memory
+// manager clean up once this process has closed its end of their pipe.
 bool IgnoresTermination(pid_t child) noexcept {
   char path[64], line[256];
   std::snprintf(path, sizeof path, "/proc/%d/status", child);
@@ -84,7 +84,7 @@ void FlushCppStream(void* library, const char* symbol) noexcept {
   if (stream != nullptr && flush != nullptr && *static_cast<void**>(stream) != nullptr) flush(stream);
 }
 
-// C's, and those of the program's C++ library; this library has its own.
+// Flushes C's streams, and those of the program's C++ library; this library has its own.
 void FlushStreams() noexcept {
   if (void* const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) {
     for (const char* const symbol : {"_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"}) FlushCppStream(library, symbol);
@@ -93,7 +93,7 @@ void FlushStreams() noexcept {
 }
 
 // For the launcher: how a parent process reports this one's end (a notebook client: "kernel died") is not a failure of
-// the program, and what the program leaves working is to end with it.
+// the program, and processes that the program leaves must end with it.
 void TellLauncher(const Settings& settings) noexcept {
   char path[PATH_MAX];
   std::snprintf(path, sizeof path, "%s/ended-%d", settings.run_dir, static_cast<int>(getpid()));

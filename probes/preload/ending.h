@@ -5,8 +5,8 @@
 
 namespace loopscope {
 
-// From here on the process ends in half a minute at the latest: flushing waits for a stream that another thread holds,
-// or for a reader, perhaps forever.
+// From now on the process ends within half a minute: flushing may wait forever for a stream that another thread holds,
+// or for a reader.
 void StartWatchdog(const Settings& settings) noexcept;
 
 // Waits for the other ranks and the device, flushes the program's streams, ends its child processes, closes the capture

@@ -26,7 +26,7 @@ struct OptimizerStep {
   const void* optimizer;
 };
 
-// Where the program gives no address, name and size identify an optimizer.
+// Without an address from the program, name and size identify an optimizer.
 const void* IdentityOf(const OptimizerStep& step) noexcept {
   if (step.optimizer != nullptr) return step.optimizer;
   std::uint64_t hash = 1469598103934665603ull ^ step.parameters;
@@ -87,7 +87,7 @@ LOOPSCOPE_EXPORT void loopscope_v1_not_applicable(const char* key, const char* r
   loopscope::capture::WriteApplied(Text(key), "", "", Text(reason), loopscope::wire::kAppliedNotApplicable);
 }
 
-// Brackets the step of an optimizer that is not LibTorch's own. `name` is the class it stands for ("SGD"), `optimizer`
+// Brackets the step of an optimizer that is not LibTorch's own. `name` is the class it replaces ("SGD"), `optimizer`
 // its address, which distinguishes it from others of that class; null: its name and size do.
 LOOPSCOPE_EXPORT void* loopscope_v2_optimizer_begin(const char* name, std::uint64_t parameters, const void* optimizer) {
   if (!loopscope::loop::Active()) return nullptr;

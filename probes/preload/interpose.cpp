@@ -11,8 +11,8 @@
 
 namespace loopscope {
 
-// at::Tensor, std::optional<std::vector<size_t>> and std::optional<BatchSize> as they lie in memory. As those they have
-// a destructor, so that they return as those do; it does nothing, since what they hold is the caller's.
+// at::Tensor, std::optional<std::vector<size_t>> and std::optional<BatchSize> as they lie in memory. They have a
+// destructor so that they are returned like those; it does nothing, since the caller owns the content.
 struct TensorResult {
   void* implementation;
   ~TensorResult() {}
@@ -148,7 +148,7 @@ void OptimizerZeroGrad(void* self, bool set_to_none) {
   real(self, set_to_none);
 }
 
-// A module's own form, which calls itself for the modules inside.
+// The module's version, which recurses into the modules inside.
 #define LOOPSCOPE_MODULE_ZERO_GRAD "_ZN5torch2nn6Module9zero_gradEb"
 extern "C" LOOPSCOPE_EXPORT void ModuleZeroGrad(void*, bool) asm(LOOPSCOPE_MODULE_ZERO_GRAD);
 void ModuleZeroGrad(void* self, bool set_to_none) {

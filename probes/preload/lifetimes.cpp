@@ -26,7 +26,7 @@ struct Tensor {
   const void* data;
   std::uint64_t bytes, allocated_ns, used_ns, freed_ns;
   std::uint32_t thread;
-  bool trained_on;  // the training thread has used it
+  bool trained_on;  // used by the training thread
 };
 
 struct Peak {
@@ -47,11 +47,11 @@ std::array<Peak, kMostSteps> peaks;
 Peak peak;
 std::uint32_t training_thread = 0;
 std::uint64_t opened_ns = 0;
-std::atomic<bool> overflown{false};  // what is known has holes
+std::atomic<bool> overflown{false};  // the data is incomplete
 
 std::atomic_flag busy = ATOMIC_FLAG_INIT;
 
-// Gives up soon: allocations must not wait for one another, and a forked child may find it locked for good.
+// Gives up quickly: allocations must not wait for each other, and in a forked child it may stay locked forever.
 class TryLock {
  public:
   TryLock() noexcept {
@@ -81,7 +81,7 @@ std::uint16_t* SlotOf(const void* data) noexcept {
   return nullptr;
 }
 
-// Addresses used once would fill the table: those of freed tensors are dropped.
+// Drops the addresses of freed tensors, which would fill the table.
 void Rehash() noexcept {
   slots.fill(0);
   slots_count = 0;
@@ -128,7 +128,7 @@ const Tensor& OriginOf(const Tensor& one) noexcept {
   return next == end ? one : *next;
 }
 
-// The last step does not count: what it holds may be used in the next.
+// The last step is excluded: its tensors may be used in the next.
 void WriteAll() noexcept {
   if (overflown || steps_count < 2) return;
   const auto peaks_end = peaks.begin() + (steps_count - 1);

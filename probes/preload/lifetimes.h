@@ -8,7 +8,7 @@
 
 namespace loopscope::lifetimes {
 
-// Once, where there will be a detail window: nothing is followed before, nor after it.
+// Called once, if there will be a detail window: tensors are followed only in it.
 void Follow() noexcept;
 
 // In a forked child, which follows nothing.

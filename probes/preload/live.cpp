@@ -14,7 +14,7 @@
 namespace loopscope::live {
 namespace {
 
-constexpr std::size_t kMostTreatments = 26, kMostArms = 64;  // one letter each; as the launcher keeps to
+constexpr std::size_t kMostTreatments = 26, kMostArms = 64;  // one letter each; the launcher's limit, too
 
 struct Treatment {
   char key[48] = "", value[48] = "";
@@ -42,7 +42,7 @@ std::size_t place = 0;  // of the arm in its round
 std::uint64_t rounds = 0, opened_ns = 0;
 bool running = false;
 
-// Vigna's splitmix64 (public domain): the same order everywhere from one seed, on every rank.
+// Vigna's splitmix64 (public domain): one seed gives the same order everywhere, on every rank.
 std::uint64_t Draw() noexcept {
   std::uint64_t z = (schedule.seed += 0x9e3779b97f4a7c15ull);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

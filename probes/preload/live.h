@@ -8,7 +8,7 @@
 
 namespace loopscope::live {
 
-// Reads the schedule; without one, all that follows does nothing.
+// Reads the schedule; without one, the functions below do nothing.
 void Start() noexcept;
 bool Scheduled() noexcept;
 
@@ -26,7 +26,7 @@ bool Offer(std::string_view key, Turn turn, void* context) noexcept;
 using Switch = int (*)(const char* key, int on);
 void SetInterpreter(Switch notify) noexcept;
 
-// The step that ends now is the last one that the schedule's time has room for: another round would take too long.
+// The step that ends now is the last one within the schedule's time: another round would take too long.
 bool EndsWithThisStep(std::uint64_t time_ns) noexcept;
 // A step of the chosen clock ended, on this thread; no lock is held. `opens`: the window begins with this; `closes`: it
 // is over.

@@ -22,7 +22,7 @@ void ProgramEnds(int status) noexcept;
 bool Active() noexcept;   // a capture is open in this process (not in its forked children)
 bool Tracing() noexcept;  // … and ranges are recorded
 
-// A sampler was started, or asked for a batch that it gave (`indices` may be null) or did not give. `name` is the
+// A sampler was reset, gave a batch (`indices` may be null), or had none left. `name` is the
 // range's.
 void SamplerReset(const void* sampler, std::uint64_t begin_ns) noexcept;
 void SamplerGave(const void* sampler, std::uint64_t begin_ns, const std::size_t* indices, std::size_t samples,

@@ -1,5 +1,5 @@
-// Whether recording every operator would slow the program's steps down: where operators are so many and so small that
-// recording takes a noticeable part of a step.
+// Whether recording every operator would slow the steps noticeably, because operators are many and
+// small.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class OpLoad {
     heavy_ += taken_ns * 100 > step_ns * kMostPct ? 1 : 0;
   }
 
-  // For most steps: a single one may have been slow for another reason.
+  // Judged over most steps: a single one may have been slow for another reason.
   bool heavy() const { return heavy_ * 2 > steps_; }
 
  private:
-  // What an op's record costs a real step, where its code and data are not in the caches: 0.3 to 0.7 us, by
+  // Cost of an op's record in a real step, with cold caches: 0.3 to 0.7 us, by
   // tests/bench/python_overhead.py.
   static constexpr std::uint64_t kRecordNs = 500;
   static constexpr std::uint64_t kMostPct = 3;

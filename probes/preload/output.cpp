@@ -12,7 +12,7 @@
 namespace loopscope {
 namespace {
 
-// A shorter call costs the loop less than recording it.
+// Recording a shorter call would cost more than the call itself.
 constexpr std::uint64_t kWorthRecordingNs = 2'000;
 
 template <class Call>

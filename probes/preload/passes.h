@@ -1,4 +1,4 @@
-// Passes over the data, from what samplers are asked: which ones train, where epochs begin and end, how many samples
+// Passes over the data, inferred from calls of samplers: which ones train, where epochs begin and end, how many samples
 // were trained on. A pass trains when a backward pass follows one of its batches; others are evaluation.
 #pragma once
 
@@ -38,8 +38,8 @@ class Passes {
     return epoch;
   }
 
-  // Returns whether a training pass has just run out, seen for the first time. A loader with workers runs out ahead of
-  // the training by as many batches as it keeps in flight, and asks again with each of them.
+  // Returns whether a training pass has just run out, seen for the first time. A loader with workers runs out before
+  // training does, by the batches in flight, and asks again with each of them.
   bool RanOut(const void* sampler, std::uint64_t now_ns) {
     Pass& pass = Of(sampler);
     pass.asked = true;
@@ -92,7 +92,7 @@ class Passes {
     std::uint64_t begin_ns = 0, ran_out_ns = 0, used = 0;
     bool asked = false;  // for a batch, since the last backward
     bool trains = false, evaluates = false, reported = false;
-    std::array<std::uint64_t, 256> sizes{};  // of batches asked for and not trained on yet, a ring
+    std::array<std::uint64_t, 256> sizes{};  // of batches requested and not trained on yet, a ring
     std::size_t first = 0, queued = 0;
   };
 

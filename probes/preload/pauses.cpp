@@ -1,4 +1,4 @@
-// Where a C++ program waits by itself: it sleeps, or waits for its disk. An interpreter's lines are known by their
+// Waits of a C++ program itself: it sleeps, or waits for its disk. An interpreter's lines come from following
 // calls.
 #include "probes/preload/pauses.h"
 
@@ -18,10 +18,10 @@
 namespace loopscope {
 namespace {
 
-// A shorter wait costs the loop less than recording it.
+// Recording a shorter wait would cost more than the wait itself.
 constexpr std::uint64_t kWorthRecordingNs = 20'000;
 
-// There the stack would be taken under the interpreter's lock, which a sleeping thread has given up.
+// Python stacks need the interpreter's lock, which a sleeping thread has released.
 bool HasInterpreter() noexcept {
   static const bool has = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr;
   return has;
@@ -39,7 +39,7 @@ auto Timed(const char* name, const Call& call) {
   return result;
 }
 
-// A line is known from then on until the next operator: more than one of them in this time tells nothing more.
+// The line is assumed until the next operator: further calls until then add nothing.
 constexpr std::uint64_t kBetweenCallsNs = 200'000;
 thread_local std::uint64_t next_call_ns = 0;
 

@@ -1,10 +1,10 @@
-// What a C++ program does outside of its operators, as far as calls of the C library show it.
+// A C++ program's activity outside of operators, as shown by its calls of the C library.
 #pragma once
 
 namespace loopscope {
 
-// From now on the files that it opens and the locks that it waits for are recorded, each with its stack. Nothing where
-// an interpreter runs the program.
+// From now on records opened files and waits for locks, with their stacks. Does nothing if an interpreter runs the
+// program.
 void RecordCalls() noexcept;
 
 }  // namespace loopscope

@@ -1,5 +1,5 @@
 // What the preloaded library offers to the other injected libraries (torch, nvtx), so that all of them share one
-// writer, one clock and one window; and what the LibTorch probe gives back. Plain C functions, none throws.
+// writer, one clock and one window; and what the LibTorch probe provides. Plain C functions, none throws.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ enum GateBit : std::uint32_t {
 
 // Points of the training loop at which treatments act, reported on the thread that reached them.
 enum class Moment : std::uint32_t {
-  kBatchBegin,      // the training loader was asked for a batch and has one
+  kBatchBegin,      // the training loader returns a requested batch
   kLoaderEnd,       // a loader ran out
   kZeroGrad,        // zero_grad begins
   kBackwardBegin,   // torch::autograd::backward begins
@@ -41,7 +41,7 @@ struct TorchHooks {
 // Implemented by the CUPTI probe.
 struct DeviceHooks {
   void (*finish)();                            // the program ends and its devices are done: write what is still held
-  void (*leave_cupti_to)(const char* client);  // who is about to register with CUPTI: record no more, and say so
+  void (*leave_cupti_to)(const char* client);  // who is about to register with CUPTI: stop, and report it
 };
 
 // Implemented by the probe of torch's CUDA side, for the LibTorch probe.
@@ -50,11 +50,11 @@ struct DeviceMemoryHooks {
   void (*finish)();      // write peaks and counts
 };
 
-// What a function of LibTorch returns by value, of a class that is unknown here. One with a destructor is made where
-// the caller says; which register tells that place is the processor's affair. Only for `return function(…)`.
+// A LibTorch function's return value of a class unknown here. Classes with a destructor are constructed at the caller's
+// address, in a register that depends on the processor. Only for `return function(…)`.
 struct Returned {
   Returned(const Returned&) = delete;
-  ~Returned() {}  // not the compiler's own: that makes it such a class
+  ~Returned() {}  // user-provided: makes it such a class
 };
 
 // Functions of LibTorch that every op passes through. Arguments that are classes with a destructor pass by address.

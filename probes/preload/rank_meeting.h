@@ -1,5 +1,5 @@
-// How the ranks of a run end together: through files in the run folder, since the program's own group is not ours to
-// use. Ranks that see other folders (on other machines) are not waited for.
+// Lets the ranks of a run end together, through files in the run folder: we must not use the program's own process
+// group. Ranks with another folder (on other machines) are not waited for.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace loopscope {
 // Announces to the other ranks of this run that this one has begun; they then wait for it at the end.
 void AnnounceRank(const Settings& settings) noexcept;
 
-// The step at which all ranks end, counted from the run's start: what the first of them proposed. 0: none has, or the
-// folder cannot be read.
+// The step at which all ranks end, counted from the run's start, as the first of them proposed. 0: no proposal yet, or
+// the folder is unreadable.
 std::uint64_t AgreedEnd(const Settings& settings) noexcept;
 // Proposes `step`; returns the step agreed on: this one, or what another rank proposed before. Ranks that meet in every
 // step are at most one apart, so that none is beyond the next step of the one that proposes it.

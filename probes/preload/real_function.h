@@ -3,11 +3,11 @@
 
 namespace loopscope {
 
-// The next one of that name in the program, or LibTorch's where that was opened outside the global scope; null when
+// The next function of that name in the program, or LibTorch's if that was opened outside the global scope; null if
 // there is none.
 void* RealFunction(const char* symbol) noexcept;
 
-// Whether the library that this function lies in calls another one's function of that name.
+// Whether the library containing this function calls another library's function of that name.
 bool LibraryCalls(void* function, const char* name) noexcept;
 
 }  // namespace loopscope

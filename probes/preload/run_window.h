@@ -1,6 +1,6 @@
 // The bounded run: which steps are measured, when ops are recorded and with how much detail, and when the run is over.
-// In a long window, and in one with short steps, only the first steps all have their ops recorded; of the later ones, a
-// few do. Counts steps and epoch boundaries; knows no clock of its own and writes nothing.
+// In a long window, and in one with short steps, all ops are recorded in the first steps and then only in some. Counts
+// steps and epoch boundaries; has no clock and writes nothing.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ struct WindowSettings {
   std::uint64_t more_ns = 0;    // … but no longer than this after `steps`
   bool until_epoch = false;     // go on until an epoch boundary and the training after it were seen
   std::uint64_t time_ns = 0;    // … but no longer than this after the window closed
-  bool ends_together = false;   // where the time is up the end is proposed, and comes at the step that EndAt() names
+  bool ends_together = false;   // at the time limit the end is proposed, and comes at the step of EndAt()
 };
 
 inline constexpr std::uint64_t kThinnedTo = 4;
 
-// From when on the ops of some steps are not recorded.
+// When thinning of ops begins.
 enum class Thinning {
-  kNever,  // what is recorded of a step means nothing without the steps before it
+  kNever,  // a step's records mean nothing without the previous steps
   kLate,   // after the first `all_ops` steps
   kEarly,  // after the first `early_ops`: recording ops slows the steps down
 };
@@ -45,8 +45,8 @@ class RunWindow {
 
   void Thin(Thinning thinning) { thinning_ = thinning; }
 
-  // A step of the chosen clock ended. Without `now` that was some time ago: the window does not open at such a step,
-  // since it would be too late for its details.
+  // A step of the chosen clock ended. Without `now` it ended earlier: the window does not open there, since it is too
+  // late for the details.
   WindowActions StepEnded(std::uint64_t time_ns, bool now = true) {
     WindowActions actions;
     if (phase_ == Phase::kDone) return actions;
@@ -73,13 +73,13 @@ class RunWindow {
     return actions;
   }
 
-  // A timed window closes at the end of the step that is on, however many it was to have.
+  // A timed window closes at the end of the current step, whatever its planned length.
   void EndWithThisStep() { settings_.steps = measured_ + 1; }
 
   // The ranks end at this step, or at the next one if that is past already.
   void EndAt(std::uint64_t step) { end_at_ = step; }
 
-  // The training loader ran out. What ran before the window opened is not counted.
+  // The training loader ran out. Epochs before the window are not counted.
   void EpochEnding() {
     if (boundary_ == Boundary::kNone && phase_ != Phase::kWarmup) boundary_ = Boundary::kInside;
   }
@@ -103,7 +103,7 @@ class RunWindow {
     if (phase_ == Phase::kMeasuring) return at_boundary() || IsRecorded(measured_);
     return phase_ == Phase::kWarmup || (phase_ == Phase::kWaiting && at_boundary());
   }
-  // This step's time shows whether recording ops slows the steps down.
+  // Whether this step's time can show that recording ops slows steps down.
   bool weighs_ops() const {
     return phase_ == Phase::kMeasuring && measured_ < settings_.early_ops && record_ops() && !detail();
   }
@@ -114,7 +114,7 @@ class RunWindow {
   }
   bool warming_up() const { return phase_ == Phase::kWarmup; }
   bool measuring() const { return phase_ == Phase::kMeasuring; }
-  // Over, and no end that all ranks share is known yet.
+  // Over, but the ranks have no agreed end yet.
   bool awaits_common_end() const { return settings_.ends_together && phase_ == Phase::kWaiting && end_at_ == 0; }
   std::uint64_t measured() const { return measured_; }
 

@@ -1,4 +1,4 @@
-// What a C++ program's sampler is, as facts: ranks are compared by them.
+// Facts about a C++ program's sampler, by which ranks are compared.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace loopscope::loop {
 
-// Writes the name of the first sampler that the program asks, and the samples of its first batch; once.
+// Writes the name of the first sampler used, and the samples of its first batch; once.
 void DescribeSampler(std::string_view sampler, const std::size_t* indices, std::size_t samples) noexcept;
 
 // A batch's indices, chained within one pass over the data.

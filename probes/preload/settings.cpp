@@ -11,9 +11,9 @@
 namespace loopscope {
 namespace {
 
-// Somewhat more than the default length of a run.
+// Slightly more than the default length of a run.
 constexpr std::uint64_t kAllOps = 64;
-// Where recording ops slows steps down: the detail window and some steps after it, which show that.
+// If recording ops slows steps down: the detail window and the steps after it that reveal this.
 constexpr std::uint64_t kEarlyOps = 16;
 // The default length of a run, and how much longer short steps may take to reach it.
 constexpr std::uint64_t kLeastOps = 50, kMoreNs = 2'000'000'000;
@@ -40,7 +40,7 @@ std::string_view Text(const char* name) noexcept {
 }  // namespace
 
 Settings ReadSettings() noexcept {
-  // A program that sets its title writes it over the environment that it was started with.
+  // A program that sets its process title overwrites its initial environment.
   static char run_dir[PATH_MAX];
   Settings settings;
   const char* const set = std::getenv(env::kRunDir);

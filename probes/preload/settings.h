@@ -1,4 +1,4 @@
-// What the launcher asks of the probes, read from the environment once (probes/environment.h).
+// The launcher's settings for the probes, read from the environment once (probes/environment.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Settings {
   std::string_view clock;         // the step clock that all launches share; empty: choose
   std::uint64_t limit_bytes = 0;  // of the capture; 0: the writer's default
   std::uint64_t rank_timeout_ns = 0;
-  std::optional<std::uint64_t> seed;  // of this rank; none: the program's random draws are left alone
+  std::optional<std::uint64_t> seed;  // of this rank; none: the program's random numbers are not seeded
   bool several_ranks = false;         // this process is one of them
 };
 

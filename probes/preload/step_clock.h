@@ -1,6 +1,6 @@
 // Chooses what ends a training step, once per run: marks of the program, an NVTX range named "step", the primary
 // optimizer's step, backward passes, or gradients that are taken without one, in this order. Until the choice has
-// settled, steps are held back, so that the capture carries the steps of one clock only.
+// settled, steps are held back, so that the capture contains only one clock's steps.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class StepClock {
  public:
   enum class Kind : std::uint8_t { kGradient, kBackward, kOptimizer, kRange, kMark };  // the later, the stronger
 
-  // Steps of the chosen clock after which no other is chosen any more: by then every optimizer of a usual loop stepped.
+  // Steps of the chosen clock after which the choice is final: by then every optimizer of a usual loop has stepped.
   static constexpr std::uint64_t kSettleAfter = 5;
   // Backward passes, or gradients, without any optimizer step after which they are the clock themselves; and where the
   // program has made an optimizer that it does not ask to zero its gradients between them: it may accumulate over many
@@ -38,7 +38,7 @@ class StepClock {
 
   // The program has made an optimizer, which has not stepped yet.
   void ExpectOptimizer() { expects_optimizer_ = true; }
-  void UpdatedOutOfSight() { ++unseen_; }  // since the last pass, by a step that nobody sees: it is compiled
+  void UpdatedOutOfSight() { ++unseen_; }  // since the last pass, by an unseen step: it is compiled
   // It was asked to zero its gradients: where its steps cannot be seen, each pass in between is one.
   void OptimizerZeroed() {
     zeroed_ += passes_since_zeroed_ > 0 ? 1 : 0;
@@ -81,7 +81,7 @@ class StepClock {
     if (enough || held_count_ == held_.size()) Settle(emit);
   }
 
-  // Emits what is held back: the run ends before the choice has settled.
+  // Emits the held-back steps: the run ends before the choice has settled.
   template <class Emit>
   void Settle(Emit emit) {
     if (settled_ || chosen_ == nullptr) return;
@@ -129,7 +129,7 @@ class StepClock {
     return made;
   }
 
-  // A free place, or with too many optimizers that of the one silent the longest.
+  // A free slot, or with too many optimizers the least recently used one.
   Candidate* Place() {
     if (candidate_count_ < candidates_.size()) return &candidates_[candidate_count_++];
     Candidate* oldest = nullptr;

@@ -3,8 +3,8 @@
 
 namespace loopscope {
 
-// The program reported a metric: when it is the awaited one and has reached its target, the launcher is notified, which
-// ends the program.
+// The program reported a metric: if it is the awaited one and has reached its target, notifies the launcher, which ends
+// the program.
 void NoteMetric(const char* name, double value) noexcept;
 
 }  // namespace loopscope

@@ -14,7 +14,7 @@
 namespace loopscope::turns {
 namespace {
 
-// All but the atomic ones belong to the thread that trains.
+// All but the atomic ones are used only by the training thread.
 std::uint64_t turn_steps = 0, steps = 0;
 bool started = false, measuring = false;
 int over = -1, begin = -1;  // pipes: our turn is over; the next one begins
@@ -36,7 +36,7 @@ bool OpenPipes() noexcept {
   return begin >= 0;
 }
 
-// Whether a byte came; false when nobody is there to send one.
+// Whether a byte came; false if the sender is gone.
 bool Await(int pipe) noexcept {
   char byte = 0;
   ssize_t got = 0;

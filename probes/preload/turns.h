@@ -7,7 +7,7 @@
 
 namespace loopscope::turns {
 
-// Reads the length of a turn (env::kTurns); without one, all that follows does nothing.
+// Reads the length of a turn (env::kTurns); without one, the functions below do nothing.
 void Start() noexcept;
 
 // A step ended, on this thread; no lock is held. `opens`: the window begins with it; `closes`: it is over. Returns when

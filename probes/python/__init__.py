@@ -23,7 +23,7 @@ def start():
 
 
 def _tell_why(folder, pid):
-    """Of what the program died, where the launcher has advice for that."""
+    """Records which exception ended the program, if the launcher has advice for it."""
     kind = getattr(sys, "last_type", None)
     if os.getpid() != pid or kind is None or not issubclass(kind, (ModuleNotFoundError, EOFError)):
         return
@@ -31,7 +31,7 @@ def _tell_why(folder, pid):
         with open(os.path.join(folder, "died-of"), "w") as file:
             file.write(kind.__name__)
     except OSError:
-        pass  # the advice is a more general one
+        pass  # the advice is more general
 
 
 def _name_cells(compiler):
@@ -42,7 +42,7 @@ def _name_cells(compiler):
 
 def _torch_was_imported(torch, chosen):
     before = sys.dont_write_bytecode
-    sys.dont_write_bytecode = before or sys.pycache_prefix is not None  # a folder of the user's
+    sys.dont_write_bytecode = before or sys.pycache_prefix is not None  # the user's folder
     try:
         _attach(torch, chosen)
     finally:

@@ -35,14 +35,14 @@ class Report:
 
     def __init__(self, key, torch, live):
         self.torch = torch
-        self.live = live  # it is switched between steps
+        self.live = live  # switched between steps
         self.on = not live
-        self.on_switch = []  # f(on): at ends of steps, where the treatment has to undo something
+        self.on_switch = []  # f(on): at ends of steps, if the treatment has to undo something
         self._acted = False
         self._key = key
         self._places = {}  # where -> (old, new, read_back or None)
         self._reason = None  # (flag, text)
-        self._had = ""  # the requested value, where it was set already
+        self._had = ""  # the requested value, if it was already set
 
     def has_gpu(self):
         """Whether there is an NVIDIA GPU for CUDA, without starting CUDA: children that are forked later could not use
@@ -51,8 +51,8 @@ class Report:
             return self.torch.cuda.is_available()
 
     def applied(self, old, new, where=None, read_back=None):
-        """Something at `where` (the user's line by default) went from `old` to `new`. `read_back()` returns the value
-        in effect at the end of the run; None: what had it is gone."""
+        """Something at `where` (the user's line by default) changed from `old` to `new`. `read_back()` returns the
+        value in effect at the end of the run; None: its owner is gone."""
         where = where or frames.place() or self._key
         if where not in self._places and len(self._places) < _MOST_PLACES:
             self._places[where] = (str(old), str(new), read_back)
@@ -70,7 +70,7 @@ class Report:
         return acted
 
     def not_applicable(self, reason, had=""):
-        """`had`: the requested value, where the program has it already."""
+        """`had`: the requested value, if the program already has it."""
         self._had = self._had if self._reason else str(had)
         self._reason = self._reason or (NOT_APPLICABLE, reason)
 
@@ -93,7 +93,7 @@ class Report:
 
 
 class Treatments:
-    """Those of LOOPSCOPE_TREATMENT, and of LOOPSCOPE_LIVE_TREATMENT, that have a module here."""
+    """Applies those of LOOPSCOPE_TREATMENT and LOOPSCOPE_LIVE_TREATMENT that have a module here."""
 
     def __init__(self, torch, wanted, live):
         self._all = []  # (module, value, report)
@@ -117,7 +117,7 @@ class Treatments:
                 report.failed(f"{type(error).__name__}: {error}")
 
     def switch(self, key, on):
-        """Of live pairs; see Report.switch. Returns 1 or 0."""
+        """For live pairs; see Report.switch. Returns 1 or 0."""
         for module, _, report in self._all:
             if report.live and module.KEY == key.decode():
                 try:

@@ -17,8 +17,8 @@ from .loader_only import KEY, LoaderOnly
 from .optimizer import Optimizers
 from .probe import Missing, Probe, text
 
-# Processes that import torch but may not train: their capture is opened at the first optimizer, so that those that
-# never train leave none.
+# Processes that import torch but may never train: their capture is opened at the first optimizer, so that others leave
+# none.
 _HELPERS = (
     "--multiprocessing-fork",
     "multiprocessing.forkserver",
@@ -59,8 +59,8 @@ def _losses(torch, probe, settings):
 
 
 def _unlink_semaphores():
-    """As the interpreter does at its end, which is not reached here: else the tracker of resources (where processes are
-    started by a fork server, or anew) writes of those that leaked to the user's terminal."""
+    """What the interpreter does at exit, which is not reached here: otherwise the resource tracker (with spawned or
+    fork server processes) reports leaks on the user's terminal."""
     synchronize, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("synchronize", "util"))
     if synchronize is None or util is None:
         return
@@ -70,11 +70,11 @@ def _unlink_semaphores():
 
 
 class _Session:
-    """One process's share of a run."""
+    """One process's part of a run."""
 
     def __init__(self, torch, settings, probe):
         self._torch, self._settings, self._probe = torch, settings, probe
-        self._pid = 0  # of the process that started; its forked children record nothing
+        self._pid = 0  # the process that started; its forked children record nothing
         self._losses = _losses(torch, probe, settings)
         self._treatments = Treatments(torch, settings.treatment, settings.live)
         self._loaders = Loaders(probe, settings)
@@ -110,7 +110,7 @@ class _Session:
         self._pid = os.getpid()
         reason = self._probe.start()
         if reason:
-            return  # the preloaded library has said why
+            return  # the preloaded library has reported why
         self._facts.start()
         self._probe.code_folders(text(frames.START_FOLDER), text(frames.temporary_folder()))
         self._probe.foreign_code(text("\n".join(frames.foreign_folders())))
@@ -153,7 +153,7 @@ class _Session:
             self._probe.interpreter_ends()
             self._finish()
             if getattr(sys, "last_type", None) is KeyboardInterrupt:
-                self._probe.program_ends(128 + signal.SIGINT)  # Python is going to send itself the signal
+                self._probe.program_ends(128 + signal.SIGINT)  # Python will send itself the signal
 
     def _bounded_run_ends(self):
         if self._settings.mode == "trace":  # a timed trial's files are thrown away
@@ -177,4 +177,4 @@ class _Session:
             try:
                 stream.flush()
             except Exception:
-                pass  # closed, or its reader is gone: nothing to save
+                pass  # closed, or its reader is gone: nothing to flush

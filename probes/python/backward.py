@@ -59,9 +59,9 @@ class Backward:
         self._probe.backward_ends(begin_ns, raised)
 
     def _show(self, given, named):
-        """To who keeps losses."""
+        """Passes them to the observer of losses."""
         tensors = given[0] if given else named.get("tensors", ())
-        if isinstance(tensors, (*self._root, list, tuple)):  # not an iterator, which torch is going to use up
+        if isinstance(tensors, (*self._root, list, tuple)):  # not an iterator, which torch will consume
             self._keep_losses(self._losses(self._roots(tensors)))
 
     def _roots(self, tensors):

@@ -1,4 +1,4 @@
-"""Check launches ("same training?"): losses as they were, and draws that depend on the sample alone."""
+"""Check launches ("same training?"): exact losses, and random numbers that depend only on the sample."""
 
 import mmap
 import random
@@ -40,7 +40,7 @@ def sample_seed(seed, epoch, index):
 
 
 def fix_sample_draws(torch, loaders, settings):
-    """From now on a sample's random draws come from hash(seed, pass, index), whoever loads it and when."""
+    """From now on a sample's random numbers come from hash(seed, pass, index), wherever and whenever it is loaded."""
     from torch.utils.data._utils import fetch
 
     passes = _SharedCount()
@@ -54,7 +54,7 @@ def fix_sample_draws(torch, loaders, settings):
 
 
 class _SharedCount:
-    """Passes begun, counted where forked workers see it."""
+    """Passes begun, counted in memory shared with forked workers."""
 
     def __init__(self):
         self._bytes = mmap.mmap(-1, 8)
@@ -67,13 +67,13 @@ class _SharedCount:
 
 
 class _SeededDataset:
-    """What a fetcher sees of a data set; the program keeps the data set itself."""
+    """A fetcher's view of a data set; the program keeps the data set itself."""
 
     def __init__(self, dataset, torch, seed, passes):
         self._dataset, self._torch, self._seed, self._passes = dataset, torch, seed, passes
 
     def __getattr__(self, name):
-        if name == "__getitems__":  # taken one by one, so that each has its own draws
+        if name == "__getitems__":  # fetched one by one, so that each has its own random numbers
             raise AttributeError(name)
         return getattr(self._dataset, name)
 

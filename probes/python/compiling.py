@@ -5,7 +5,7 @@ import weakref
 
 from . import hooks
 
-_asked = []  # (report, now, mode of torch.compile or None, f(parameter) -> whether the treatment fits a model of such)
+_asked = []  # (report, now, mode of torch.compile or None, f(parameter) -> whether the treatment fits such a model)
 _seen = weakref.WeakSet()
 
 

@@ -1,5 +1,5 @@
-"""Whether another thread of the program runs Python while the training thread wants to: one of them holds the
-interpreter's lock at a time."""
+"""Whether another thread of the program runs Python while the training thread wants to: only one of them holds the
+interpreter's lock."""
 
 import collections
 import ctypes
@@ -17,13 +17,13 @@ _MOST_THREADS = 64
 
 
 class Contention:
-    """Looks from time to time: gives the lock up, and sees who takes it and for how long."""
+    """Checks from time to time: releases the lock, and sees who takes it and for how long."""
 
     def __init__(self, probe):
         self._probe = probe
         self._looks = 0
         self._refused = False
-        self._nap = ctypes.CDLL(None).usleep  # gives the lock up; time.sleep may be another's by now
+        self._nap = ctypes.CDLL(None).usleep  # releases the lock; time.sleep may have been replaced
         self._threads = {}  # by native id
 
     def look(self):
@@ -38,7 +38,7 @@ class Contention:
             self._refused = True
 
     def _look(self):
-        """Where no other thread runs Python, the lock is not given up."""
+        """Without other Python threads, the lock is not released."""
         others = [one for one in threading.enumerate() if one.ident != threading.get_ident() and one.native_id]
         if not others or len(others) > _MOST_THREADS:
             return
@@ -52,11 +52,11 @@ class Contention:
             self._of(one).saw(end_ns, after[one][0])
         worked = {one: after[one][0] - before[one][0] for one in others}
         holder = max(worked, key=worked.get)
-        # Without a processor neither of them gets on: the holder keeps the lock meanwhile, this thread waits for no lock.
+        # A holder that waits for a processor keeps the lock; this thread's own such wait is not one for the lock.
         kept_ns = worked[holder] + after[holder][1] - before[holder][1]
         waited_ns = end_ns - begin_ns - (_times_ns(threading.get_native_id())[1] - own_before[1])
         if worked[holder] > 0 and waited_ns >= _HELD_NS and kept_ns >= waited_ns / 2:
-            running = sys._current_frames().get(holder.ident)  # an audit hook of the program hears of it
+            running = sys._current_frames().get(holder.ident)  # an audit hook of the program would see it
             self._of(holder).places[frames.place_of(running)] += 1
 
     def _of(self, thread):
@@ -80,7 +80,7 @@ class Contention:
 
 
 class _Thread:
-    """What was seen of a thread: when and with how much processor time first and last, ns; its lines with the lock."""
+    """A thread's first and last observed time and processor time, ns; its lines while it had the lock."""
 
     def __init__(self, name):
         self.name = name
@@ -89,7 +89,7 @@ class _Thread:
 
     @property
     def held(self):
-        """In how many looks it took the lock."""
+        """In how many checks it took the lock."""
         return sum(self.places.values())
 
     def saw(self, time_ns, worked_ns):
@@ -98,12 +98,12 @@ class _Thread:
 
 
 def _is_patched():
-    """Whether gevent or eventlet have put theirs in the place of threads: asking these switches between its tasks."""
+    """Whether gevent or eventlet have replaced threads: calling these would switch between their tasks."""
     return getattr(threading.get_ident, "__module__", "").partition(".")[0] in ("gevent", "eventlet")
 
 
 def _times_ns(native_id):
-    """A thread's time on a processor so far, and ready to run without one; zeros where /proc does not tell."""
+    """A thread's time on a processor so far, and ready to run without one; zeros if /proc is unreadable."""
     try:
         descriptor = os.open(f"/proc/self/task/{native_id}/schedstat", os.O_RDONLY)
     except OSError:

@@ -9,7 +9,7 @@ _MOST_NUMBERS = 16
 
 
 def install(report, why_not):
-    """`why_not(scope, names)`: why the values of these names must not come late; "" when they may."""
+    """`why_not(scope, names)`: why the values of these names must not be late; "" if they may."""
     ranks = report.torch.distributed
     if not ranks.is_available():
         return

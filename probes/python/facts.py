@@ -6,9 +6,9 @@ import weakref
 from . import frames, imports, wrapping
 from .probe import text
 
-# Loaders, and optimizers, whose settings are written down. A program may make a new one for each epoch.
+# Limit of loaders, and of optimizers, with recorded settings: a program may make a new one for each epoch.
 MOST_DESCRIBED = 16
-# Hooks of one kind on one module: that many were not meant.
+# Hooks of one kind on one module: so many are a mistake.
 _MANY_HOOKS = 16
 _HOOKS = {
     "register_forward_pre_hook": "_forward_pre_hooks",
@@ -59,7 +59,7 @@ class Facts:
         return record
 
     def _watch_sharding(self, module):
-        """Where parameters were first sharded that are given up after the forward pass."""
+        """Where parameters were first sharded that are resharded after the forward pass."""
         places, kinds = [], module.ShardingStrategy
 
         def note(gives_up):
@@ -79,8 +79,8 @@ class Facts:
         wrapping.watch_arguments(self._probe, module.FullyShardedDataParallel, "__init__", made)
 
     def _watch_no_sync(self, torch):
-        """Where no_sync() is around a backward pass, and not around the forward pass before it: that one has decided that
-        gradients are exchanged."""
+        """Where no_sync() wraps a backward pass but not its forward pass: the forward pass decides whether gradients
+        are exchanged."""
         models, told, watched = [], [], []
 
         def backward_begins(*_, **__):
@@ -101,7 +101,7 @@ class Facts:
         wrapping.watch(self._probe, torch.nn.parallel.DistributedDataParallel, "no_sync", begins)
 
     def _watch_switches(self, torch):
-        """Where each was turned on first. Compilers turn some on for themselves."""
+        """Where each was first turned on. Compilers turn some on themselves."""
         places = set()
 
         def note(key):
@@ -130,7 +130,7 @@ class Facts:
         wrapping.watch(self._probe, torch, "use_deterministic_algorithms", set_to("deterministic"))
 
     def _watch_hooks(self, torch):
-        """Where hooks were registered first on a module that has many of its kind already: they are never removed."""
+        """Where hooks were first registered on a module that already has many of that kind: they are never removed."""
         places = []
 
         def registers(kept):
@@ -146,8 +146,8 @@ class Facts:
                 wrapping.watch(self._probe, torch.nn.Module, name, registers(kept))
 
     def _make_room_for_profiler(self, torch):
-        """CUPTI hands records to one client, and which kinds are on changes what that one gets: torch's own profiler is
-        the program's, so the probe of the GPU goes before that prepares."""
+        """CUPTI serves one client, and the enabled kinds change what that client gets. The program's own torch.profiler
+        has priority, so the GPU probe stops before it prepares."""
 
         def prepares(profiler, *_, **__):
             if torch.profiler.ProfilerActivity.CUDA in getattr(profiler, "kineto_activities", ()):

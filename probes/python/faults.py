@@ -1,5 +1,5 @@
-"""Which exceptions are the program's own, though they are raised while the shim runs: what a signal's handler raises, and
-what another thread sets in this one."""
+"""Detects exceptions of the program that are raised while the shim runs: by a signal handler, or set by another
+thread."""
 
 import functools
 import os
@@ -17,8 +17,8 @@ def is_programs(error):
         if innermost in handlers:
             return True
         trace = trace.tb_next
-    # Set by another thread: raised on a line of the shim's, of a kind that its own mistakes never are. What an object of
-    # the program's raises when the shim asks it something is raised further inside.
+    # Set by another thread: raised on a line of the shim, of a type that its own errors never have. Exceptions of the
+    # program's objects that the shim calls are raised further inside.
     foreign = isinstance(error, TimeoutError) or type(error).__module__ not in _OF_LIBRARIES
     return foreign and innermost is not None and innermost.co_filename.startswith(_FOLDER)
 
@@ -37,7 +37,7 @@ def _code_of(handler):
 
 
 def shielded(function, instead=None):
-    """`function`, whose own faults give `instead`: the program never sees them."""
+    """Wraps `function`: its own errors return `instead`, so that the program never sees them."""
 
     @functools.wraps(function)
     def call(*positional):

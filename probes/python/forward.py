@@ -11,21 +11,21 @@ from .faults import is_programs, shielded
 from .probe import EVALUATION, FORWARD, MODULE, now_ns, text
 
 _OUTSIDE, _INSIDE, _NAMING = 0, 1, 2
-_WRAPPERS = ("module.", "_orig_mod.")  # what parallel and compiled models put before a name
+_WRAPPERS = ("module.", "_orig_mod.")  # prefixes that parallel and compiled models add to a name
 
 
 class _Thread(threading.local):
-    """Where a thread is: outside of any module's call, or inside one, whose inner calls are recorded by name or not."""
+    """A thread's place: outside of any module's call, or inside one, whose inner calls are recorded by name or not."""
 
-    place = _OUTSIDE  # where no builtin keeps it
-    names = {}  # of the modules inside the outermost one, by id
+    place = _OUTSIDE  # without the builtin
+    names = {}  # names of the modules inside the outermost one, by id
 
 
 class _Root:
-    """A module that was called outermost."""
+    """A module that was called as the outermost one."""
 
     def __init__(self, module, when_it_goes):
-        # A builtin: what a signal's handler raises in a callback of Python would be lost.
+        # A builtin: exceptions of a signal handler in a Python callback would be lost.
         self.module = weakref.ref(module, when_it_goes)
         self.name = text(type(module).__name__)
         self._names = None
@@ -35,12 +35,12 @@ class _Root:
         self.holds_trained = False
 
     def names(self, module):
-        """Of the modules inside, by id."""
+        """Names of the modules inside, by id."""
         if self._names is None:
             self._names = {}
             try:
                 self._names.update((id(one), text(_name(name, one))) for name, one in module.named_modules())
-            except Exception as error:  # a module may list its parts in its own way
+            except Exception as error:  # a module may override how it lists its parts
                 if is_programs(error):
                     raise
         return self._names
@@ -70,7 +70,7 @@ class Forward:
     def install(self):
         module, is_compiling = self._torch.nn.Module, self._torch.compiler.is_compiling
         self._original = module.__call__
-        # torch.compile does not trace the call that it finds when it is loaded, but one that is set later.
+        # torch.compile does not trace the call that exists when it is loaded, but traces one set later.
         if self._probe.around_modules and "torch._dynamo" not in sys.modules:
             treated = bool(hooks.forward_begins or hooks.forward_ends)
             module.__call__ = self._probe.around_modules(
@@ -81,19 +81,19 @@ class Forward:
                 is_compiling,
                 treated,
             )
-            # Pickled by the name that it was defined by.
+            # Pickled by its original name.
             if vars(module).get(self._original.__name__) is self._original:
                 setattr(module, self._original.__name__, module.__call__)
         else:
             module.__call__ = self._wrapped(self._original, is_compiling)
 
     def _wrapped(self, original, is_compiling):
-        """What around_modules does (probes/preload/python/modules.h)."""
+        """The same as around_modules (probes/preload/python/modules.h)."""
         thread, outermost, named_call = self._thread, self._outermost, self._named_call
 
         @functools.wraps(original)
         def __call__(self_, *positional, **named):
-            # First, since torch.compile traces this too: it must find nothing here that would break its graph.
+            # First, since torch.compile also traces this: nothing here may break its graph.
             if is_compiling() or thread.place == _INSIDE:
                 return original(self_, *positional, **named)
             return (named_call if thread.place == _NAMING else outermost)(self_, positional, named)
@@ -143,7 +143,7 @@ class Forward:
     def _root(self, module):
         key = id(module)
         root = self._roots.get(key)
-        if root is not None and root.module() is not module:  # another had its place
+        if root is not None and root.module() is not module:  # the id was another module's
             root = None
             self._roots = {one: known for one, known in self._roots.items() if known.module() is not None}
         if root is None:
@@ -171,7 +171,7 @@ class Forward:
         return None
 
     def backward_begins(self):
-        """The calls before it trained; a model that trains in evaluation mode never evaluates by this rule."""
+        """Earlier calls were training; by this rule a model that trains in evaluation mode never evaluates."""
         self._evaluation = None
         for root in self._ran:
             root.ran, root.trained = False, True

@@ -1,4 +1,4 @@
-"""Which line of the program is running: the innermost frame that belongs to the user."""
+"""The line of the program that is running: the innermost frame of the user's code."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ _SHIM = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _COMPILERS = tuple(os.path.join(os.sep, "torch", part, "") for part in ("_dynamo", "_functorch", "_inductor"))
 _TYPED = ("<stdin>", "<console>", "<ipython-input", "<string>")  # has no file, and is the user's
-# By file name: looking up the folders takes milliseconds, and treatments need a place in every step.
+# By file name: checking folders takes milliseconds, and treatments need a place in every step.
 _is_foreign, _is_user, _spelled = {}, {}, {}
 
 
 def foreign_folders():
-    """What the paths of code begin with that is never the user's: folders of the shim, the standard library and torch."""
+    """Path prefixes of code that is never the user's: folders of the shim, the standard library and torch."""
     folders = [_SHIM]
-    if sys.argv[:1] != ["-c"]:  # else the program itself; in another, a library made this code
+    if sys.argv[:1] != ["-c"]:  # otherwise the program itself; elsewhere, a library made this code
         folders.append("<string>")
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
@@ -35,14 +35,14 @@ def foreign_folders():
 
 
 def temporary_folder():
-    """As tempfile finds it, without its trying to write there."""
+    """As tempfile finds it, but without a test write."""
     names = ("TMPDIR", "TEMP", "TMP")
     return os.path.abspath(next((os.environ[name] for name in names if os.environ.get(name)), "/tmp"))
 
 
 def _is_generated(path):
-    """A library has written it since the program began, under a name that is another one in each start. Where its code
-    runs, the place is that of its caller."""
+    """A library has generated it since the program began, under a name that changes with each start. The place of its
+    code is its caller's."""
     if not path.startswith(os.path.join(temporary_folder(), "")):
         return False
     try:
@@ -88,7 +88,7 @@ def _users(frame):
 
 
 def in_compiler():
-    """Whether torch's compilers call what runs, and no code of the program is called by them in turn."""
+    """Whether torch's compilers called the running code, without code of the program in between."""
     frame = sys._getframe(1)
     while frame is not None and _belongs_to_foreign_folder(frame.f_code.co_filename):
         if any(part in frame.f_code.co_filename for part in _COMPILERS):
@@ -98,8 +98,8 @@ def in_compiler():
 
 
 def shown(path):
-    """`path` in its one spelling (a program that was started as ../train.py has others), relative to the folder the
-    program was started in, where it lies below it."""
+    """`path` normalised (a program started as ../train.py has other spellings), relative to the start folder if it lies
+    below it."""
     known = _spelled.get(path)
     if known is None:
         known = path

@@ -6,7 +6,7 @@ A treatment appends its functions while it is applied, before the program's own 
 loader_arguments = []  # f(arguments): of DataLoader.__init__ by name, may be changed
 optimizer_made = []  # f(optimizer)
 batch_given = []  # f(loader): it gave a batch to the training thread
-pass_resumes = []  # f(loader): another pass begins with the workers of the one before
+pass_resumes = []  # f(loader): another pass begins with the previous pass's workers
 pass_ended = []  # f(loader): it ran out
 forward_begins = []  # f(module) -> None or a context manager: before an outermost module call
 forward_ends = []  # f(module, output) -> output: after it

@@ -33,7 +33,7 @@ class _Finder:
         execute = loader.exec_module
 
         def exec_module(module):
-            vars(loader).pop("exec_module", None)  # gone already where another finder waits for this module too
+            vars(loader).pop("exec_module", None)  # already removed if another finder waits for this module too
             execute(module)
             callback = self._callbacks.pop(spec.name, None)
             if not self._callbacks and self in sys.meta_path:

@@ -1,4 +1,4 @@
-"""DataLoaders: what they are built with, when the training thread asks them for a batch, which samples it gets."""
+"""DataLoaders: their settings, when the training thread asks them for a batch, and which samples it gets."""
 
 import os
 import weakref
@@ -17,26 +17,26 @@ class Loaders:
         self._probe = probe
         self._hashes = settings.mode == "check"
         self._known = Notes()  # loader -> Known
-        self._slotted = {}  # the same by class, of loaders that refuse weak references
+        self._slotted = {}  # the same by class, for loaders without weak references
         self._passes = Notes()  # iterator -> Pass
-        self._drawn = Notes()  # iterator -> indices that it asked for before its pass was known
+        self._drawn = Notes()  # iterator -> indices that it requested before its pass was known
         self._pass = None  # the one that gave the last batch
         self.last_samples = 0  # in it
         self._trained = None  # the pass whose batch was trained on last
         self._described = 0
         self.on_pass = None  # called when a pass begins
         self._starting = 0  # calls of DataLoader.__iter__ that have not returned
-        self._asked, self._drawing = set(), set()  # iterators in __next__, in _next_index, where there are no builtins
+        self._asked, self._drawing = set(), set()  # iterators in __next__, in _next_index, without builtins
         self._first_indices = settings.mode == "trace"  # recorded for each loader's first batch
         self._alone = settings.treatment.get("loader.only") == "on"
-        # Whether training batches only need recording, which builtins do.
+        # Whether training batches only need recording, which the builtins can do.
         self._only_records = bool(probe.around_next) and not self._hashes and not self._alone
 
     def install(self, dataloader):
         """`dataloader`: the module torch.utils.data.dataloader."""
         loader, iterator = dataloader.DataLoader, dataloader._BaseDataLoaderIter
         self._own = iterator
-        # A treatment that acts on the loader needs it for as long as its pass.
+        # A treatment that acts on the loader needs it during the whole pass.
         self._keeps_loaders = self._alone or bool(hooks.batch_given or hooks.pass_ended)
         if hooks.loader_arguments:
             wrapping.with_arguments(loader, "__init__", hooks.loader_arguments)
@@ -51,7 +51,7 @@ class Loaders:
             self._keep_indices()
 
     def _watch_iterators(self, made):
-        """Of one class: torch's, or one that derives from it and may do anything its own way (StatefulDataLoader's)."""
+        """Watches one class: torch's, or a derived one that may override anything (StatefulDataLoader)."""
         own = vars(made)
         if "__init__" in own:
             wrapping.watch(self._probe, made, "__init__", self._iterator_begins, self._iterator_ends)
@@ -80,7 +80,7 @@ class Loaders:
             wrapping.watch(self._probe, made, "_next_index", self._index_is_asked, self._index_asked)
 
     def _of(self, loader):
-        """What is known of it."""
+        """The record of a loader."""
         known = self._known.of(loader) or self._slotted.get(type(loader))
         if known is None:
             known = Known()
@@ -104,18 +104,18 @@ class Loaders:
             for function in hooks.pass_resumes:
                 function(loader)
         sizes = loader_facts.sizes_of(loader)
-        if sizes is None:  # workers are asked for batches before there is an iterator
+        if sizes is None:  # batches are requested from workers before there is an iterator
             self._keep_indices()
         self._starting += 1
         return sizes, begin_ns
 
     def _iter_ends(self, token, loader, iterator, raised):
         self._starting -= 1
-        if not raised and isinstance(iterator, self._own):  # a subclass's own: the iterators inside it are seen
+        if not raised and isinstance(iterator, self._own):  # a subclass's own: torch's iterators inside it are watched
             self._note_pass(loader, iterator, *token)
 
     def _iterator_begins(self, _iterator, loader=None, *_, **__):
-        """Torch's iterators, made by others: by a subclass that keeps one for many passes, by a library's own loader."""
+        """Torch's iterators made by others: a subclass that keeps one for many passes, or a library's own loader."""
         if self._starting or loader is None:
             return None
         begin_ns = now_ns()
@@ -156,11 +156,11 @@ class Loaders:
 
     def _note_pass(self, loader, iterator, sizes, begin_ns):
         known = self._of(loader)
-        if known.facts is None:  # now, since a loader made in its loop's header is gone once it has given its iterator
+        if known.facts is None:  # now: a loader made in its loop's header is freed once it has given its iterator
             known.facts = loader_facts.facts_of(loader)
         keeps = self._keeps_loaders or not type(loader).__weakrefoffset__
         reference = (lambda: loader) if keeps else weakref.ref(loader)
-        # Builtins alone when it goes: what a signal's handler raises in a callback of Python would be lost.
+        # Only builtins at its end: exceptions of a signal handler in a Python callback would be lost.
         when_it_goes = self._probe.pass_stops if self._only_records else None
         one_pass = Pass(known, reference, loader, weakref.ref(iterator, when_it_goes), sizes)
         one_pass.drawn.extend(self._drawn.take(iterator, ()))
@@ -174,11 +174,11 @@ class Loaders:
         drawn = one_pass.drawn if one_pass is not None else self._drawn.of(iterator)
         if drawn is not None:
             drawn.append(index)
-        else:  # workers are asked for batches before __iter__ returns
+        else:  # batches are requested from workers before __iter__ returns
             self._drawn.set(iterator, [index])
 
     def _index_is_asked(self, iterator):
-        inner = id(iterator) in self._drawing  # by a derived class, whose index this is
+        inner = id(iterator) in self._drawing  # by a derived class, which made this index
         self._drawing.add(id(iterator))
         return inner
 
@@ -193,7 +193,7 @@ class Loaders:
         gave, asked = self._gave, self._asked
 
         def __next__(iterator):
-            if id(iterator) in asked:  # by a derived class, whose batch this is a part of
+            if id(iterator) in asked:  # by a derived class, which makes the whole batch
                 return original(iterator)
             begin_ns = now_ns()
             asked.add(id(iterator))
@@ -213,7 +213,7 @@ class Loaders:
         one_pass = self._passes.of(iterator)
         if one_pass is None:
             return
-        if one_pass.ran_out:  # whoever has the iterator began again with it
+        if one_pass.ran_out:  # the iterator's owner restarted it
             one_pass.begin_again()
             self._probe.loader_started(one_pass.loader_id, begin_ns, one_pass.name)
         index = one_pass.drawn.popleft() if one_pass.drawn else None
@@ -253,7 +253,7 @@ class Loaders:
             self._probe.pass_stops()
 
     def _end_whole(self, now_ns):
-        """A loop that counts its batches (Lightning's) never asks for one too many: its pass is over when another begins."""
+        """A loop that counts its batches (Lightning's) never exhausts the loader: its pass ends when another begins."""
         last = self._pass
         if last is not None and not last.ran_out and last.given.value == last.batches:
             self._ran_out(last, now_ns)

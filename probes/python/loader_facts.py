@@ -1,4 +1,4 @@
-"""What a DataLoader, or a library's object that looks like one, says of itself."""
+"""Properties of a DataLoader, or of a library's object that looks like one."""
 
 import ctypes
 import sys
@@ -20,7 +20,7 @@ def batches_of(loader):
 
 def sizes_of(loader):
     """Samples of a batch and of a pass where all batches but the last are equal, as torch's own samplers make them;
-    None: each index has to be looked at."""
+    None: each index has to be checked."""
     batches = getattr(loader, "batch_sampler", None)
     if type(batches).__name__ != "BatchSampler" or not all(
         map(_is_torchs, (batches, getattr(batches, "sampler", None)))
@@ -53,7 +53,7 @@ def _as_number(index):
 
 
 def facts_of(loader):
-    def known(name):  # a library's own loader lacks some
+    def known(name):  # a library's own loader may lack some
         value = getattr(loader, name, None)
         return "none" if value is None else value
 
@@ -71,7 +71,7 @@ def facts_of(loader):
 
 
 def tensors_behind(dataset):
-    """Where samples are rows of tensors in memory, by torch's own data set or a subset of it: the tensors. Else None."""
+    """The tensors, if samples are rows of tensors in memory (torch's own data set or a subset of it). Else None."""
     torch_data = sys.modules.get("torch.utils.data")
     while torch_data is not None and type(dataset) is torch_data.Subset:
         dataset = dataset.dataset
@@ -84,7 +84,7 @@ def shown(index):
 
 
 def _sampler(loader):
-    """The sampler that draws single samples; a batch sampler is asked for its own."""
+    """The sampler that draws single samples; for a batch sampler, the one inside it."""
     sampler = getattr(loader, "sampler", None)
     if getattr(loader, "batch_sampler", None) is not None:
         sampler = getattr(loader.batch_sampler, "sampler", sampler)
@@ -94,7 +94,7 @@ def _sampler(loader):
 
 
 def _length(sized):
-    """-1 where it is not known; an iterable data set's length is not asked for, since it makes the loader warn."""
+    """-1 where it is not known; an iterable data set's length is not read, since that makes the loader warn."""
     try:
         return len(sized)
     except Exception as error:

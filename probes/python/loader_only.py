@@ -1,5 +1,5 @@
 """The loader alone (LOOPSCOPE_TREATMENT loader.only=on): batches are loaded and not trained on. The first backward pass
-shows which loader is used for training; from then on it is iterated again and again in place of the loop."""
+shows which loader is used for training; from then on it is iterated repeatedly instead of the loop."""
 
 from .probe import EPOCH_END, EPOCH_START, NOT_APPLICABLE, text
 
@@ -13,7 +13,7 @@ class LoaderOnly:
         self._reason = "no backward pass was seen, so the training loader is unknown"
 
     def take_over(self):
-        """At a backward pass. The probe ends the program from within step_end() when the window closes; where the data
+        """At a backward pass. The probe ends the program from within step_end() when the window closes; if the data
         ends before, training goes on."""
         loader = self._loaders.last()
         if loader is None:
@@ -21,7 +21,7 @@ class LoaderOnly:
             return
         self._where = self._loaders.place(loader) or KEY
         self._reason = ""
-        self._loaders.end_last_pass()  # its workers would compete with those that are measured
+        self._loaders.end_last_pass()  # its workers would compete with the measured ones
         while self._one_pass(loader):
             pass
         self._reason = "its data can be read only once"
@@ -31,7 +31,7 @@ class LoaderOnly:
         for _ in loader:
             self._probe.step_end(self._loaders.last_samples)
             batches += 1
-        # The end of a pass and the start of the next are timed apart from the batches, as in training.
+        # The boundary between two passes is timed separately from the batches, as in training.
         self._probe.mark(EPOCH_END, b"", 0)
         self._probe.mark(EPOCH_START, b"", 0)
         return batches

@@ -1,4 +1,4 @@
-"""What is known of a loader, and of one pass over it."""
+"""Records of a loader, and of one pass over it."""
 
 import collections
 import ctypes
@@ -8,7 +8,7 @@ from .probe import text
 
 
 class Known:
-    """What is known of a loader."""
+    """The record of a loader."""
 
     __slots__ = ("place", "facts", "first", "described", "prefix")
 
@@ -17,7 +17,7 @@ class Known:
         self.facts = None  # of loader_facts.facts_of()
         self.first = None  # the indices of its first batch
         self.described = False
-        self.prefix = ""  # of the facts that were written; "": none were
+        self.prefix = ""  # prefix of the facts that were written; "": none
 
 
 class Pass:
@@ -38,14 +38,14 @@ class Pass:
     )
 
     def __init__(self, known, reference, loader, iterator, sizes):
-        """`sizes`: of loader_facts.sizes_of(); `reference` and `iterator` may come to give None."""
+        """`sizes`: of loader_facts.sizes_of(); `reference` and `iterator` may later return None."""
         self.known = known
         self.loader = reference
         self.iterator = iterator
         self.loader_id = id(loader)
-        # The name that torch's own profiler gives it; the importer knows from it that the range is the whole wait.
+        # The same name as torch's own profiler uses; it shows the importer that the range is the whole wait.
         self.name = text(f"enumerate(DataLoader)#{type(iterator()).__name__}.__next__")
-        self.drawn = collections.deque()  # indices of batches asked for and not given yet
+        self.drawn = collections.deque()  # indices of batches requested and not given yet
         self.sizes = sizes
         self.given = ctypes.c_uint64(0)
         self.batches = loader_facts.batches_of(loader)
@@ -65,6 +65,6 @@ class Pass:
         return min(of_batch, left) if left > 0 else of_batch
 
     def handed_over(self):
-        """What the builtins need of it (probes/preload/python/loader.h)."""
+        """The arguments for the builtins (probes/preload/python/loader.h)."""
         own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
         return ctypes.addressof(self.given), self.loader_id, self.name, *own

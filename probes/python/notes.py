@@ -1,11 +1,11 @@
-"""What the shim knows about the program's objects, beside them: an attribute would show in their vars() and their pickles."""
+"""The shim's notes on the program's objects, kept apart: attributes would show in their vars() and pickles."""
 
 import functools
 import weakref
 
 
 class Notes:
-    """One note on each object, for as long as it lives. By identity: a class may have its own idea of what is equal."""
+    """One note per object, for its lifetime. By identity: a class may override equality."""
 
     def __init__(self):
         self._kept = {}  # id -> (weak reference, note)
@@ -13,8 +13,8 @@ class Notes:
     def set(self, owner, note):
         """Returns whether it could: an object with slots may refuse weak references."""
         key = id(owner)
-        # Without a line of Python, in which a signal's handler might run: what it raises would be lost in a callback.
-        forget = functools.partial(self._kept.pop, key)  # its argument, the reference, is what pop gives where none is
+        # No Python code here: a signal handler might run in it, and its exceptions would be lost in a callback.
+        forget = functools.partial(self._kept.pop, key)  # its argument, the reference, is pop's default
         try:
             self._kept[key] = weakref.ref(owner, forget), note
         except TypeError:

@@ -15,7 +15,7 @@ _MOST_PASSES = 256  # without a step of an optimizer; then backward passes end s
 
 
 class Optimizers:
-    """Watches torch.optim, and every class derived from Optimizer, whoever wrote it."""
+    """Watches torch.optim, and every class derived from Optimizer."""
 
     def __init__(self, probe, settings, on_made):
         self._probe = probe
@@ -94,11 +94,11 @@ class Optimizers:
         self._report_end(step, 0)
 
     def looks_for_updates(self):
-        """An optimizer was made, and no step of one has been seen: it may be compiled, hooks and all."""
+        """An optimizer was made, but no step has been seen: it may be compiled, including its hooks."""
         return self._described == 0 and self._unseen.left > 0
 
     def updated_out_of_sight(self):
-        """Since this was asked last; asked at each backward pass while looks_for_updates()."""
+        """Whether parameters changed since the last call; called at each backward pass while looks_for_updates()."""
         return self._unseen.updated()
 
     def forget_open(self):
@@ -154,15 +154,15 @@ class Optimizers:
 
 
 def _no_hook(optimizer, positional, named):
-    """What torch.compile finds in place of the hooks: they leave no trace in a step that it compiles."""
+    """Shown to torch.compile in place of the hooks, so that they leave no trace in a compiled step."""
     return None
 
 
 class _Unseen:
-    """Tells by the version of a parameter, which each write to it counts up, that it was updated."""
+    """Detects updates by a parameter's version, which each write increments."""
 
     def __init__(self):
-        self.left = 0  # backward passes for which this is worth looking at
+        self.left = 0  # number of backward passes in which to check this
         self._parameter = lambda: None
         self._version = 0
 
@@ -171,7 +171,7 @@ class _Unseen:
             parameter = optimizer.param_groups[0]["params"][0]
             self._parameter, self._version = weakref.ref(parameter), parameter._version
             self.left = _MOST_PASSES
-        except Exception as error:  # of a parameter that is lazy, or none
+        except Exception as error:  # a lazy parameter, or none
             if is_programs(error):
                 raise
 
@@ -197,9 +197,9 @@ class _Step:
     __slots__ = ("_optimizer", "began", "begin_ns", "_probe")
 
     def __init__(self, probe, optimizer):
-        self._optimizer = weakref.ref(optimizer)  # one that raised stays open, and must not keep it alive
+        self._optimizer = weakref.ref(optimizer)  # weak: a step that raised stays open, and must not keep it alive
         self.began = False
-        self.begin_ns = 0  # of its own work; 0 while a closure runs
+        self.begin_ns = 0  # start of its own work; 0 while a closure runs
         self._probe = probe
 
     @property
@@ -222,7 +222,7 @@ class _Step:
 
 class _Numbers:
     """Numbers optimizers. A training function that is called again builds its optimizer again at the same line: where
-    the previous one is gone, the new one takes over its number. Where that one is kept, the step clock notices
+    the previous one is gone, the new one takes over its number. If that one is kept alive, the step clock detects it
     (probes/preload/step_clock.h)."""
 
     def __init__(self):

@@ -15,7 +15,7 @@ def install(probe):
 
 
 def _watch_print(probe):
-    """As what it is: a builtin does not become a method where it is a class's attribute, a function does."""
+    """A builtin stays a builtin: as a class attribute it does not become a method, but a function would."""
     own = builtins.print
     if isinstance(own, types.FunctionType):
         builtins.print = probe.around_output(own, b"print")

@@ -52,8 +52,8 @@ class Missing(Exception):
 
 
 class Probe:
-    """One attribute per function; texts are bytes. Calls hold the interpreter's lock: none of them waits,
-    but leave_cupti_to."""
+    """One attribute per function; texts are bytes. Calls hold the interpreter's lock: none waits, except
+    leave_cupti_to."""
 
     def __init__(self):
         library = self._library = _library()
@@ -65,7 +65,7 @@ class Probe:
         self.loader_gave = lambda loader, begin_ns, name, samples: self.loader_gave_indices(
             loader, begin_ns, name, None, samples
         )
-        # Where there are builtins.
+        # Only with builtins.
         self.around_backward = self.step_hooks = self.around_zero_grad = self.around_modules = self.around_next = None
         self.around = self.around_closure = self.around_output = None
         self.modules_changed = functools.partial(id, None)
@@ -98,8 +98,8 @@ class Probe:
 
 
 def _builtins(library):
-    """Quicker forms of the calls and wrappers of every step (probes/preload/python/calls.h)."""
-    library.loopscope_script_builtins.restype = ctypes.c_void_p  # as py_object, null would count as an object
+    """Faster versions of the calls and wrappers of every step (probes/preload/python/calls.h)."""
+    library.loopscope_script_builtins.restype = ctypes.c_void_p  # with py_object, null would become an object
     address = library.loopscope_script_builtins()
     return ctypes.cast(address, ctypes.py_object).value if address else {}  # null: this Python lacks what they need
 
@@ -120,5 +120,5 @@ def _library():
 
 
 def text(value):
-    """A str as the functions take it."""
+    """A str as bytes for the functions."""
     return str(value).encode("utf-8", "replace")

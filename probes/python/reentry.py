@@ -1,17 +1,17 @@
-"""A launcher or a shell script may reset LD_PRELOAD: then the preloaded library is missing in this process."""
+"""Restores LD_PRELOAD if a launcher or a shell script has reset it: the preloaded library is then missing here."""
 
 import os
 import re
 import sys
 
-# As probes/preload_fit.h has them: they refuse to start behind another library.
+# The same list as in probes/preload_fit.h: these refuse to start after another library.
 _SANITIZER = re.compile(r"(lib(a|t|hwa)san\.so|libclang_rt\.(a|t|hwa|m)san)")
 
 
 def start_again_with_preload():
-    """Starts the interpreter again, with the libraries in front of LD_PRELOAD, before it has done anything. Returns
-    where they are loaded already, where this program is not an interpreter that can be started by name, or where it
-    cannot take them."""
+    """Restarts the interpreter, with the libraries in front of LD_PRELOAD, before it has done anything. Returns if
+    they are already loaded, if this program is not an interpreter that can be started by name, or if it cannot take
+    them."""
     wanted, present = os.environ.get("LOOPSCOPE_PRELOAD", ""), os.environ.get("LD_PRELOAD", "")
     arguments = getattr(sys, "orig_argv", [])
     if not wanted or wanted in present or not arguments or not _is_own_executable() or not _fits(present):
@@ -21,7 +21,7 @@ def start_again_with_preload():
     try:
         os.execv(sys.executable, arguments)
     except OSError:
-        pass  # the library is opened with torch: only call stacks and LibTorch's own calls are missed
+        pass  # the library is opened with torch: only call stacks and LibTorch's own calls are missing
 
 
 def _fits(present):

@@ -9,25 +9,25 @@ import zlib
 from . import frames
 from .faults import is_programs
 
-_BYTES = 1 << 16  # of a tensor that are looked at
+_BYTES = 1 << 16  # of a tensor that are compared
 _DEPTH = 4  # of a batch's lists and dictionaries
 _ITEMS = 64  # of each of them
-_ROUNDS = 2  # batches of each worker: those of one worker have to differ, or they say nothing
+_ROUNDS = 2  # batches per worker: those of one worker must differ, or they prove nothing
 
 
 class Repeats:
-    """Looks at the first batches of a pass, and keeps a checksum of each. Batches come from the workers in turn."""
+    """Keeps a checksum of each of a pass's first batches. Batches come from the workers in turn."""
 
     def __init__(self, workers, place):
         self._workers = workers
-        self.place = place  # where the data set's iterator is defined; empty where that is not Python
+        self.place = place  # where the data set's iterator is defined; empty if not in Python
         self._seen = []
 
     def look(self, batch):
-        """None until enough were seen; then whether all workers gave the same."""
+        """None until enough were seen; then whether all workers gave the same batches."""
         try:
             self._seen.append(_checksum(batch))
-        except Exception as error:  # what is in a batch is the program's
+        except Exception as error:  # a batch's content is the program's
             if is_programs(error):
                 raise
             self._seen.append(None)
@@ -38,7 +38,7 @@ class Repeats:
 
 
 def of(loader):
-    """None where workers cannot repeat each other's records, or their batches do not come in turn."""
+    """None if workers cannot repeat each other's records, or their batches do not come in turn."""
     try:
         return _of(loader)
     except Exception as error:  # a loader and its data set are the program's
@@ -61,7 +61,7 @@ def _place(dataset):
 
 
 def _checksum(batch, depth=_DEPTH):
-    """Of its tensors, arrays, numbers and strings, without an operator; None where something else is in it."""
+    """Checksum of its tensors, arrays, numbers and strings, without operators; None if it contains anything else."""
     torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
     if type(batch) is torch.Tensor:
         if not (batch.is_cpu and batch.layout is torch.strided and batch.is_contiguous()):
@@ -72,7 +72,7 @@ def _checksum(batch, depth=_DEPTH):
     if type(batch) in (int, float, str, bytes, bool):
         return zlib.crc32(repr(batch).encode())
     if depth and isinstance(batch, (tuple, list, dict)):
-        # As the base class has them: the program's own class may compute what it is asked for.
+        # Use the base class's: the program's own class may compute its attributes.
         base = next(one for one in (dict, list, tuple) if isinstance(batch, one))
         items = dict.values(batch) if base is dict else base.__iter__(batch)
         parts = [_checksum(one, depth - 1) for one in itertools.islice(items, _ITEMS)]

@@ -4,8 +4,8 @@ import os
 
 
 class Settings:
-    """mode: "trace", "clock" or "check"; seed: base seed plus rank, None when the program's own draws are kept;
-    treatment: key -> value; live: the same, of those that are switched between steps."""
+    """mode: "trace", "clock" or "check"; seed: base seed plus rank, None if the program is not seeded;
+    treatment: key -> value; live: the same, for those switched between steps."""
 
     def __init__(self, mode, seed, rank, ranks, hash_samples, treatment, live):
         self.mode = mode

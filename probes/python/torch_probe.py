@@ -21,7 +21,7 @@ def load(torch, probe):
         path = one and os.path.join(one, _NAME)
         if not path or not os.path.exists(path):
             continue
-        # What lies beside the shim is as safe as the shim itself.
+        # Files beside the shim are as trustworthy as the shim itself.
         if one == folder and not all(map(_is_safe, (path, one, os.path.dirname(one)))):
             reason = f"LibTorch probe off: others can write to {path}: it is not loaded"
             probe.mark(PROBE_OFF, text(reason), TORCH_PROBE)
@@ -43,14 +43,14 @@ def load(torch, probe):
 
 
 def _is_safe(path):
-    """Written by this user or by root, and by nobody else: it is going to run in this process."""
+    """Writable only by this user or root: it will run in this process."""
     status = os.lstat(path)
     writers = stat.S_IWOTH | (stat.S_IWGRP if status.st_gid != os.getegid() else 0)
     return status.st_uid in (0, os.geteuid()) and not stat.S_ISLNK(status.st_mode) and not status.st_mode & writers
 
 
 def _report_to_launcher(torch):
-    """Which torch has no probe: the launcher only knows the command, not what a script starts. Read by
+    """Records a torch without a probe: the launcher only knows the command, not what a script starts. Read by
     profiler/launch/probe_build.cpp."""
     with contextlib.suppress(OSError, KeyError):
         path = os.path.join(os.environ["LOOPSCOPE_RUN_DIR"], "torch-without-probe")
@@ -72,8 +72,8 @@ def _minor(version):
 
 
 def _beside(torch):
-    """Where a package has the probe for another torch, as profiler/launch/probe_paths.cpp names it. They are built with
-    libstdc++'s new strings, as the releases of torch are that they are for."""
+    """Where a package has the probe for another torch, named as in profiler/launch/probe_paths.cpp. They are built with
+    libstdc++'s new string ABI, like the torch releases they support."""
     return os.path.join(_PROBES, "torch-" + ".".join(_minor(torch.__version__))) if _abi(torch) else ""
 
 

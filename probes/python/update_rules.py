@@ -23,12 +23,12 @@ def _with_gradients(optimizer):
 
 
 def _ratio(torch, a, b):
-    """a / b where both are there, else 1: biases may be all zero."""
+    """a / b if both are nonzero, else 1: biases may be all zero."""
     return torch.where((a > 0) & (b > 0), a / (b + _TINY), torch.ones_like(a))
 
 
 def _plain(step):
-    """The step that torch's hooks do not see: the derived class's is the one that counts."""
+    """A step without torch's hooks, which the derived class's step already runs."""
     return step.__wrapped__ if getattr(step, "hooked", False) else step
 
 
@@ -65,7 +65,7 @@ def _lamb(torch):
             _plain(torch.optim.AdamW.step)(self)
             with torch.no_grad():
                 for (group, one), old in zip(_with_gradients(self), before):
-                    update = one - old  # it holds the learning rate already
+                    update = one - old  # it already includes the learning rate
                     if group["lr"] > 0:
                         one.copy_(old + update * _ratio(torch, old.norm(), update.norm() / group["lr"]))
             return loss

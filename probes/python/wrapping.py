@@ -1,4 +1,4 @@
-"""Functions of torch and others, watched from beside, or replaced by wrappers that look like them (treatments)."""
+"""Functions of torch and others, observed without a wrapper, or replaced by look-alikes (treatments)."""
 
 import functools
 import inspect
@@ -9,13 +9,13 @@ from .faults import is_programs
 
 def watch(probe, owner, name, before=None, after=None):
     """Calls before(...) with the arguments of each call of the function `owner.name`, and after(token, owner, result,
-    raised) at its end: what `before` returned, the call's first argument, its result, and whether it raised. What is
-    called is as it was: its attributes, its pickle, and the frames that warnings and tracebacks see."""
+    raised) at its end: what `before` returned, the call's first argument, its result, and whether it raised. The
+    function itself stays the same: its attributes, its pickle, and the frames in warnings and tracebacks."""
     setattr(owner, name, watched(probe, getattr(owner, name), before, after))
 
 
 def watched(probe, original, before=None, after=None):
-    """What watch() puts in the place of a callable."""
+    """The replacement that watch() installs."""
     if probe.around:
         return probe.around(original, before, after)
 
@@ -35,7 +35,7 @@ def watched(probe, original, before=None, after=None):
 
 def watch_arguments(probe, owner, name, see):
     """Before each call of `owner.name`, `see` gets its arguments: a dict by name in which those left to their defaults
-    are missing. Calls whose arguments do not fit are passed over."""
+    are missing. Calls with invalid arguments are skipped."""
     signature = inspect.signature(getattr(owner, name))
 
     def before(*positional, **named):
@@ -68,7 +68,7 @@ def replace_method(instance, name, make_wrapper):
 
 def with_arguments(owner, name, changes):
     """Before each call of `owner.name`, every function of `changes` may edit its arguments: a dict by name in which
-    those left to their defaults are missing. A call whose arguments do not fit is passed on, to raise its own error."""
+    those left to their defaults are missing. A call with invalid arguments is passed on, to raise its own error."""
 
     def make(original):
         signature = inspect.signature(original)
@@ -81,7 +81,7 @@ def with_arguments(owner, name, changes):
                 return original(*positional, **named)
             for change in changes:
                 change(bound.arguments)
-            # What was added must stand in the order of the parameters, or BoundArguments drops it.
+            # Added arguments must be in parameter order, or BoundArguments drops them.
             bound.arguments = {key: bound.arguments[key] for key in order if key in bound.arguments}
             return original(*bound.args, **bound.kwargs)
 

@@ -14,7 +14,7 @@ _LOOK_EVERY_S = 0.05
 
 
 def wait():
-    """Until other threads and child processes have written nothing for a moment."""
+    """Waits until other threads and child processes have written nothing for a moment."""
     if threading.active_count() < 2 and not _children():
         return
     deadline = time.monotonic() + _LONGEST_S
@@ -57,7 +57,7 @@ def _listed(folder):
 
 
 def remove_temporary_files():
-    """Those that Python would remove at its end: the program's temporary folders and named files."""
+    """Removes what Python would remove at its end: the program's temporary folders and named files."""
     tempfile = sys.modules.get("tempfile")
     if tempfile is None:
         return

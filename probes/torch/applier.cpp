@@ -24,9 +24,9 @@ constexpr std::array kAppliers = {
 #undef LOOPSCOPE_APPLIER
 
 struct Asked {
-  const Applier* applier = nullptr;  // null: not asked for
+  const Applier* applier = nullptr;  // null: not requested
   std::string value, old_value, refusal, failure;
-  bool looked_at = false;  // its precondition was checked
+  bool looked_at = false;  // its precondition has been checked
   bool changed = false;
   // For one that is switched between steps.
   bool live = false, on = false;
@@ -46,7 +46,7 @@ State& Treatments() {
   return *state;
 }
 
-// What the launcher's environment has set.
+// Settings from the launcher's environment.
 bool IsReadBackOnly(const Applier& applier) {
   return applier.write == nullptr;
 }
@@ -72,7 +72,7 @@ void Acted(Asked& asked) {
 
 void SwitchMoments(Asked& asked, Moment moment) {
   const Applier& applier = *asked.applier;
-  // The scope that is open when it goes off is closed by the moment that ends it anyway.
+  // A scope that is open when it is switched off is closed by its usual end.
   if (asked.on || moment != Moment::kBatchBegin) applier.at(moment, asked.value);
   const std::uint64_t times = applier.times();
   if (times != asked.times) Acted(asked);

@@ -1,4 +1,4 @@
-// How the LibTorch probe joins the preloaded library.
+// Attaches the LibTorch probe to the preloaded library.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ const ProbeApi* api = nullptr;
 
 namespace {
 
-// Headers lay out RecordFunction: another minor version may have another layout.
+// RecordFunction's layout comes from the headers: another minor version may differ.
 std::string VersionMismatch() {
   auto* version = reinterpret_cast<std::uint64_t (*)()>(dlsym(RTLD_DEFAULT, "aoti_torch_abi_version"));
   if (version == nullptr) return "the program's torch does not report its version; built for " TORCH_VERSION;
@@ -43,7 +43,7 @@ void Switch(const char* key, bool on) {
   api->fact(key, on ? "on" : "off");
 }
 
-// Once, when the program's own set-up is over.
+// Called once, after the program's own set-up.
 void WriteFacts() {
   static std::atomic<bool> written{false};
   if (written.exchange(true)) return;
@@ -57,7 +57,7 @@ void ReportFailure(const std::exception& error) {
   api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), error.what(), 0);
 }
 
-// Nothing that LibTorch throws may reach the program through a probe.
+// Exceptions of LibTorch must not reach the program through a probe.
 template <class Body>
 void Guarded(Body body) noexcept {
   try {
@@ -113,7 +113,7 @@ extern "C" LOOPSCOPE_EXPORT const char* loopscope_torch_attach(const loopscope::
   using namespace loopscope;
   static std::string reason;
   if (offered == nullptr || offered->version != kProbeApiVersion) return "it belongs to another loopscope";
-  if (api != nullptr) return reason.empty() ? nullptr : reason.c_str();  // opened late, the library attaches at once
+  if (api != nullptr) return reason.empty() ? nullptr : reason.c_str();  // a library opened late attaches at once
   api = offered;
   try {
     reason = VersionMismatch();

@@ -14,7 +14,7 @@
 namespace loopscope {
 namespace {
 
-// One in this many recorded steps has shapes: passing its inputs costs an op more than all else that is recorded of it.
+// One in this many recorded steps has shapes: passing inputs costs more per op than everything else recorded.
 constexpr std::uint32_t kShapesInterval = 32;
 
 // A callback that is switched on and off between ops.

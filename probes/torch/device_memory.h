@@ -1,4 +1,4 @@
-// The memory of CUDA devices, through a library of its own, so that this one needs no CUDA header.
+// The memory of CUDA devices, through a separate library, so that this one needs no CUDA header.
 #pragma once
 
 namespace loopscope {

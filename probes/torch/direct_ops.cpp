@@ -24,7 +24,7 @@ To* As(From* function) {
   return reinterpret_cast<To*>(reinterpret_cast<void (*)()>(function));
 }
 
-// This thread's state, where it records what is called in this scope.
+// This thread's state, if it records functions of this scope.
 OpenOps* Records(RecordScope scope) {
   if (scope != RecordScope::FUNCTION && scope != RecordScope::USER_SCOPE) return nullptr;
   if ((api->gate->load(std::memory_order_relaxed) & kGateOps) == 0) return nullptr;
@@ -36,12 +36,12 @@ at::StepCallbacks Callbacks(RecordScope scope) {
   at::StepCallbacks callbacks = As<at::StepCallbacks(RecordScope)>(real.callbacks)(scope);
   const OpenOps* open = Records(scope);
   if (open == nullptr) return callbacks;
-  // Ours is left out where it would be the only one: Construct does its work.
+  // Omits ours if it would be the only one: Construct does its work.
   if (open->node_begins == nullptr || !callbacks.empty()) callbacks.callbacks_.push_back(kOurs);
   return callbacks;
 }
 
-// Asked by the dispatcher for every op.
+// Called by the dispatcher for every op.
 std::optional<at::StepCallbacks> CallbacksUnlessEmpty(RecordScope scope) {
   using UnlessEmpty = std::optional<at::StepCallbacks>(RecordScope);
   std::optional<at::StepCallbacks> callbacks = As<UnlessEmpty>(real.callbacks_unless_empty)(scope);
@@ -49,7 +49,7 @@ std::optional<at::StepCallbacks> CallbacksUnlessEmpty(RecordScope scope) {
   if (open == nullptr) return callbacks;
   const bool alone = !callbacks.has_value();
   if (alone) callbacks.emplace(open->thread_id, scope);
-  // Ours is left out where it would be the only one: Run and End, which every op calls, do its work.
+  // Omits ours if it would be the only one: Run and End, which every op calls, do its work.
   if (!alone || scope != RecordScope::FUNCTION) callbacks->callbacks_.push_back(kOurs);
   return callbacks;
 }
@@ -60,7 +60,7 @@ void Run(at::RecordFunction* function, const c10::FunctionSchema* schema, std::u
   real.run(function, schema, key, keys);
 }
 
-// For what LibTorch records that is not an operator: mostly the engine's nodes.
+// For recorded functions that are not operators: mostly the engine's nodes.
 void Construct(void* function, std::uint8_t scope) {
   OpenOps* open = static_cast<RecordScope>(scope) == RecordScope::FUNCTION ? Records(RecordScope::FUNCTION) : nullptr;
   const void* node = open != nullptr ? NodeThatBegins(*open) : nullptr;

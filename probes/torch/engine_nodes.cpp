@@ -16,7 +16,7 @@ bool Runs(const OpenOps& open, const void* node) {
   return false;
 }
 
-// Without an id where nodes of the type are named differently.
+// Without an id if nodes of the type have different names.
 [[gnu::cold]] Known NewType(const torch::autograd::Node& node, const std::type_info& type) {
   const std::string name = node.name();
   if (name != c10::demangle(type.name())) return {&type};

@@ -1,6 +1,6 @@
-// The ops in which autograd's engine runs the graph's nodes: "autograd::engine::evaluate_function: AddmmBackward0". For
-// a listener the engine builds that text for every node, which takes longer than the rest of recording it; here it is
-// cached by the node's type.
+// The ops in which autograd's engine runs the graph's nodes: "autograd::engine::evaluate_function: AddmmBackward0".
+// With a listener the engine builds that text for every node, which costs more than the rest of recording it; here it
+// is cached by node type.
 #pragma once
 
 #include "probes/torch/open_ops.h"
@@ -11,8 +11,8 @@ namespace loopscope {
 // begins that op first of all that it records of a node.
 const void* NodeThatBegins(const OpenOps& open);
 
-// The name of that op. Null where the op must be asked for it: in the detail window, and where the node's type names
-// its nodes differently (functions written in Python).
+// The name of that op. Null if the op itself must be asked: in the detail window, and if the type's nodes have
+// different names (Python functions).
 const Known* NameOfNode(OpenOps& open);
 
 }  // namespace loopscope

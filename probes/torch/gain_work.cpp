@@ -66,7 +66,7 @@ bool ReadList(const c10::IValue& input, Sizes& list) {
   return true;
 }
 
-// What follows the operands in the schemas of aten::convolution and aten::convolution_backward.
+// The arguments after the operands of aten::convolution and aten::convolution_backward.
 bool ReadConvolution(c10::ArrayRef<const c10::IValue> inputs, Work& work) {
   std::size_t at = 3;
   if (work.call == Call::kConvolutionBackward) {
@@ -83,7 +83,7 @@ bool ReadConvolution(c10::ArrayRef<const c10::IValue> inputs, Work& work) {
          ReadList(inputs[at + 2], work.dilation) && ReadList(inputs[at + 4], work.output_padding);
 }
 
-// The positions of a convolution's outcome, in all images of the batch.
+// The output positions of a convolution, in all images of the batch.
 double OutputPositions(const Work& work) {
   if (work.call == Call::kConvolutionBackward) {
     const Sizes& gradient = work.operands[0].sizes;
@@ -100,7 +100,7 @@ double OutputPositions(const Work& work) {
   return positions;
 }
 
-// Input positions, for a transposed one: each of them meets the whole kernel.
+// Input positions for a transposed one: each uses the whole kernel.
 double Positions(const Work& work) {
   if (!work.transposed) return OutputPositions(work);
   const Sizes& input = work.operands[work.call == Call::kConvolutionBackward ? 1 : 0].sizes;
@@ -118,7 +118,7 @@ std::vector<Dimension> Dimensions(const Work& work) {
   std::vector<Dimension> all{{{a, last - 1}}, {{a, last}, {b, last - 1}}, {{b, last}}};
   if (last == 2) all.push_back({{a, 0}, {b, 0}});
   if (a == 0) return all;
-  // What is added may have fewer dimensions, or a size of 1.
+  // The addend may have fewer dimensions, or sizes of 1.
   const Sizes& added = work.operands[0].sizes;
   const auto shares = [&](std::size_t from_last) {
     return added.size() > from_last && added[added.size() - 1 - from_last] > 1;

@@ -1,4 +1,4 @@
-// A convolution or matrix product, by all that decides how long it takes.
+// A convolution or matrix product, by everything that determines its time.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@ namespace loopscope {
 
 struct Work {
   enum class Call : std::uint8_t { kMm, kAddmm, kBmm, kBaddbmm, kConvolution, kConvolutionBackward };
-  // Of a tensor; without sizes: it was undefined.
+  // A tensor's layout; without sizes: undefined.
   struct Operand {
     std::vector<std::int64_t> sizes, strides;
     bool operator==(const Operand&) const = default;
@@ -23,7 +23,7 @@ struct Work {
   Call call{};
   bool in_backward = false;
   std::vector<Operand> operands;
-  // Of convolutions. bias_sizes: of the backward call alone.
+  // For convolutions. bias_sizes: backward call only.
   std::vector<std::int64_t> stride, padding, dilation, output_padding, bias_sizes;
   bool transposed = false;
   std::int64_t groups = 1;
@@ -47,7 +47,7 @@ std::string TextOf(const Work& work);
 // Tensors for its operands, of numbers between 0 and 1.
 std::vector<at::Tensor> OperandsFor(const Work& work);
 
-// Does it, with operands of any type.
+// Runs it, with operands of any type.
 std::vector<at::Tensor> Do(const Work& work, const std::vector<at::Tensor>& operands);
 
 }  // namespace loopscope

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMostNs = 1'000'000'000;  // in all
 constexpr std::size_t kMostSeen = 256;            // different ones
-constexpr std::size_t kMostTimed = 8;             // the largest: most of the time of nearly all models
+constexpr std::size_t kMostTimed = 8;             // the largest ones: most of the time in nearly all models
 constexpr std::size_t kMostPairs = 9;
 constexpr double kMostOperations = 2e9;  // some 20 ms of one core
 
@@ -33,7 +33,7 @@ struct SeenWorks {
   std::vector<Seen> all;
 };
 
-// Never destroyed: read at the program's very end.
+// Never destroyed: read at the very end of the program.
 SeenWorks& Works() {
   static SeenWorks* works = new SeenWorks;
   return *works;
@@ -84,7 +84,7 @@ std::uint64_t Median(std::vector<Pair>& pairs, std::uint64_t Pair::*which) {
   return pairs[pairs.size() / 2].*which;
 }
 
-// Nullopt where the time is not enough for one pair after the first, which prepares kernels.
+// Nullopt if there is no time for a pair after the first one, which prepares kernels.
 std::optional<Pair> Measure(const Work& work, std::uint64_t until_ns) {
   const Tensors full = OperandsFor(work), half = To(at::kBFloat16, full);
   const std::uint64_t begin_ns = api->now_ns();
@@ -100,7 +100,7 @@ std::uint32_t TextId(std::string_view text) {
   return api->string_id(text.data(), text.size());
 }
 
-// Times of a part of the work stand for the whole.
+// Times of a part of the work represent the whole.
 void Write(const Seen& seen, const Work& timed, const Pair& pair) {
   const double parts = Operations(seen.work) / Operations(timed);
   const auto whole = [&](std::uint64_t ns) { return static_cast<std::uint64_t>(static_cast<double>(ns) * parts); };

@@ -6,7 +6,7 @@
 
 namespace loopscope {
 
-// torch keeps the first answer for good: asked before a program loads libtorch_cuda itself, it would never see a GPU.
+// torch caches the first answer: asked before the program loads libtorch_cuda, it would never see a GPU.
 inline bool CudaIsLoaded() {
   void* const library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (library != nullptr) dlclose(library);

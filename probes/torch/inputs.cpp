@@ -14,7 +14,7 @@
 namespace loopscope {
 namespace {
 
-// Text of bounded length: what does not fit is left out.
+// Text of bounded length: the rest is cut off.
 class Text {
  public:
   void Add(const char* text) {
@@ -68,7 +68,7 @@ const char* DtypeName(c10::ScalarType dtype) {
   }
 }
 
-// Sizes can be asked of plain tensors only: others compute them, or throw.
+// Only plain tensors have simple sizes: others compute them, or throw.
 bool HasPlainSizes(const at::Tensor& tensor) {
   return !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides() &&
          (tensor.layout() == c10::kStrided || tensor.layout() == c10::kMkldnn) && !tensor.is_nested();

@@ -1,4 +1,4 @@
-// What an op was called with: as text for the detail window, and as a hash of dtypes and sizes.
+// An op's inputs: as text for the detail window, and as a hash of dtypes and sizes.
 #pragma once
 
 #include <ATen/record_function.h>

@@ -1,4 +1,4 @@
-// The ops that a thread has open, and what it knows for recording them.
+// A thread's open ops, and its caches for recording them.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -20,20 +20,20 @@
 
 namespace loopscope {
 
-// An op's record as four words, which is how it reaches the capture without a detour through narrow stores.
+// An op's record as four words, so that it reaches the capture without narrow stores.
 using OpWords = std::array<std::uint64_t, sizeof(wire::OpRecord) / 8>;
 
-// An op that has begun: its record as far as it is known.
+// An op that has begun, with its partial record.
 struct alignas(64) OpenOp {
   OpWords words;  // without duration and the flags that the end adds
   const at::RecordFunction* function;
   std::uint32_t inputs, stack;
   bool is_op, has_detail, may_be_async;
-  bool is_async;  // of user scopes: it may end after what it began in, or on another thread
+  bool is_async;  // for user scopes: it may end after its parent, or on another thread
   bool host_read;
   bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
   bool made_node;      // an op inside recorded a graph node
-  bool traced;         // it runs for a dispatch mode, as while torch.compile traces, or inside of one that does
+  bool traced;         // runs under a dispatch mode (torch.compile tracing), or inside an op that does
   const void* node;    // the graph's, which the engine runs in this op; null: it is another op
 };
 static_assert(sizeof(OpenOp) == 64);
@@ -42,24 +42,24 @@ struct Known {
   const void* address = nullptr;  // of the operator's schema or of the name's text
   std::uint32_t id = 0;           // of the name; 0: not known
   std::uint8_t traits = 0;
-  bool permanent = false;  // the text of a registered operator: never another one at this address
+  bool permanent = false;  // the text of a registered operator: the address is never reused
 };
 
 struct KnownText : Known {
   char text[50] = "";
 };
 
-// What goes on after the op in which it began has ended (gloo's send, until it is waited for).
+// Ops that outlive their parent (gloo's send, until it is waited for).
 struct Exchange {
   const at::RecordFunction* function = nullptr;
   std::uint64_t first_word = 0, start_ns = 0;
 };
 
-// One per thread that runs ops. What every op looks at comes first.
+// One per thread that runs ops. Members that every op uses come first.
 struct alignas(64) OpenOps {
   std::uint32_t depth = 0, op_depth = 0, outermost_ops = 0;  // op_depth: without user scopes
   std::uint16_t profiler_flags = 0;
-  std::uint64_t stack_due_ns = 0;     // from when on an op shows its line, outside of the detail window as well
+  std::uint64_t stack_due_ns = 0;     // from then on an op records its line, also outside of the detail window
   const void* node_begins = nullptr;  // while the engine's op for it is being made
   const std::atomic<std::uint32_t>& gate = *api->gate;
   capture::ThreadClock& clock = *api->thread_clock();
@@ -73,14 +73,14 @@ struct alignas(64) OpenOps {
   std::array<OpenOp, 192> ops;
   std::array<Known, 2048> schemas;       // by address: a step runs some hundred different operators
   std::array<KnownText, 256> texts;      // by address
-  std::array<Known, 256> nodes;          // of what the engine runs, by the address of the node's type
-  Known unkept;                          // what neither can hold
+  std::array<Known, 256> nodes;          // of the engine's nodes, by the address of the node's type
+  Known unkept;                          // names that fit into neither
   std::array<Producers, 192> producers;  // of those with details
   std::array<Exchange, 32> exchanges{};  // a ring
   std::uint32_t exchanges_begun = 0;
 };
 
-// Read twice for every op: with this model that takes no call. A pointer finds room even in a library that is loaded
+// Read twice per op: this TLS model needs no call. A pointer fits even in a library that is loaded
 // late.
 extern constinit thread_local OpenOps* mine __attribute__((tls_model("initial-exec")));
 

@@ -30,8 +30,8 @@ constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between checks
   return type == ActiveProfilerType::NVTX ? wire::kOpEmitNvtx : wire::kOpProfiler;
 }
 
-// While a program is compiled its operators run on fake tensors, under a dispatch mode, in whatever state the compiler
-// sets: that state is none of the program's own. The mode's own code runs without it, but inside of such an operator.
+// During compilation operators run on fake tensors, under a dispatch mode, in a state set by the compiler, not the
+// program. The mode's own code runs without the mode, but inside such an operator.
 bool IsTraced(const OpenOps& open) {
   return (open.depth > 0 && open.ops[open.depth - 1].traced) ||
          open.dispatch_keys.included().has(c10::DispatchKey::Python);
@@ -88,8 +88,8 @@ struct Beginning {
   std::uint16_t forward_thread;
 };
 
-// Steps that hold other work may all lie outside of the detail window: there, too, a line is seen now and then. Of an
-// interpreter's program the calls are followed.
+// Steps with other work may all lie outside of the detail window, so lines are recorded occasionally there, too. With
+// an interpreter, calls are followed instead.
 constexpr std::uint64_t kBetweenStacksNs = 1'000'000;
 
 bool HasInterpreter() {
@@ -138,7 +138,7 @@ bool HasInterpreter() {
   if (detail) NoteUse(function, op.words[1]);
 }
 
-// Null where nothing is recorded.
+// Null if nothing is recorded.
 OpenOps* Recording() {
   OpenOps* open = MyOpenOps();
   if (open == nullptr || (open->gate.load(std::memory_order_relaxed) & kGateOps) == 0) return nullptr;
@@ -226,7 +226,7 @@ bool MadeNode(const OpenOp& op) {
   }
   const std::uint64_t end_ns = open.clock.NowNs();
   Write(function, open, open.ops[at - 1], end_ns);
-  // Deeper ones that never ended here end on other threads, or later.
+  // Deeper ones that did not end here end on other threads, or later.
   for (std::uint32_t n = at - 1; n < open.depth; ++n) {
     open.op_depth -= open.ops[n].is_op ? 1 : 0;
     if (n >= at && open.ops[n].is_async) SetAside(open.ops[n], open);

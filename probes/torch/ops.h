@@ -1,4 +1,4 @@
-// Records ops: what is called when one begins and when it ends.
+// Records ops: called at the begin and end of each.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -15,7 +15,7 @@ struct Known;
 std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function);
 void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
 
-// In place of OnStart, for an op of which LibTorch has only set what it dispatches: `function` runs no callbacks.
+// Instead of OnStart, for an op whose `function` has only its dispatch data and runs no callbacks.
 // Returns whether the op is recorded; OnEnd then ends it.
 bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys);
 

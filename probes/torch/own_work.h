@@ -1,5 +1,5 @@
-// Operators that the probe runs for itself compute as kernels do, whatever the program has switched on for its thread:
-// autograd, autocast, modes of its own.
+// Operators that the probe runs for itself run bare kernels, whatever the program has enabled for its thread: autograd,
+// autocast, dispatch modes.
 #pragma once
 
 #include <c10/core/DispatchKeySet.h>

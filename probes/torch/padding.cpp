@@ -11,7 +11,7 @@ namespace loopscope {
 namespace {
 
 constexpr std::int64_t kMostRead = 1 << 20;  // elements: well under a millisecond
-constexpr double kMasked = -1e4;             // added to attention's scores, it leaves nothing of them in any float type
+constexpr double kMasked = -1e4;             // added to attention scores, it suppresses them in any float type
 
 // A tensor in host memory whose values can be read in place.
 bool IsReadable(const at::Tensor& tensor) {
@@ -24,8 +24,8 @@ bool IsReadable(const at::Tensor& tensor) {
          tensor.storage().data() != nullptr;
 }
 
-// Which elements of a tensor describe which token: token `key` of sample `sample` counts as padding where no query
-// sees it. Strides are in elements.
+// Maps elements of a tensor to tokens: token `key` of sample `sample` is padding if no query sees it. Strides are in
+// elements.
 struct Grid {
   std::int64_t samples, queries, keys;
   std::int64_t sample_stride, query_stride, key_stride;
@@ -66,7 +66,7 @@ auto Reading(const at::Tensor& tensor) {
   return static_cast<const Value*>(tensor.const_data_ptr());
 }
 
-// A mask says of each score whether it counts: true or false, or a number that is added.
+// A mask selects the scores that count: by true or false, or by a number that is added.
 Padding CountMask(const at::Tensor& mask, const Grid& grid, bool hiding) {
   switch (mask.scalar_type()) {
     case c10::ScalarType::Bool:

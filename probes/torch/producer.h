@@ -1,4 +1,4 @@
-// Which graph nodes made an op's inputs.
+// The graph nodes that made an op's inputs.
 #pragma once
 
 #include <ATen/record_function.h>

@@ -1,4 +1,4 @@
-// What is recorded of an op beyond its time, by its name.
+// What to record about an op beyond its time, by name.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace loopscope {
 
 enum NameTrait : std::uint8_t { kHashShapes = 1, kHostRead = 2, kMayBeAsync = 4 };
 
-// The NameTraits of an op. Shapes are hashed of what multiplies matrices: convolutions, products, attention, recurrent
-// layers, and their backward ops.
+// The NameTraits of an op. Shapes are hashed for ops that multiply matrices: convolutions, products, attention,
+// recurrent layers, and their backward ops.
 std::uint8_t TraitsOf(std::string_view name);
 
 }  // namespace loopscope

@@ -38,7 +38,7 @@ void Fact(int device, const char* what, std::int64_t value) {
   api->fact(key, text);
 }
 
-// Calls `visit` for each device that the allocator has memory of, or had.
+// Calls `visit` for each device on which the allocator has, or had, memory.
 template <class Visit>
 void ForEachUsed(const Visit& visit) noexcept {
   try {
@@ -53,7 +53,7 @@ void ForEachUsed(const Visit& visit) noexcept {
   }
 }
 
-// Under the allocator's lock, maybe with the GIL held by another thread: writes one record and returns.
+// Called under the allocator's lock, maybe while another thread holds the GIL: writes one record and returns.
 void OutOfMemory(std::int64_t device, std::size_t asked, std::size_t total, std::size_t free) {
   char text[160];
   std::snprintf(text, sizeof text, "cuda:%lld ran out of memory: %.1f MB were requested, %.1f of %.1f MB were free",
@@ -62,7 +62,7 @@ void OutOfMemory(std::int64_t device, std::size_t asked, std::size_t total, std:
   api->mark(static_cast<std::uint8_t>(wire::MarkKind::kProbeOff), text, 0);
 }
 
-// Once the allocator knows its devices: before, there is nothing to attach to.
+// Called once the allocator knows its devices: before, there is nothing to attach to.
 void WatchMemoryRunOut() noexcept {
   static std::atomic<bool> watched{false};
   try {

@@ -1,4 +1,4 @@
-// A command as its command line is parsed: one constant at the end of its file in profiler/commands/.
+// How a command's arguments are parsed: one constant at the end of its file in profiler/commands/.
 #pragma once
 
 #include <optional>
@@ -37,12 +37,12 @@ struct Command {
   std::string_view usage, example;  // usage without "loopscope"
   unsigned takes = kTakesNothing;
   int inputs = 0;                                             // INPUTs before `--`: 0, at most 1, or kAnyInputs
-  std::string_view inputs_text = {};                          // what they are; empty: recordings
+  std::string_view inputs_text = {};                          // what the inputs are; empty: recordings
   std::string_view blocks_text = {};                          // what its --blocks are, where it takes them
   void (*set_defaults)(Options&) = nullptr;                   // where they differ from those of Options
   void (*add)(CLI::App&, Options&) = nullptr;                 // its own options
   Result<void> (*check)(const Command&, Options&) = nullptr;  // its own conditions; error (exit 2)
-  // What kind of report it writes; empty: none, or the kind that its inputs hold.
+  // The kind of report that it writes; empty: none, or that of its inputs.
   std::optional<ReportKind> (*writes)(const Options&) = nullptr;
   Result<int> (*run)(const Options&) = nullptr;  // the exit code
 

@@ -1,4 +1,4 @@
-// `--definitions`: whose definitions a report's GPU figures follow.
+// `--definitions`: the definitions of a report's GPU figures.
 #pragma once
 
 #include <string>

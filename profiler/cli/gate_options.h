@@ -1,4 +1,4 @@
-// What `gate` takes on its command line.
+// Command-line options of `gate`.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ std::optional<Undecided> ParseUndecided(std::string_view text);
 // "NAME=value"
 std::optional<std::pair<std::string, std::string>> ParseVariable(std::string_view text);
 
-// What `gate` takes besides the options that it shares with other experiments.
+// Options of `gate` that other experiments do not share.
 void AddGate(CLI::App& app, Options& options);
 // --against-dir and --against-env, for `first`.
 void AddOtherSide(CLI::App& app, Options& options, const char* first);

@@ -1,4 +1,4 @@
-// Options of a command line whose value a function reads from its text, and how often each may be given.
+// Command-line options whose value a function parses, and how often each may be given.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ inline CLI::Option* Last(CLI::Option* option, const char* shown) {
   return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name(shown)->expected(1);
 }
 
-// One value each time that it is given.
+// One value per occurrence.
 inline CLI::Option* Each(CLI::App& app, const char* name, CLI::callback_t into, const char* shown, const char* text) {
   return app.add_option(name, std::move(into), text)
       ->expected(1)
@@ -40,7 +40,7 @@ void AddParsed(CLI::App& app, const std::string& names, Value& value, Parse pars
   Last(app.add_option(names, Into(value, parse, names.substr(names.find("--")), expected), text), shown);
 }
 
-// A file or a folder that is to be written to.
+// A file or a folder to write to.
 template <class Value>
 void AddPlace(CLI::App& app, const std::string& names, Value& value, const char* shown, const std::string& text) {
   AddParsed(app, names, value, ParsePath, shown == std::string("DIR") ? "a folder" : "a file", shown, text.c_str());

@@ -1,4 +1,4 @@
-// What a command line asks for.
+// The parsed command line.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace loopscope {
 
-// A command, and what it is gated against; without the latter there are only recorded counters.
+// A command, and the one it is gated against; without the latter only recorded counters are compared.
 struct Workload {
   std::vector<std::string> command, against;
 };
 
-// Steps before the first measured one, where nothing was asked for.
+// Default number of steps before the first measured one.
 inline constexpr int kDefaultWarmup = 10;
 
 enum class Undecided { kTell, kFail, kPass };  // exit 3, 1 or 0
@@ -27,7 +27,7 @@ enum class Undecided { kTell, kFail, kPass };  // exit 3, 1 or 0
 struct GateOptions {
   std::vector<std::string> against, further;  // --against and --workload, each as it was typed
   double max_slowdown = 0.05;
-  std::optional<int> pairs;  // at most; empty: as GateLimits has it
+  std::optional<int> pairs;  // at most; empty: GateLimits' default
   Undecided undecided = Undecided::kTell;
   bool strict_counters = false, accept = false;
   std::filesystem::path baseline;
@@ -55,7 +55,7 @@ struct Options {
   std::vector<std::string> program;                // what follows `--`
   std::vector<std::string> program_a;              // `ab`: the first command
   std::filesystem::path against_dir;               // `ab` and `gate`: the other side's folder, as it was given
-  std::map<std::string, std::string> against_env;  // and what is set in its environment
+  std::map<std::string, std::string> against_env;  // and variables set in its environment
   std::vector<std::string> inputs;                 // report INPUT…, rules [ID], treatments [ID]
 
   std::filesystem::path output;              // -o
@@ -64,7 +64,7 @@ struct Options {
   std::map<std::string, std::string> files;  // the other formats that go to a file: id → file
   std::string format = "text";               // an id in formats.def
   bool quiet = false, no_color = false;
-  std::string definitions = "loopscope";  // report: whose, for the figures of the GPU
+  std::string definitions = "loopscope";  // report: definitions of the GPU figures
   std::string summary;                    // report: the file for summaries of ranks, instead of a report
   bool reduce = false;                    // report: the inputs are such summaries, of one run
 

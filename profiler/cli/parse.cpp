@@ -169,7 +169,7 @@ class Parser {
   const Command& command_;
   Options& options_;
   std::string config_;
-  std::map<std::string, std::string> files_;  // format → file; empty: not asked for
+  std::map<std::string, std::string> files_;  // format → file; empty: not requested
   CLI::App app_;
 };
 
@@ -275,7 +275,7 @@ Result<Options> ParseOptions(Commands commands, const std::vector<std::string>& 
   if (command == nullptr) return UnknownCommand(commands, word);
   options.command = word;
   SetDefaults(*command, options);
-  // Everything after the first `--` is the program's, whatever it looks like.
+  // Everything after the first `--` belongs to the program.
   const auto dashes = std::find(arguments.begin() + 1, arguments.end(), "--");
   if (dashes != arguments.end()) options.program.assign(dashes + 1, arguments.end());
   Words own(arguments.begin() + 1, dashes);

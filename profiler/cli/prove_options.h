@@ -1,4 +1,4 @@
-// What `prove` takes on its command line besides the options that it shares with other experiments, and --fail-on.
+// Command-line options of `prove` that other experiments do not share, and --fail-on.
 #pragma once
 
 namespace CLI {

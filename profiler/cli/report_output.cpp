@@ -45,7 +45,7 @@ Result<void> WriteIntoFolder(const Report& report, const fs::path& file) {
   return {};
 }
 
-// A format that is a folder cannot be printed: it goes to where its own option says, else to a folder named for it.
+// A format that is a folder cannot be printed: it goes to its own option's place, else to a folder named after it.
 Result<void> WriteNamedFolder(const Report& report, const Options& options) {
   const auto asked = options.files.find(options.format);
   const fs::path place =
@@ -57,7 +57,7 @@ Result<void> WriteNamedFolder(const Report& report, const Options& options) {
   return {};
 }
 
-// The files of all formats that were asked for, by format.
+// The files of all requested formats, by format.
 std::map<std::string, std::string> Formats(const Options& options) {
   std::map<std::string, std::string> files = options.files;
   if (!options.json.empty()) files["json"] = options.json;
@@ -84,7 +84,7 @@ Result<void> CheckFolder(const Named& named) {
   return Error{"cannot write into " + there.native(), named.Text(), "name a place that can be written to"};
 }
 
-// A word left out (`--json -- train.py`) must not cost the program.
+// A missing value (`--json -- train.py`) must not overwrite the program.
 bool IsOfProgram(const fs::path& file, const Options& options) {
   std::error_code error;
   const auto same = [&](const std::string& word) {
@@ -97,7 +97,7 @@ bool IsOfProgram(const fs::path& file, const Options& options) {
 
 Result<void> CheckFiles(const Options& options) {
   std::vector<Named> files;
-  // Of a report that is there already, what can be written is.
+  // Without a launch, an existing report is written as far as possible.
   const bool launches = !options.program.empty();
   if (const auto can = CanBeWritten(*FindFormat(options.format)); launches && !can) return can;
   for (const auto& [format, file] : Formats(options)) {

@@ -1,4 +1,4 @@
-// Puts a report where the command line asks for it.
+// Writes a report to the places that the command line names.
 #pragma once
 
 #include <filesystem>

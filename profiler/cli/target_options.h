@@ -1,4 +1,4 @@
-// What `sweep` and `prove --target` take on their command lines.
+// Command-line options of `sweep` and `prove --target`.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ constexpr double kBudgetSeconds = 60;
 
 constexpr int kMostPairs = 2000;
 constexpr int kFewestPairs = 4;  // needed to estimate a spread
-// A slowdown that is hardly over the limit may be found a little less often.
+// A slowdown just above the limit may be found slightly less often.
 constexpr double kFits = 1.1;
 constexpr std::array kWanted = {0.01, 0.02, 0.05, 0.10};
 
@@ -31,7 +31,7 @@ std::string OfHundred(double share) {
   return fmt::format("{:.0f} of 100", 100 * share);
 }
 
-// A gate for each sensitivity: what it does with a program that is so much slower, and with an unchanged one.
+// A gate per sensitivity: its result for a program that is so much slower, and for an unchanged one.
 void WriteWanted(double pair_sd, double block_s, Page& page) {
   for (const double wanted : kWanted) {
     const GateLimits limits = LimitsFor(1, wanted);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The gate's report, as it wrote it; a gate that wrote none gives its last words.
+// The gate's report as written; without one, its last output.
 Gated ReadGated(const fs::path& file, int exit_code, const std::string& printed) {
   Gated gated{.reason = printed, .exit_code = exit_code};
   const auto report = nlohmann::json::parse(FileText(file), nullptr, false);
@@ -35,7 +35,7 @@ Gated ReadGated(const fs::path& file, int exit_code, const std::string& printed)
   return gated;
 }
 
-// The options that are a gate's too.
+// Options that are passed on to each gate.
 std::vector<std::string> GateWords(const Options& options, double budget_s) {
   std::vector<std::string> words = {"--quiet",
                                     "--budget",
@@ -130,7 +130,7 @@ Gated CommitGates::Gate(int base, int commit) {
   return ReadGated(file, end.status, ErrorIn(folder / "printed.txt"));
 }
 
-// What is left is shared by the gates that are still to come.
+// The remaining budget is shared by the remaining gates.
 double CommitGates::BudgetOfNext() const {
   const int to_come = std::max(1, GatesExpected(last()) - static_cast<int>(gated_.size()) + 1);
   return std::max(1.0, (options_->budget_s - spent_s_) / to_come);

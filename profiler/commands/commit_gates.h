@@ -1,4 +1,4 @@
-// Gates of one commit against another, each in a process and a folder of its own.
+// Gates of one commit against another, each in its own process and folder.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace loopscope {
 
-// What a gate of one commit against another said.
+// The result of a gate of one commit against another.
 struct Gated {
   CommitVerdict verdict = CommitVerdict::kUnknown;
   std::string reason = {};
@@ -25,13 +25,13 @@ struct Gated {
   int pairs = 0, exit_code = 0;
 };
 
-// In a history of so many commits with one slow one: all of it, its halves, and what comes after the one found.
+// Expected for a history of so many commits with one slow one: the whole, its halves, and the rest after it.
 int GatesExpected(int commits);
 
 class CommitGates {
  public:
-  // `commits`: the good one first. What is written lies in `output`; with options.resume, what is finished there
-  // counts.
+  // `commits`: the good one first. Files are written to `output`; with options.resume, finished gates there
+  // count.
   CommitGates(const Options& options, std::filesystem::path output, Signals& signals, Worktrees trees,
               std::vector<Commit> commits)
       : options_(&options),
@@ -43,7 +43,7 @@ class CommitGates {
   int last() const { return static_cast<int>(commits_.size()) - 1; }
   const Commit& at(int place) const { return commits_[static_cast<std::size_t>(place)]; }
 
-  // A gate that was run before is not run again. After an interrupt or a fault: unknown, at once.
+  // Does not repeat a finished gate. After an interrupt or a fault: unknown, at once.
   const Gated& Judge(int base, int commit);
 
   const std::map<std::pair<int, int>, Gated>& all() const { return gated_; }  // by base and commit

@@ -25,13 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kEnoughSpace = 4ull << 30;  // captures of a long diagnosis and what launches write
+constexpr std::uintmax_t kEnoughSpace = 4ull << 30;  // for captures of a long diagnosis and files of launches
 
 enum class State { kOk, kLimited, kMissing };
 
 constexpr std::size_t kFactColumn = 24;
 
-// One line for each thing looked at, what to do about it below.
+// One line per check, with advice below it.
 class Sheet {
  public:
   void Line(State state, std::string_view what, const std::string& facts, std::string_view next = "") {
@@ -106,8 +106,8 @@ void Probes(Sheet& sheet) {
              probes->nvtx.empty() ? "build with the NVTX headers of the CUDA wheels" : "");
 }
 
-// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 when unknown. Of the program's torch, or
-// else of the one that the probes are for; a package has probes for several.
+// The CUDA major version: 13 in "2.11.0+cu130", 12 for a driver's 12040; 0 if unknown. From the program's torch, else
+// from the one that the probes are for; a package has probes for several.
 int CudaMajorOfTorch(const ProbePaths& probes, const std::optional<TorchInstall>& torch) {
   std::string version;
   if (torch) {
@@ -172,7 +172,7 @@ void ForProgram(const std::vector<std::string>& command, const std::optional<Tor
 }
 
 void Disk(Sheet& sheet) {
-  const Signals signals;  // one that comes now must not leave the folder behind
+  const Signals signals;  // a signal now must not leave the folder behind
   if (auto scratch = Scratch::Make()) {
     Contained(*scratch, sheet);
     Space(*scratch, sheet);

@@ -21,7 +21,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kTraceSeconds = 30;  // it launches under tracing three times at least
+constexpr double kTraceSeconds = 30;  // at least three launches under tracing
 
 // A counter's failure in one sentence.
 std::string FailureText(const GateRow& row) {
@@ -57,7 +57,7 @@ class GateRun {
     return report;
   }
 
-  // The exit code for what could not be judged; 0 when all could.
+  // The exit code if something could not be judged; else 0.
   int error_code() const { return error_code_; }
 
  private:
@@ -107,7 +107,7 @@ class GateRun {
     return judged;
   }
 
-  // A pass, unless counters were asked for and could not be compared.
+  // A pass, unless requested counters could not be compared.
   void Settle(GateRow& row, const std::string& reason) const {
     const bool needed = recorded_ != nullptr || options_.gate.strict_counters;
     const bool passes = row.why_no_counters.empty() || !needed;
@@ -168,7 +168,7 @@ class GateRun {
   int error_code_ = 0;
 };
 
-// Records what --baseline FILE is to hold from now on.
+// Writes new counters to --baseline FILE.
 Result<int> Accept(Session& session, const Options& options) {
   CounterFile file;
   CounterGate counters(session, options, nullptr);

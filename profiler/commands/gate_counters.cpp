@@ -42,7 +42,7 @@ Result<Counters> CounterGate::Launch(std::size_t workload, bool candidate, const
   spec.label = fmt::format("counters {}, {}", workload + 1, name);
   session_.bar().Say(fmt::format("counters: one launch of {} under tracing", name));
   const std::filesystem::path folder = session_.output() / "counters" / fmt::format("{}-{}", workload + 1, name);
-  RemoveTree(folder);  // what an interrupted gate left there
+  RemoveTree(folder);  // left by an interrupted gate
   auto diagnosed = session_.Diagnose(spec, folder);
   if (!diagnosed) return diagnosed.error();
   if (diagnosed->failure) return *diagnosed->failure;
@@ -84,7 +84,7 @@ Result<void> CounterGate::Compare(std::size_t workload, const Counters& before, 
                      .fails_from = options_.fail_on.value_or(Severity::kMedium)};
   if (recorded_) {
     const auto differences = OtherMachine(recorded_->machine, here);
-    rules.same_machine = false;  // nor at the same time: no recorded cost is judged
+    rules.same_machine = false;  // nor at the same time: recorded costs are not judged
     row.notes.push_back(differences.empty()
                             ? "step times are not judged by recorded ones: give what to gate against with --against"
                             : fmt::format("recorded on another machine, so that times and costs are not compared: {}",

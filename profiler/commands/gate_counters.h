@@ -13,7 +13,7 @@ namespace loopscope {
 
 class CounterGate {
  public:
-  // `recorded` may be null: then what is gated against is launched twice.
+  // `recorded` may be null: then the base is launched twice.
   CounterGate(Session& session, const Options& options, const CounterFile* recorded)
       : session_(session), options_(options), recorded_(recorded) {}
 
@@ -27,8 +27,8 @@ class CounterGate {
 
   // The diagnosis of the candidate's last launch; empty before.
   const std::optional<Report>& diagnosis() const { return diagnosis_; }
-  // What took longer in the candidate's last launch than in the last one of what it is gated against; empty where one
-  // of them was not launched.
+  // What took longer in the candidate's last launch than in the base's; empty if either was not
+  // launched.
   std::vector<GrownTime> Grown() const;
 
  private:

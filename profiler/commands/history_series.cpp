@@ -65,7 +65,7 @@ std::vector<HistorySeries> SeriesOf(const std::vector<HistoryRun>& runs) {
 
 std::string CauseText(const HistorySeries::Change& change) {
   if (!change.against_base || *change.against_base <= -1) return "";
-  // More than half of it, in the same direction.
+  // More than half of the change, in the same direction.
   const bool program = std::log1p(*change.against_base) / std::log(change.after_ms / change.before_ms) > 0.5;
   return fmt::format("the {}: {:+.1f} % against its base, measured beside it",
                      program ? "program" : "machine, or a change without a gate", 100 * *change.against_base);

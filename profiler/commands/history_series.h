@@ -14,10 +14,10 @@ struct HistorySeries {
   std::vector<std::size_t> changes;  // the first run of each level but the first
   std::vector<double> levels;        // ms per step, the geometric mean of each level's runs
 
-  // Of the level that begins with run `i`, against the one before; empty where none begins there.
+  // Change of the level that begins with run `i`, against the one before; empty if none begins there.
   struct Change {
     double before_ms, after_ms;
-    // What the gate of the first run measured in pairs of the same day: that run's program against its base.
+    // What the first run's gate measured in pairs: that run's program against its base.
     std::optional<double> against_base = {};
     double pct() const { return 100 * (after_ms / before_ms - 1); }
   };
@@ -29,11 +29,11 @@ struct HistorySeries {
 // Those that were timed, by command and machine.
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryRun>& runs);
 
-// Whether this run's program changed, or what its base has too: the machine, or an edit that no gate saw. "the program:
-// +7.9 % against its base, measured beside it". "" where no gate's pairs tell.
+// Whether this run's program changed, or something that its base shares: the machine, or an edit that no gate saw. "the
+// program: +7.9 % against its base, measured beside it". "" without a gate's pairs.
 std::string CauseText(const HistorySeries::Change& change);
 
-// "pass (+0.8 % against its base)"; of a report the costliest findings, or `rule`'s where one is asked for.
+// "pass (+0.8 % against its base)"; for a report the costliest findings, or `rule`'s if one is given.
 std::string RunText(const HistoryRun& run, const std::string& rule);
 
 }  // namespace loopscope

@@ -1,5 +1,5 @@
-// Experiments kept in the user's cache, so that the same question about the same program on the same machine is
-// answered by what was measured, and an interrupted one goes on, whatever folder it wrote to: --reuse.
+// --reuse: experiments kept in the user's cache, so that the same question about the same program on the same machine
+// reuses the measurements, and an interrupted one goes on, whatever folder it wrote to.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ namespace loopscope {
 
 class KeptExperiment {
  public:
-  // What `options` ask of their programs, here and now: command, treatments, settings, the recorded part of the
-  // environment, machine and the programs' files. Error: no cache, or versions of files cannot be distinguished.
+  // Identifies an experiment: command, treatments, settings, the recorded part of the environment, machine and the
+  // programs' files. Error: no cache, or versions of files cannot be distinguished.
   static Result<KeptExperiment> Of(const Options& options, const std::vector<std::vector<std::string>>& commands,
                                    const std::filesystem::path& executable);
 

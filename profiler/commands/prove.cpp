@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDiagnosisSteps = 50;
 
-// Recording a GPU's work can double a step of short kernels, and no launch that is planned records it.
+// Recording a GPU's work can double a step of short kernels, and no planned launch records it.
 double UnrecordedStepMs(const Report& report) {
   const double recorded = report.gpu ? std::clamp(report.quality.probe_cost_pct / 100, 0.0, 0.9) : 0;
   return report.steps.mean_ms.value_or(0) * (1 - recorded);

@@ -35,7 +35,7 @@ Result<void> CheckReport(const Command& command, Options& options) {
   return {};
 }
 
-// What can be read is written; the first input that cannot gives the exit code.
+// Readable inputs are reported; the first unreadable one gives the exit code.
 Result<int> WriteSummaries(const Options& options) {
   const Summaries summaries = SummariesOf(options.inputs);
   if (summaries.ranks == 0) return summaries.errors.front();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kTitleColumn = 25;
 
-// Those of one rank's trace, then those over ranks.
+// Rules on one rank's trace, then those over ranks.
 std::vector<std::string> RuleIds() {
   std::vector<std::string> ids;
   for (const Analyzer* rule : AllAnalyzers()) ids.emplace_back(rule->id);

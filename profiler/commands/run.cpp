@@ -25,7 +25,7 @@ Result<int> RunCommand(const Options& options) {
   if (!diagnosed) return diagnosed.error();
   const auto written = WriteReport(diagnosed->report, options, (*session)->output());
   if (diagnosed->failure) Say("loopscope: " + diagnosed->failure->Message());
-  // A full disk or a reader that left is told, and is not the program's failure.
+  // Report write errors (full disk, closed pipe) without failing the run.
   if (!written) Say("loopscope: " + written.error().Message());
   if (diagnosed->launched.end.status == 0 && MeetsFailOn(diagnosed->report, options)) return 1;
   return diagnosed->launched.end.status;

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where several ranks were recorded, the report becomes that of all of them.
+// If several ranks were recorded, the report covers all of them.
 void AddRanks(const fs::path& launch, const fs::path& folder, Report& report) {
   const std::vector<Input> inputs = RankInputs(launch);
   if (inputs.size() < 2) return;
@@ -49,7 +49,7 @@ void WarnOfOtherTools(Report& report) {
   }
 }
 
-// Everything the launch left but the files it wrote for itself.
+// Everything that the launch left, except its private files.
 Result<void> KeepCaptures(const fs::path& launch, const fs::path& folder) {
   std::error_code error;
   RemoveTree(launch / "files");
@@ -73,8 +73,8 @@ LaunchSpec DiagnosisSpec(const Options& options, int default_steps) {
   spec.label = options.command == "run" ? "run" : "diagnosis";
   spec.timeout_s = options.time_s + options.launch_timeout_s.value_or(kLaunchTimeoutS);
   if (options.command == "run") return spec;
-  // A program that hangs is ended within what the whole experiment, or a launch of it, may take.
-  constexpr double kLeast = 60;  // for a start and some steps, however little there is for pairs
+  // A hanging program is ended within the time limit of the experiment, or of one launch.
+  constexpr double kLeast = 60;  // for a start and some steps, however short the budget
   const double most = options.launch_timeout_s.value_or(std::max(options.budget_s, kLeast));
   spec.time_s = std::min(spec.time_s, most / 3);
   spec.timeout_s = std::min(spec.timeout_s, most);
@@ -116,7 +116,7 @@ Result<std::optional<Containment>> Session::Contain(const std::vector<Side>& sid
     Containment other = DetectContainment(scratch_->path(), side.folder);
     if (other.kind > containment.kind) containment = std::move(other);
   }
-  // A copy holds what the program names by a relative path alone.
+  // A copy only protects files that are named by relative paths.
   if (containment.kind != ContainmentKind::kOverlay && !options_.allow_writes) return Exposed(containment);
   return std::optional(containment);
 }
@@ -159,7 +159,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   LaunchSetup setup;
   setup.probes = std::move(*probes);
   setup.scratch = session->scratch_->path();
-  // What is left after any death is where the user looks. Not over a network: the program would wait for it.
+  // Record where the user looks after any death. Not over a network: the program would wait for it.
   if (!trials && !IsOnNetwork(session->output_)) setup.recording = session->output_ / kRecordingName;
   setup.kept = session->output_ / "launches";
   setup.prepare = options.prepare;

@@ -36,7 +36,7 @@ class Session {
   bool resumes() const { return options_.resume || !reused_from_.empty(); }
 
   struct Diagnosed {
-    Report report;  // what is known even when the program failed
+    Report report;  // available even if the program failed
     Launched launched;
     std::optional<Error> failure;
   };
@@ -51,7 +51,7 @@ class Session {
   // a report that cannot be written (exit 2).
   Result<Report> Measure(const Procedure& procedure);
 
-  // Adds what is known at a report's end, then writes its files. With --reuse the experiment is kept; a failure to keep
+  // Completes a report, then writes its files. With --reuse the experiment is kept; a failure to keep
   // it is only reported. Error (exit 2): a file cannot be written.
   Result<void> Write(Report& report);
 
@@ -67,7 +67,7 @@ class Session {
 
   const Options& options_;
   std::filesystem::path output_;
-  Signals signals_;  // before what a signal must not leave behind
+  Signals signals_;  // must come before members that a signal must not leave behind
   std::optional<Scratch> scratch_;
   ProgressBar bar_;
   std::optional<KeptExperiment> kept_;  // with --reuse

@@ -1,4 +1,4 @@
-// What a training does, shown while it runs: one line on a terminal, updated each second; a line now and then in a log.
+// Shows a training while it runs: one line on a terminal, updated each second; an occasional line in a log.
 #pragma once
 
 #include <condition_variable>

@@ -16,7 +16,7 @@ struct WatchedPart {
   RangeCategory category;
   const char* name;
 };
-// Of the ranges that do not lie in each other.
+// Ranges that do not lie in each other.
 constexpr std::array<WatchedPart, 7> kWatched{{{RangeCategory::kLoader, "loader"},
                                                {RangeCategory::kBackward, "backward"},
                                                {RangeCategory::kOptimizer, "optimizer"},

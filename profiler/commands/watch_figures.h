@@ -1,4 +1,4 @@
-// What a training does just now, from the records that it writes.
+// Current figures of a training, from the records that it writes.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ class WatchFigures {
  public:
   void Add(const NewRecords& records);
 
-  // "1,234 steps, 8.31 ms each: loader 7 %, backward 38 %, optimizer 11 %"; where no step has ended, since when that
-  // is. What was added is then forgotten, but for how many steps and epochs there were.
+  // "1,234 steps, 8.31 ms each: loader 7 %, backward 38 %, optimizer 11 %"; if no step has ended, the time since then.
+  // Then resets the sums, except for the counts of steps and epochs.
   std::string Take(std::uint64_t now_ns);
 
  private:
@@ -27,7 +27,7 @@ class WatchFigures {
 
     std::uint64_t steps = 0, epochs = 0;  // in all
     std::uint64_t new_steps = 0;
-    std::uint64_t last_step_ns = 0, since_ns = 0;  // the last step's end; the last one's that was told
+    std::uint64_t last_step_ns = 0, since_ns = 0;  // end of the last step; end of the last reported one
     std::uint64_t resident_bytes = 0;
     std::uint32_t training_tid = 0;
     std::map<std::uint32_t, std::array<std::uint64_t, kParts>> parts_ns = {};  // by thread

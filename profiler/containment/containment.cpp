@@ -177,7 +177,7 @@ Result<ContainedWorld> ContainedWorld::Make(const Containment& containment, cons
 
 namespace {
 
-// A renamed folder's files are found by a path from the layer's own root, which is another one where the layer is used.
+// overlayfs finds a renamed folder's files by a path from the layer's root, which differs where the layer is used.
 bool HoldsRenamed(const fs::path& layer) {
   std::error_code error;
   for (fs::recursive_directory_iterator at(layer, error), end; !error && at != end; at.increment(error)) {

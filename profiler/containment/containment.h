@@ -18,7 +18,7 @@ struct Containment {
   ContainmentKind kind = ContainmentKind::kUncontained;
   bool user_namespace = false;         // overlay: made as an ordinary user
   bool in_memory = false;              // overlay: writes are kept in memory (a tmpfs), since the disk cannot hold them
-  std::vector<std::string> notes;      // how it differs from the real file system, one sentence each
+  std::vector<std::string> notes;      // differences from the real file system, one sentence each
   std::vector<std::string> exposed;    // what a launch can still change; empty for an overlay
   std::vector<std::string> links_out;  // copy: links in it to real files that launches could write to
   std::string why_no_overlay;          // for kCopy and kUncontained
@@ -61,7 +61,7 @@ class ContainedWorld {
     int error = 0;                 // its errno
   };
   // In the child between fork and exec: system calls only. Targets of overlays that became read-only instead are
-  // written to `downgraded_fd` (unless -1), one per line; a "=" in front marks one that was left as it is.
+  // written to `downgraded_fd` (unless -1), one per line; a "=" in front marks one that was left unchanged.
   Entered Enter(int downgraded_fd = -1) const noexcept;
 
  private:

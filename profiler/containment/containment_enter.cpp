@@ -1,4 +1,4 @@
-// What the child does between fork and exec: system calls on strings prepared beforehand.
+// Code that runs in the child between fork and exec: system calls on strings prepared beforehand.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -157,7 +157,7 @@ class Planner {
     return {kind, source, plan_.root + target.native(), std::move(options), {{layer + "/upper", source}}};
   }
 
-  // Folders that were there can be renamed, which the kernel allows only to root.
+  // Allows renaming existing folders, which the kernel permits only for root.
   const char* ForRenames() const { return request_.user_namespace ? ",userxattr" : ",redirect_dir=on"; }
 
   void AddOverlay(const fs::path& folder) {

@@ -79,7 +79,7 @@ bool IsOurFolder(const fs::path& path) {
   return lstat(path.c_str(), &one) == 0 && S_ISDIR(one.st_mode) && one.st_uid == geteuid();
 }
 
-// What processes that were killed left behind is removed, but for recordings: their folders are returned.
+// Removes what killed processes left behind, except recordings, whose folders are returned.
 std::vector<fs::path> ClearLeftovers(const fs::path& base) {
   std::vector<fs::path> recordings;
   std::error_code error;
@@ -136,14 +136,14 @@ Result<Scratch> Scratch::Make() {
     return Error{std::string("no temporary folder can be made: ") + (error ? error.message() : std::strerror(errno)),
                  set && *set ? set : "/tmp", "set TMPDIR to a folder that can be written to"};
   }
-  // Given back when this process ends; locked before others can find it.
+  // Unlocked when this process ends; locked before others can find it.
   const int lock = Lock(pattern + "/.owner", O_CREAT);
   fs::rename(pattern + "/.owner", fs::path(pattern) / kOwnerName, error);
   return Scratch(pattern, lock, std::move(left));
 }
 
 Scratch::~Scratch() {
-  // A trial that was killed may write until the kernel has ended all of it.
+  // A killed trial may write until the kernel has ended all its processes.
   constexpr int kTries = 40;
   constexpr auto kBetween = std::chrono::milliseconds(50);
   std::error_code error;

@@ -1,4 +1,4 @@
-// Where a run's files go: the output folder, and a private one on this machine for what is thrown away.
+// Folders for a run's files: the output folder, and a private one on this machine for temporary files.
 #pragma once
 
 #include <filesystem>

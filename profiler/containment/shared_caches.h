@@ -10,8 +10,8 @@
 
 namespace loopscope {
 
-// Writes of launches are thrown away, so each would download a dataset in ~/.cache again. Instead, what the first
-// launch of each command wrote to its caches is what all later ones find there; their own writes are thrown away.
+// Writes of launches are thrown away, so each would download a dataset in ~/.cache again. Instead, all later launches
+// find what the first launch of each command wrote to its caches; their own writes are thrown away.
 class SharedCaches {
  public:
   // `folder`: private; created on first use.

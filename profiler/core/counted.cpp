@@ -10,7 +10,7 @@ std::string CountText(double count) {
   if (!std::isfinite(count)) return "?";
   if (std::abs(count) < 99.95) return fmt::format("{:.3g}", count);
   if (std::abs(count) >= 1e15) return fmt::format("{:.3g}", count);
-  // Three digits of a mean are all that is known of it; a whole number is known.
+  // Show three digits of a mean; a whole number is exact.
   const bool whole = count == std::floor(count);
   const double size = whole ? 1 : std::pow(10, std::floor(std::log10(std::abs(count))) - 2);
   std::string digits = fmt::format("{:.0f}", std::round(count / size) * size);

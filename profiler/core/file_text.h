@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-// The first bytes, up to `most`; nullopt when it cannot be read or is no file: a pipe would be waited for.
+// The first bytes, up to `most`; nullopt if it cannot be read or is not a file: reading a pipe would block.
 inline std::optional<std::string> FileHead(const std::filesystem::path& path, std::size_t most) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;

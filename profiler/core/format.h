@@ -46,7 +46,7 @@ struct Format {
   std::string_view purpose;  // "a page that works offline"
   Result<void> (*write)(const Report&, Output&);
   bool folder = false;  // it writes several files
-  // Error: it cannot be written here, whatever the report. Null: it always can.
+  // Returns an error if no report can be written in this format here. Null: it always can.
   Result<void> (*check)() = nullptr;
   unsigned carries = kEveryReport;  // the kinds of report that it can show, or-ed together
 

@@ -17,7 +17,7 @@ namespace loopscope {
 struct Input {
   std::filesystem::path path;     // a file, or a run folder
   std::uint32_t process = 0;      // pid to read when the file holds several; 0: the one that trains
-  std::string process_name = {};  // of one that the file names rather than numbers: "rank0:4242"
+  std::string process_name = {};  // for a process that the file names instead of numbering: "rank0:4242"
 };
 
 inline constexpr std::size_t kHeadBytes = 4096;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel has it
+constexpr int kMostLinks = 40;  // the kernel's limit
 constexpr off_t kTrialBytes = 64 * 1024;
 
 struct Place {
@@ -47,14 +47,14 @@ int DescriptorOf(const fs::path& path, bool& own) {
   return read.ec == std::errc() && read.ptr == name.data() + name.size() ? number : -1;
 }
 
-// A folder that everybody can write to, and nobody can delete others' files from: what has a name there may not have it
-// by its owner's wish.
+// A world-writable folder with the sticky bit: a name there may have been made by somebody else than the file's
+// owner.
 bool IsShared(const struct stat& folder) {
   return (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
 }
 
-// As the kernel with fs.protected_symlinks: in a shared folder, only one's own links are followed, and those of the
-// folder's owner.
+// Like the kernel's fs.protected_symlinks: in a shared folder, follow only our own links and those of the folder's
+// owner.
 bool MayFollow(const fs::path& link) {
   struct stat one {
   }, folder{};
@@ -62,7 +62,7 @@ bool MayFollow(const fs::path& link) {
   return !IsShared(folder) || one.st_uid == geteuid() || one.st_uid == folder.st_uid;
 }
 
-// A file that is mounted by itself can be written to, but not replaced.
+// A file that is itself a mount point can be written to, but not replaced.
 bool IsMountPoint(const fs::path& path) {
   struct statx one {};
   return statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &one) == 0 &&
@@ -91,7 +91,7 @@ Result<Place> Find(const fs::path& asked) {
     bool own = false;
     const int descriptor = DescriptorOf(path, own);
     if (descriptor >= 0 && own) return Place{Place::Kind::kDescriptor, {}, descriptor};
-    // Another process's: what it leads to may have no name, and is that process's.
+    // Another process's descriptor: its target may have no name, and belongs to that process.
     if (descriptor >= 0) return Place{Place::Kind::kStream, path};
     if (!fs::is_symlink(fs::symlink_status(path, error))) return Classified(asked, path);
     if (!MayFollow(path)) {
@@ -99,12 +99,12 @@ Result<Place> Find(const fs::path& asked) {
     }
     const fs::path target = fs::read_symlink(path, error);
     if (error) return Failed(asked, error.value());
-    path = path.parent_path() / target;  // an absolute one takes its place
+    path = path.parent_path() / target;  // an absolute target replaces it
   }
   return Failed(asked, ELOOP);
 }
 
-// What only appends keeps what is there. A FIFO is opened without waiting for a reader.
+// Opens for appending, so that existing content stays. A FIFO is opened without waiting for a reader.
 Result<int> Open(const fs::path& asked, const Place& place) {
   if (place.kind == Place::Kind::kDescriptor) {
     const int flags = fcntl(place.descriptor, F_GETFL);
@@ -122,7 +122,7 @@ Result<int> Open(const fs::path& asked, const Place& place) {
   return fd;
 }
 
-// A reader that went away is an error like any other. Returns 0, or an errno.
+// A reader that went away gives an error, not SIGPIPE. Returns 0, or an errno.
 int WriteTo(int fd, std::string_view bytes) {
   struct sigaction ignored = {}, before = {};
   ignored.sa_handler = SIG_IGN;
@@ -132,13 +132,13 @@ int WriteTo(int fd, std::string_view bytes) {
   return error;
 }
 
-// What WritePrivateFile will do, but for the file's own bytes.
+// Tries what WritePrivateFile will do, without writing the file itself.
 Result<int> TryFile(const fs::path& asked, const fs::path& path) {
   std::error_code error;
   const fs::path folder = path.parent_path();
   if (!fs::is_directory(folder, error)) return Refused(asked, "there is no folder " + folder.native(), "make it first");
   if (fs::exists(path, error) && access(path.c_str(), W_OK) != 0) return Failed(asked, errno);
-  // The superuser may write to it all the same, and did not mean to.
+  // The superuser could write to a read-only file, but should not.
   constexpr mode_t kWritable = S_IWUSR | S_IWGRP | S_IWOTH;
   struct stat there {};
   if (stat(path.c_str(), &there) == 0 && (there.st_mode & kWritable) == 0) return Failed(asked, EACCES);
@@ -152,7 +152,7 @@ Result<int> TryFile(const fs::path& asked, const fs::path& path) {
   return -1;
 }
 
-// All of the file's names keep leading to it. Returns 0, or an errno.
+// Keeps the file's inode, and so its hard links. Returns 0, or an errno.
 int WriteInPlace(const fs::path& path, std::string_view bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return errno;

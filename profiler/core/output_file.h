@@ -1,4 +1,4 @@
-// Files that a command line names for what is written. Only a regular file, or nothing, is ever replaced: a device, a
+// Output files that a command line names. Only a regular file, or nothing, is ever replaced: a device, a
 // FIFO and an open descriptor (/dev/stdout, /proc/self/fd/N) are written to, and links are followed.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace loopscope {
 
-// Checks that the place can be written to, long before it is. Returns a descriptor that keeps a FIFO open until then,
-// since its reader would take a close for the end; -1 for other places. Errors (exit 2): a folder, a block device, a
-// socket, a FIFO that nobody reads, a link of another user in a folder that everybody can write to, no permission, no
+// Checks early that the place can be written to. Returns a descriptor that keeps a FIFO open until then, since its
+// reader would take a close for the end; -1 for other places. Errors (exit 2): a folder, a block device, a
+// socket, a FIFO without a reader, another user's link in a world-writable folder, no permission, no
 // space.
 Result<int> CheckOutputFile(const std::filesystem::path& place);
 

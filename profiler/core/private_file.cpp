@@ -12,7 +12,7 @@
 namespace loopscope {
 namespace {
 
-// A device or a FIFO in the place must not give way to a file.
+// Never replace a device or a FIFO by a file.
 bool MayReplace(const std::filesystem::path& path) {
   struct stat one {};
   return lstat(path.c_str(), &one) != 0 || S_ISREG(one.st_mode) || S_ISLNK(one.st_mode);

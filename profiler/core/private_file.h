@@ -7,15 +7,15 @@
 
 namespace loopscope {
 
-// What a part file's name has after the file's, for mkostemp.
+// Appended to a file's name to name its part file, for mkostemp.
 inline constexpr char kPartSuffix[] = ".part-XXXXXX";
 
 // False, with errno set, where not all could be written.
 bool WriteAll(int fd, std::string_view bytes);
 
 // Writes a whole file, mode 0600, beside the place and moves it there: a link at the place is replaced, not followed.
-// For folders of our own; what a command line names goes through output_file.h. Returns 0, or an errno: EEXIST where
-// something else than a file or a link is there.
+// For folders of our own; outputs named on a command line use output_file.h. Returns 0, or an errno: EEXIST if anything
+// but a file or a link is there.
 int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes);
 
 // Opens a file for writing, at its end or anew, mode 0600 where it makes it. Null, with errno set, where that failed or

@@ -16,12 +16,12 @@ constexpr std::array<std::string_view, 10> kSecretParts = {"PASSWORD",      "PAS
 // As one of a name's words: "--max-tokens" and "keyframes" hold none.
 constexpr std::array<std::string_view, 12> kSecretWords = {"KEY", "TOKEN", "AUTH", "PASS", "PWD",       "PW",
                                                            "PAT", "SAS",   "SIG",  "JWT",  "SIGNATURE", "DSN"};
-// Names of where a secret lies.
+// Words for the place of a secret, not the secret itself.
 constexpr std::array<std::string_view, 4> kPlaces = {"FILE", "PATH", "DIR", "FOLDER"};
 // As a name's last word: "--pin-memory" holds none. Their values may be short numbers.
 constexpr std::array<std::string_view, 3> kSecretEnds = {"PIN", "LOGIN", "OTP"};
 constexpr std::size_t kLongestPlainNumber = 6;
-constexpr std::size_t kLongest = 1 << 14;  // of a text: std::regex recurses for each character
+constexpr std::size_t kLongest = 1 << 14;  // bytes of a text: std::regex recurses for each character
 
 // "--apiToken" → API, TOKEN.
 std::vector<std::string> WordsOf(std::string_view name) {
@@ -104,7 +104,7 @@ class Fields {
 
   std::string Without() {
     for (std::size_t at = 0; at < text_.size(); ++at) {
-      if (at < copied_) continue;  // in a value that was taken out
+      if (at < copied_) continue;  // inside a value that was removed
       const char c = text_[at];
       if (c == '=' || c == ':') Take(KeyBefore(at), at + 1);
       if (!quoted_only_ && IsBlank(c) && at > 0 && IsKeyChar(static_cast<unsigned char>(text_[at - 1]))) {
@@ -152,7 +152,7 @@ class Fields {
     return {at, end == text_.npos ? text_.size() : end, false};
   }
 
-  // "Authorization: token X", "Cookie: a=X; b=Y": all of the line, but for the word that says what it is.
+  // "Authorization: token X", "Cookie: a=X; b=Y": the whole value is secret, except the scheme's name.
   static bool IsHeader(std::string_view key) {
     const std::string joined = Joined(WordsOf(key));
     return joined.ends_with("AUTHORIZATION") || joined.ends_with("COOKIE");
@@ -218,7 +218,7 @@ std::string RedactedSource(std::string_view line) {
 
 std::vector<std::string> Redacted(const std::vector<std::string>& command) {
   std::vector<std::string> redacted;
-  bool is_value = false;  // of the option before
+  bool is_value = false;  // of the previous option
   std::string option;
   for (const std::string& argument : command) {
     const std::size_t equals = argument.find('=');

@@ -13,14 +13,14 @@ inline constexpr std::string_view kRedacted = "***";
 // Whether a variable or an option of this name ("WANDB_API_KEY", "--auth-token") holds a secret.
 bool SoundsSecret(std::string_view name);
 
-// The text without what looks like a secret by itself: a password or a token in a URL, a signature in its query, what
-// follows Bearer or Basic, a key of a form that services give out.
+// Removes what looks like a secret by itself: a password or a token in a URL, a signature in its query, what follows
+// Bearer or Basic, keys in the formats that services use.
 std::string Redacted(std::string_view text);
 
-// The same for each argument, and for what NAME=VALUE, --name=value and --name value give to a name that sounds secret.
+// The same for each argument, and for values of secret-sounding names in NAME=VALUE, --name=value and --name value.
 std::vector<std::string> Redacted(const std::vector<std::string>& command);
 
-// A line of source code: what it holds in quotes is looked at alone, since `token = next_token` names another variable.
+// For a line of source code: only quoted text is redacted, since `token = next_token` names another variable.
 std::string RedactedSource(std::string_view line);
 
 }  // namespace loopscope

@@ -1,5 +1,5 @@
-// The treatment seam: one fix is one constant in a file of profiler/treatments/, with its like, and one line in
-// treatments.def. What acts inside the child has the stem that stands there: a file of probes/torch/treatments/ or
+// The treatment seam: one fix is one constant in its family's file in profiler/treatments/ and one line in
+// treatments.def. The code that acts inside the child has the stem listed there: a file of probes/torch/treatments/ or
 // probes/python/treatments/; or it is a knob in workloads/.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace loopscope {
 
-// How the treated training relates to the baseline's: what the check launches are held to.
+// How the treated training relates to the baseline's: what check launches verify.
 enum class Exactness { kExact, kExactIf, kResampled, kNumeric, kChangesTraining };
 std::string_view ExactnessName(Exactness exactness);  // "exact", "exact-if", "resampled", "numeric", "changes-training"
 
@@ -29,7 +29,7 @@ std::string_view MetricName(Metric metric);  // "step-time", "epoch-boundary", "
 struct EnvironmentVariable {
   std::string_view name;
   std::string_view newer_name = {};  // set instead of it if the program's environment has this one
-  std::string_view item = {};        // of a list "a:1,b:2": only this one is set, to True or False
+  std::string_view item = {};        // for a list "a:1,b:2": only this entry is set, to True or False
 };
 
 // How far a loader runs ahead of the loop is its number of workers times the batches that each prepares.
@@ -60,9 +60,9 @@ struct Treatment {
   Metric metric = Metric::kStepTime;
   Names cures = {};     // rule ids
   Names appliers = {};  // "torch", "python", "knob:train_image", "environment"
-  Names values = {};    // worth trying, the likeliest first; none: they are for the user to choose, or for `choose`
+  Names values = {};    // worth trying, the likeliest first; empty: chosen by the user or by `choose`
   bool needs_gpu = false;
-  // Where they depend on the finding or on the machine.
+  // Computes the values if they depend on the finding or on the machine.
   std::vector<std::string> (*choose)(const Finding&, const Host&) = nullptr;
   // Its appliers can switch it on and off between steps, so that it is offered for live pairs.
   bool live = false;

@@ -20,7 +20,7 @@ struct Arm {
   int side = 0;                        // which of the launcher's commands
   double ms_per_step = 0, wall_s = 0;  // from its pilot; wall_s of one launch with the plan's window
   int settled_after = 0;               // steps, from its pilot
-  bool to_pilot = false;               // its pilot is yet to be launched: wall_s is a guess
+  bool to_pilot = false;               // its pilot was not launched yet: wall_s is a guess
 };
 
 inline LaunchSpec WithArm(LaunchSpec spec, const Arm& arm) {
@@ -37,7 +37,7 @@ inline void Estimate(Arm& arm, const LaunchResult& pilot) {
   arm.to_pilot = false;
 }
 
-// The shortest step time of the arms whose steps were timed; 0: none was.
+// The shortest step time of the timed arms; 0: none was timed.
 inline double FastestMs(std::span<const Arm> arms) {
   double fastest_ms = 0;
   for (const Arm& arm : arms) {

@@ -60,8 +60,8 @@ class BlockPhase {
     return seconds;
   }
 
-  // At the pace of the arms' last launches: beside others they take longer than their pilots did. With too few blocks
-  // for a verdict nothing is recommended, and fresh ones have nothing to measure.
+  // Estimated from the arms' last launches: beside others they take longer than their pilots. With too few blocks for a
+  // verdict nothing is recommended, so no fresh blocks are needed.
   double KeptBackSeconds() const {
     if (run_.kept_back == 0 || observed_.blocks < kFewestBlocks) return 0;
     return run_.kept_back * (plan_.arms[kBaselineArm].wall_s + plan_.arms[kAllArm].wall_s);
@@ -89,7 +89,7 @@ class BlockPhase {
   // One launch after another. False when the user interrupted.
   bool InTurn(const std::vector<int>& order, std::vector<Observation>& rows) {
     for (int place = 0; place < static_cast<int>(order.size()) && observed_.ended_early.empty(); ++place) {
-      // Failed earlier in this block.
+      // The arm failed earlier in this block.
       if (plan_.arms[order[place]].repeats == 0) continue;
       LaunchResult result = series_.Insist(SpecFor(order[place], place));
       if (series_.stopped()) return false;
@@ -125,7 +125,7 @@ class BlockPhase {
     rows.push_back({observed_.blocks, place, arm, std::move(result)});
   }
 
-  // The baseline's first launch with this window defines the work; ALL's, where the baseline is not launched.
+  // The baseline's first launch with this window defines the work; ALL's if the baseline is not launched.
   void HoldToBaseline(std::vector<Observation>& rows) {
     if (!baseline_) {
       const int reference = plan_.arms[kBaselineArm].repeats > 0 ? kBaselineArm : kAllArm;
@@ -150,7 +150,7 @@ class BlockPhase {
     plan_.EndComparisons(arm, TrialVerdict::kFailed, when);
   }
 
-  // Arms share a spread with those of the same reference; all of them are judged together.
+  // Arms with the same reference share a spread; all of them are judged together.
   void DropLosers() {
     std::vector<PlannedComparison*> open;
     std::vector<double> p, gains;

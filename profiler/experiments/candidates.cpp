@@ -61,7 +61,7 @@ void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment
   candidate->firm |= finding.cost_pct >= kFirmPct && !finding.only_bounded();
 }
 
-// The treatment that the finding names, and whatever else cures its rule.
+// The treatment that the finding names, then others that cure its rule.
 void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host& host,
                 const std::map<std::string, std::string>& facts) {
   if (finding.verdict != Verdict::kFound) return;
@@ -96,7 +96,7 @@ Result<std::vector<Candidate>> Named(std::vector<Candidate> found, const std::ve
   return named;
 }
 
-// The largest value that is tried for a factor, or `untreated` if that is larger.
+// The largest value tried for a factor, or `untreated` if that is larger.
 int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untreated) {
   int most = untreated;
   for (const Candidate& candidate : candidates) {

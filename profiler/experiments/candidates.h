@@ -1,4 +1,4 @@
-// The fixes that an experiment tries: those that cure what was found, or those the user names.
+// The fixes that an experiment tries: those that cure the findings, or those that the user names.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace loopscope {
 struct Candidate {
   const Treatment* treatment = nullptr;  // never null
   std::vector<std::string> values;       // at least one, the likeliest first; screening keeps the fastest
-  std::vector<std::string> rules;        // that it would cure here; empty when only the user named it
+  std::vector<std::string> rules;        // rules that it would cure here; empty if only the user named it
   double cost_ms = 0;                    // per step, what the findings are worth
   bool firm = false;                     // one of them is worth 5 % of the step or more, and not only as a bound
 
@@ -32,24 +32,24 @@ struct Selection {
   std::vector<std::string> only, skip;
 };
 
-// In the order of what they are worth, as the headline orders findings: firm ones first, then the costliest; each
-// treatment once, without those that nothing in the program can apply (CanApply, by its trace's facts). With `only`,
+// Ordered by expected worth, as the headline orders findings: firm ones first, then the costliest; each treatment once,
+// without those that the program cannot apply (CanApply, from its trace's facts). With `only`,
 // exactly those, found or not. Error (exit 2): a key that is not a treatment, or one that the user named without a
 // value and that has no value to try on this host.
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
                                             const Selection& selection,
                                             const std::map<std::string, std::string>& facts = {});
 
-// The metric for step times: kSampleTime as soon as one of them changes how many samples a step holds, since every arm
-// is compared with arms that hold it; else kStepTime.
+// The metric for step times: kSampleTime if any of them changes the number of samples per step, since every arm is
+// compared with arms that include it; else kStepTime.
 Metric StepMetric(std::span<const Candidate> candidates);
 
-bool JudgedByBoundary(const Candidate& candidate);  // by what happens once per epoch
+bool JudgedByBoundary(const Candidate& candidate);  // judged by the epoch boundary
 
 // Epochs may differ as soon as one of the candidates changes training: ranks that share the samples see fewer each.
 SameWork SameWorkOf(std::span<const Candidate> candidates);
 
-// The most batches that any arm's loader prepares ahead: workers x prefetch, each the largest that is tried or there.
+// The most batches that any arm's loader prepares ahead: workers x prefetch, each the largest tried or present value.
 int RunAhead(std::span<const Candidate> candidates, const LoaderDepth& untreated);
 
 // Whether one of the candidates changes how far the loader runs ahead, and none the length of an epoch or of a step.

@@ -1,4 +1,4 @@
-// When pairs that are looked at after each are enough.
+// When sequentially checked pairs are enough.
 #pragma once
 
 #include <span>

@@ -96,7 +96,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::filesystem::path& path
 
 std::optional<LaunchResult> Journal::Finished(const LaunchSpec& spec) const {
   const auto found = finished_.find(TextHash(SpecText(spec)));
-  // What failed may have failed for a reason that is gone now.
+  // A launch may have failed for a reason that no longer exists.
   if (found == finished_.end() || !found->second.ok()) return std::nullopt;
   return found->second;
 }

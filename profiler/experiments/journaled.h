@@ -1,5 +1,5 @@
-// What every kind of experiment begins and ends with: its journal, the series of its launches, and what went wrong
-// with either.
+// Frame of every experiment: its journal, the series of its launches, and the errors of
+// both.
 #pragma once
 
 #include <filesystem>

@@ -17,7 +17,7 @@
 
 namespace loopscope {
 
-// Launches that start up beside each other, where they take turns: a start-up keeps one processor busy, mostly.
+// Launches that start up at the same time if they take turns: a start-up mostly keeps one processor busy.
 inline constexpr std::size_t kStartAtOnce = 2;
 
 class LaunchSeries {
@@ -28,8 +28,8 @@ class LaunchSeries {
       : launcher_(launcher), events_(events), journal_(std::move(journal)), bounds_(bounds) {}
 
   LaunchResult Run(const LaunchSpec& spec);
-  // A launch may fail for reasons of its own: one that fails is repeated once, unless it hung, or one that was repeated
-  // failed with the same words before it. Failures are shown.
+  // A failed launch is repeated once, since failures may be sporadic; not if it hung, or if an earlier repetition
+  // failed with the same message. Failures are shown.
   LaunchResult Insist(const LaunchSpec& spec);
 
   // Side by side, in turns (Launcher::SideBySide); only where takes_turns(). What fails there is repeated alone. Where
@@ -37,13 +37,13 @@ class LaunchSeries {
   std::vector<LaunchResult> RunTogether(std::span<const LaunchSpec> specs);
   bool takes_turns() const { return launcher_.side_by_side() && why_no_turns_.empty(); }
 
-  // Time that was spent before the first launch counts against the budget; an experiment that goes on keeps what it had
-  // noted.
+  // Time spent before the first launch counts against the budget; a resumed experiment keeps its recorded
+  // time.
   void SpendBefore(const std::string& label, double seconds);
 
   bool stopped() const { return stopped_ || (events_.stop && events_.stop()); }
   double spent_s() const { return spent_s_; }
-  // Seconds: the spec's, or less where earlier launches show that it will have hung long before.
+  // Timeout in seconds: the spec's, or less if earlier launches show that it would have hung long before.
   double TimeoutOf(const LaunchSpec& spec) const;
   void Expect(int launches, double seconds);  // what is still to come
   void ShowPlan(const std::vector<std::string>& lines) const;
@@ -67,14 +67,14 @@ class LaunchSeries {
   int done_ = 0, expected_ = 0;
   double spent_s_ = 0, expected_until_s_ = -1;
   double longest_s_ = 0, slowest_ms_ = 0;  // a launch that ended well, and its steps
-  std::set<std::string> failures_;         // FailureOf those that a repetition did not help
+  std::set<std::string> failures_;         // FailureOf launches that also failed when repeated
   std::string warning_, why_no_turns_;
 };
 
 // Describes a failed launch: its status and the last line it printed.
 std::string FailureOf(const LaunchResult& result);
 
-// What is the same in every launch of an experiment.
+// Settings shared by all launches of an experiment.
 LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, LaunchWindow window, std::string label);
 
 Error CommandFailed(const std::string& command, const LaunchResult& result);  // exit 4

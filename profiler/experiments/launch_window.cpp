@@ -30,7 +30,7 @@ LaunchWindow FinalWindow(const ExperimentOptions& options, int run_ahead, int st
   if (options.steps > 0) return window;
   const double steps_in_time =
       fastest_ms_per_step > 0 ? std::ceil(1e3 * options.min_window_s / fastest_ms_per_step) : 0;
-  // A program of microsecond steps must not make a window of millions.
+  // Steps of microseconds must not lead to a window of millions.
   constexpr double kMostSteps = 100'000;
   window.steps = std::max(window.steps, static_cast<int>(std::min(steps_in_time, kMostSteps)));
   return window;

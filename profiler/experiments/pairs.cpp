@@ -17,7 +17,7 @@
 namespace loopscope {
 namespace {
 
-constexpr int kMostPairs = 24;  // where no number was asked for
+constexpr int kMostPairs = 24;  // if no number was given
 
 Error PilotFailed(const std::string& command, const std::string& clock, const LaunchResult& result) {
   Error error = CommandFailed(command, result);
@@ -31,7 +31,7 @@ std::string Text(const std::vector<std::string>& command) {
   return ShellQuoted(command);
 }
 
-// What the report says about B, in its terms for treatments.
+// B in the report's terms for treatments.
 TrialRow CommandRow(const std::vector<std::string>& command) {
   TrialRow row;
   row.treatment = kCommandB;
@@ -85,7 +85,7 @@ Result<PairPlan> PlanPairs(const PairsInput& input, LaunchSeries& series) {
     run_ahead = std::max(run_ahead, result.run_ahead);
     ahead_alike = result.run_ahead == first->run_ahead;
     epochs_alike = result.steps_per_epoch == first->steps_per_epoch;
-    // What ends A's steps ends B's, in every launch.
+    // A's step clock is used for B too, in every launch.
     if (run.clock().empty()) run.CountBy(result.clock);
     Estimate(arm, result);
   }
@@ -113,7 +113,7 @@ Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const E
     };
     const Observations observed = pairs->Run(series, plan.blocks, input.options.seed, input.options.budget_s,
                                              until_decided ? decided : std::function<bool(const Observations&)>());
-    // Too few for bets are judged by their spread.
+    // With too few pairs for bets, judge by their spread.
     plan.by_bets = until_decided && observed.blocks >= kClearPairs;
     report.trials = JudgeComparisons(plan, observed, std::vector{CommandRow(input.command_b)}, Metric::kStepTime,
                                      input.options.margin);

@@ -1,4 +1,4 @@
-// Pairs of launches of two commands: what `ab` and `gate` are made of.
+// Pairs of launches of two commands: the basis of `ab` and `gate`.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +28,8 @@ struct PairPlan {
   ExperimentOptions options;
   ExperimentPlan plan;  // one comparison, A the reference
 
-  // `pairs` pairs in random order, or fewer where `enough` says so after one of them; a pair that would end after
-  // `end_s` is not begun.
+  // Up to `pairs` pairs in random order, until `enough` returns true after one; a pair that would end after `end_s` is
+  // not begun.
   Observations Run(LaunchSeries& series, int pairs, std::uint64_t seed, double end_s,
                    std::function<bool(const Observations&)> enough = {});
 };

@@ -26,8 +26,8 @@ class PilotRun {
   LaunchSpec Spec(const Arm& arm, std::string_view phase) const;  // labelled "<phase>, <name of the arm>"
   LaunchResult Launch(const Arm& arm, std::string_view phase = "pilot");
 
-  // Arms that need nothing of each other, a result each: start-ups overlap where programs can take turns, and the steps
-  // of each are run alone. A launch's wall_s is its share of the group's then.
+  // Launches independent arms, one result each: start-ups overlap if programs can take turns, and each runs its steps
+  // alone. A launch's wall_s is then its share of the group's.
   std::vector<LaunchResult> LaunchBeside(std::span<const Arm> arms, std::string_view phase = "pilot");
 
   // When arms' loaders run ahead by different numbers of batches, the blocks' window holds whole epochs (WholeEpochs).
@@ -35,7 +35,7 @@ class PilotRun {
   // Like set_epoch, also for the pilots that are still to come. Returns whether their window holds whole epochs now.
   bool HoldEpochs(int steps);
 
-  // What the blocks' window has to hold besides the time that was asked for.
+  // Requirements of the blocks' window besides the requested time.
   struct Needs {
     int run_ahead = 0;        // batches
     int steps_per_epoch = 0;  // as in FinalWindow

@@ -12,10 +12,10 @@
 namespace loopscope {
 namespace {
 
-constexpr int kFewestFixes = 3;   // that a short budget leaves to be measured by themselves; a shorter one leaves one
-constexpr int kWantedBlocks = 6;  // fewer blocks show little: alone arms and repeats are given up first
+constexpr int kFewestFixes = 3;   // fixes that a short budget measures individually; a shorter one measures one
+constexpr int kWantedBlocks = 6;  // fewer blocks show little: drop alone arms and repeats first
 constexpr double kTurnMs = 40;
-constexpr double kFreshReserve = 1.2;  // launches are not all alike, and the fresh blocks come last
+constexpr double kFreshReserve = 1.2;  // launches vary, and the fresh blocks come last
 
 bool Costs(const ExperimentPlan& plan, double& block_s, double& fresh_s) {
   block_s = 0;
@@ -39,7 +39,7 @@ int BlocksThatFit(const ExperimentPlan& plan, const ExperimentOptions& options, 
   return std::clamp(static_cast<int>(std::floor(fitting)), 0, options.blocks);
 }
 
-// The cheapest fix alone goes first; one that has no other context stays.
+// Drops the least costly fix measured alone first; a fix without another context stays.
 bool GiveUpOneAlone(ExperimentPlan& plan) {
   for (auto one = plan.comparisons.rbegin(); one != plan.comparisons.rend(); ++one) {
     const bool twice = std::ranges::count(plan.comparisons, one->subject, &PlannedComparison::subject) > 1;
@@ -54,7 +54,7 @@ bool GiveUpOneAlone(ExperimentPlan& plan) {
   return false;
 }
 
-// Only where something is still compared with it.
+// Keeps the baseline only if something is still compared with it.
 void KeepBaseline(ExperimentPlan& plan) {
   if (!plan.set_known) return;
   const bool needed = std::ranges::any_of(
@@ -62,7 +62,7 @@ void KeepBaseline(ExperimentPlan& plan) {
   plan.arms[kBaselineArm].repeats = needed ? 1 : 0;
 }
 
-// Ends those of the comparisons that still run.
+// Ends the running comparisons that `of` selects.
 template <class Of>
 void EndForBudget(ExperimentPlan& plan, Of of) {
   const int before = plan.subjects_without_comparison();
@@ -84,14 +84,14 @@ void EndForBudget(ExperimentPlan& plan, Of of) {
   KeepBaseline(plan);
 }
 
-// With two fixes an arm is all without the one, and the other alone.
+// With two fixes, ALL without one is also the other one alone.
 bool ServesACostlierFix(const ExperimentPlan& plan, const PlannedComparison& one) {
   return std::ranges::any_of(plan.comparisons, [&](const PlannedComparison& also) {
     return also.arm == one.arm && also.subject < one.subject && also.with_others && also.open();
   });
 }
 
-// Of the only arm that is left, what it is compared with beside ALL.
+// Drop the last arm's baseline comparison; keep the one against ALL.
 bool LeaveOutBaseline(ExperimentPlan& plan) {
   const auto against = [](const PlannedComparison& one) {
     return one.open() && one.arm > kAllArm && one.reference == kBaselineArm;
@@ -117,7 +117,7 @@ bool LeaveOutOne(ExperimentPlan& plan, int fewest) {
   return LeaveOutBaseline(plan);
 }
 
-// Down to `fewest`; false, and nothing is changed, where the fewest blocks do not fit even so.
+// Down to `fewest`; returns false and changes nothing if even then the fewest blocks do not fit.
 bool LeaveOut(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left, int fewest,
               bool with_fresh) {
   ExperimentPlan fewer = plan;
@@ -139,7 +139,7 @@ std::string Minutes(double seconds) {
   return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
 }
 
-// Too little time: verdicts come before the recommended set.
+// With too little time, verdicts have priority over the recommended set.
 void MakeDo(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left) {
   if (options.blocks < kFewestBlocks) {
     plan.shortage = fmt::format("fewer than {} blocks: nothing will be called faster or slower", kFewestBlocks);

@@ -12,9 +12,9 @@
 
 namespace loopscope {
 
-// A comparison that is planned before the first block: of a fix among the others or alone, of a command with another.
+// A comparison planned before the first block: a fix among the others or alone, or a command against another.
 struct PlannedComparison {
-  int subject = 0;          // which of the things that are tried it is about
+  int subject = 0;          // index of what is tried
   bool with_others = true;  // T(ALL-i) / T(ALL); else T(baseline) / T(i)
   int arm = 0, reference = 0;
   Metric metric = Metric::kStepTime;           // that judges the subject
@@ -34,11 +34,11 @@ struct ExperimentPlan {
   int blocks = 0;
   int fresh_blocks = 0;       // reserved for the recommended set; more are run when time is left
   bool side_by_side = false;  // the launches of a block are, in turns
-  int left_out = 0;           // fixes that no blocks are left for
-  std::string clock;          // that ends the steps of every launch; empty: each program's own
+  int left_out = 0;           // fixes without blocks
+  std::string clock;          // ends the steps of every launch; empty: each program's own
   LaunchWindow window;
   double block_s = 0, fresh_block_s = 0;
-  std::string shortage;  // what the budget does not allow; empty when nothing is missing
+  std::string shortage;  // what the budget does not allow; may be empty
 
   double seconds() const { return blocks * block_s + fresh_blocks * fresh_block_s; }
   int launches_per_block() const;
@@ -53,8 +53,8 @@ struct ExperimentPlan {
 ExperimentOptions WithWarmup(ExperimentOptions options, std::span<const Arm> arms);
 
 // Steps of a turn, where a block's launches run side by side: 40 ms of the fastest arm, one step at least. Longer
-// disturbances of the machine meet all arms alike, and switching programs costs little in comparison (cold caches: a
-// millisecond or so).
+// disturbances of the machine hit all arms alike, and switching programs costs little (cold caches: about a
+// millisecond).
 int TurnSteps(const ExperimentPlan& plan);
 
 // The line of a plan that describes the turns.
@@ -64,7 +64,7 @@ std::string DescribeTurns(const ExperimentPlan& plan);
 // arms so that the blocks and at least four fresh ones fit in `seconds_left`. Arms carry their pilots' timings, or
 // guesses; then their pilots must fit too, and it is called again after them. Where four blocks of all fixes do not
 // fit, the last ones (the least costly) are left out, down to three, and to one where four blocks of three do not fit
-// either: four blocks of some show more than three of all.
+// either: four blocks of some fixes show more than three of all.
 void ShapePlan(ExperimentPlan& plan, const ExperimentOptions& options, double seconds_left);
 
 }  // namespace loopscope

@@ -7,7 +7,7 @@
 namespace loopscope {
 namespace {
 
-// "optimizer#1" of "optimizer:SGD#1": a treatment, and the other command, may have an optimizer of another class.
+// "optimizer#1" of "optimizer:SGD#1": a treatment or the other command may use another optimizer class.
 std::string ClockWithoutClass(const std::string& clock) {
   const std::size_t colon = clock.find(':'), number = clock.rfind('#');
   if (!clock.starts_with("optimizer:") || number == clock.npos) return clock;

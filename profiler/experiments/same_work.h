@@ -1,4 +1,4 @@
-// Times compare only where the work does.
+// Times are comparable only for the same work.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// What launches must have in common for their times to compare.
+// What launches must have in common for comparable times.
 struct SameWork {
   Metric step_metric = Metric::kStepTime;  // kSampleTime: samples per step may differ
   bool epochs = true;                      // as many steps in each epoch

@@ -13,7 +13,7 @@
 namespace loopscope {
 namespace {
 
-// A comparison as it is judged: the differences of its own metric.
+// What a comparison is judged by: the differences of its own metric.
 struct Judgement {
   bool tried = false;  // in a block
   std::vector<double> d;
@@ -57,7 +57,7 @@ std::vector<Judgement> CompareAll(const ExperimentPlan& plan, const Observations
         continue;
       }
       const bool exact = effects[i].method == Method::kExact;
-      // At Holm's first step: what is detected there holds whatever the others show.
+      // At Holm's first step: detectable whatever the other comparisons show.
       const double alpha = 0.05 / static_cast<double>(std::ranges::count(judgements, true, &Judgement::tried));
       one.detectable = DetectableEffect(std::sqrt(exact ? Variance(one.d) : spread.variance), effects[i].n,
                                         exact ? effects[i].n - 1 : spread.df, alpha);

@@ -1,4 +1,4 @@
-// From blocks to words: what each planned comparison says, as rows of the report.
+// Turns blocks into verdicts: each planned comparison as a row of the report.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ namespace loopscope {
 
 inline constexpr double kUsefulFall = 0.05;  // of peak memory
 
-// One row per planned comparison, in the plan's order: what `subjects` says of its subject, and what the blocks say.
-// faster/slower: Holm p <= 5 % over all comparisons that blocks were run for, those that ended after some entering as
-// p = 1; what the budget left no block for makes no claim, and is not of the family. equivalent: two
+// One row per planned comparison, in the plan's order: its subject from `subjects`, and the result of the blocks.
+// faster/slower: Holm p <= 5 % over all comparisons that blocks were run for, those that ended early entering as p = 1;
+// comparisons without a block make no claim, and are not in the family. equivalent: two
 // one-sided tests within ±margin, under Holm as well. useful: for memory treatments, a peak that falls by 5 % or more
 // and an interval that excludes zero; else their step time decides.
 std::vector<TrialRow> JudgeComparisons(const ExperimentPlan& plan, const Observations& observed,
@@ -35,7 +35,7 @@ void AddReason(std::string& reason, const std::string& more);
 // A difference of logarithms as a percentage.
 double Percent(double log_ratio);
 
-// Step times, or what happens at epochs' ends: treatments of memory are timed too, their peak is judged beside.
+// Step times or epoch boundaries: memory treatments are also timed, and their peak is judged in addition.
 Metric TimedMetric(Metric own, Metric step_metric);
 
 }  // namespace loopscope

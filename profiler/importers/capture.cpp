@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptInMemory = 64u << 20;  // bytes of a file while it is read
 
-// One capture file, read into a trace of its own, to be joined with the run's others.
+// One capture file, read into its own trace and later merged with the run's other files.
 struct CaptureTrace {
   Trace trace;
   std::uint64_t step_ends = 0, repaired = 0, without_device = 0;
@@ -70,7 +70,7 @@ void AddThread(ThreadEvents read, Trace& trace) {
   trace.threads.push_back(std::move(read.thread));
 }
 
-// How long after the file was made the last thing in it happened.
+// Time from the file's creation to its last event.
 double SecondsCovered(const Trace& trace, std::uint64_t start_ns) {
   std::int64_t last = 0;
   for (const Thread& thread : trace.threads) {
@@ -215,8 +215,8 @@ void AddRank(Trace& trace) {
   if (const std::string_view node = FactOf(trace, "node"); !node.empty()) trace.run.node = node;
 }
 
-// The training process comes first; the run's other processes are threads beside it. Of several ranks it is the lowest,
-// so that two runs of a program show the same one, whichever was a step ahead at the end.
+// The training process comes first; the run's other processes are threads beside it. With several ranks it is the
+// lowest, so that two runs of a program show the same one, whichever was a step ahead.
 void Order(std::vector<CaptureTrace>& all) {
   const auto rank = [](const CaptureTrace& one) {
     return NumberOr(one.trace, "rank", std::numeric_limits<int>::max());

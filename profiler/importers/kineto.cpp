@@ -131,7 +131,7 @@ void WarnOfOverlaps(Trace& trace) {
                   100 * static_cast<double>(overlap_ns) / static_cast<double>(work_ns)));
 }
 
-// What a reader has to know of a file that holds several processes; the metadata is that of one of them.
+// Warnings about a file that holds several processes, with the metadata of only one.
 void AddProcesses(const KinetoProcesses& processes, std::uint32_t wanted, Trace& trace) {
   if (processes.training.size() < 2) return;
   trace.run.ranks = std::max(trace.run.ranks, static_cast<int>(processes.training.size()));

@@ -38,7 +38,7 @@ std::string_view ModeText(LaunchMode mode) {
 }
 
 void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environment& environment) {
-  // A nested run must not inherit the outer run's settings, but the user's own.
+  // A nested run must inherit the user's own settings, not the outer run's.
   constexpr std::array<std::string_view, 5> kOfTheUser = {env::kNccl, env::kCuptiDump, env::kCuptiAll,
                                                           env::kCaptureLimit, env::kRankTimeout};
   std::erase_if(environment, [&](const auto& one) {
@@ -60,7 +60,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   if (spec.target) {
     environment[env::kTarget] = fmt::format("{}{}{:.17g}", spec.target->target.metric,
                                             spec.target->target.at_least ? ">=" : "<=", spec.target->target.value);
-    environment["PYTHONUNBUFFERED"] = "1";  // its output is read as it comes
+    environment["PYTHONUNBUFFERED"] = "1";  // its output is read while it runs
   }
   if (spec.live) {
     environment[env::kLiveTreatment] = LiveTreatmentText(*spec.live);
@@ -69,7 +69,7 @@ void SetProbeVariables(const LaunchSpec& spec, const LaunchPlace& place, Environ
   }
   if (spec.turn_steps > 0) environment[env::kTurns] = std::to_string(spec.turn_steps);
   if (spec.seed) environment[env::kSeed] = std::to_string(*spec.seed);
-  // Python's string hashes order its sets: the same in every arm, unless the user fixed them.
+  // Python's string hashes order its sets: same seed in every arm, unless the user set one.
   if (spec.seed) environment.emplace("PYTHONHASHSEED", std::to_string(*spec.seed % (1ull << 32)));
   if (spec.hash_samples) environment[env::kSampleRng] = "hash";
 }
@@ -143,10 +143,10 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   };
   const bool traced = spec.mode == LaunchMode::kTrace;
   std::string& preload = environment[env::kPreload] = probes.preload;
-  // A probe of every call of a kind would add to the time of a timed trial; so would a collector.
+  // Probes of frequent calls, and a collector, would add to the time of a timed trial.
   if (traced && !probes.calls.empty()) preload += ":" + probes.calls.native();
   std::string& list = environment["LD_PRELOAD"];
-  // A sanitizer's library refuses to start behind another one.
+  // A sanitizer's library refuses to start after another library.
   if (HoldsSanitizer(list)) {
     list += ":" + preload;
   } else {
@@ -154,7 +154,7 @@ Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, c
   }
   if (const auto cache = ProbeCache(probes); !cache.empty()) environment[env::kProbeCache] = cache;
   if (!probes.python.empty()) put_first("PYTHONPATH", probes.python);
-  // Another tool's stays; an empty one is none.
+  // Keep another tool's value; an empty one counts as unset.
   const auto put_where_free = [&](const char* name, const std::filesystem::path& path) {
     std::string& text = environment[name];
     if (text.empty()) text = path.native();

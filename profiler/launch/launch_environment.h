@@ -23,8 +23,8 @@ struct LaunchPlace {
 Environment LaunchEnvironment(const Environment& base, const LaunchSpec& spec, const LaunchPlace& place,
                               const ProbePaths& probes);
 
-// Where the program that `command` names cannot be started with our libraries preloaded (probes/preload_fit.h): why, in
-// a sentence for the user; LaunchEnvironment's are then to be taken out. Empty: it can.
+// Why the program that `command` names cannot be started with our libraries preloaded (probes/preload_fit.h), as a
+// sentence for the user; the caller then removes LaunchEnvironment's. Empty: it can.
 std::string WhyNotPreloaded(const std::vector<std::string>& command);
 void LeaveOutPreloaded(const Environment& base, Environment& environment);
 

@@ -29,7 +29,7 @@ double StartupSeconds(const Trace& trace, std::int64_t start_ns) {
   return opens_ns ? static_cast<double>(*opens_ns - start_ns) * 1e-9 : 0;
 }
 
-// When a target is followed, a run that ends before its limit, or is ended at it, is as valid as one that gets there.
+// With a target, a run that ends before its limit, or is ended at it, is as valid as one that reaches it.
 void ReadTarget(const Launched& launched, const Trace& trace, const LaunchSpec& spec, LaunchResult& result) {
   AddTargetFacts(trace, spec.target->target, launched.end.start_ns, launched.by_output, result);
   if (result.steps_seen > 0 && result.status.end == LaunchEnd::kNoSteps) result.status = {};
@@ -73,7 +73,7 @@ bool ProbeEndedIt(const fs::path& directory) {
   return ProbeEndedAny(directory);
 }
 
-// Trials write into it what they would write elsewhere.
+// Trials write into this folder instead of elsewhere.
 bool IsFull(const fs::path& folder) {
   constexpr std::uintmax_t kLeast = 1 << 20;
   std::error_code error;
@@ -197,7 +197,7 @@ Result<Launched> ProgramLauncher::StartIn(const fs::path& folder, const LaunchSp
   if (launched.end.how == ProcessEnd::How::kExited && !launched.end.ok() && ProbeEndedIt(folder)) {
     launched.status_after_end = std::exchange(launched.end.status, 0);
   }
-  // A launch that takes turns is followed by a process of its own, so nobody would see what it adds to caches_.
+  // A launch that takes turns is followed by another process, whose changes to caches_ would be lost.
   if (world && launched.end.ok() && spec.turn_steps == 0) caches_.Take(*world, spec.side, own);
   info.exit_status = launched.end.status;
   if (const auto written = WriteRunJson(folder / "run.json", info); !written) return written.error();

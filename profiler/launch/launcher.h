@@ -1,5 +1,5 @@
-// Starts the user's program under the probes: one launch has a folder, an environment and, in trials, a world of its
-// own.
+// Starts the user's program under the probes: each launch has its own folder, environment and, in trials, file
+// system.
 #pragma once
 
 #include <filesystem>
@@ -29,14 +29,14 @@ struct Side {
   std::vector<std::string> Resolved() const;
 };
 
-// What all launches have in common.
+// Settings shared by all launches.
 struct LaunchSetup {
   std::vector<Side> sides;  // by LaunchSpec::side
   ProbePaths probes;
   std::filesystem::path scratch;           // private; each launch gets <scratch>/launches/<nnn>-<label>, but for
   std::filesystem::path recording;         // the real run: where this is not empty, it is recorded here
   std::filesystem::path kept;              // where failed launches are moved, or all with `keep`
-  std::optional<Containment> containment;  // of trials; empty: the real run, with the user's terminal and files
+  std::optional<Containment> containment;  // for trials; empty: the real run, with the user's terminal and files
   std::string prepare;                     // shell command before each launch
   bool keep = false;
   bool stdout_to_stderr = false;
@@ -63,12 +63,12 @@ class ProgramLauncher {
   // LaunchResult::status.
   LaunchResult Launch(const LaunchSpec& spec);
 
-  // Side by side: Launcher::SideBySide. A process of ours follows each of them. Errors: the machine's memory may not
+  // Side by side: Launcher::SideBySide. One of our processes follows each of them. Errors: the machine's memory may not
   // hold them all (each is counted as twice the fullest one launched so far); one that was launched had several ranks.
   Result<std::vector<LaunchResult>> LaunchTogether(std::span<const LaunchSpec> specs);
 
-  // Whether LaunchTogether is worth a try: the programs are contained, so that none sees what another writes, no
-  // command has to prepare the machine for each of them, and there is no GPU, whose memory all would share.
+  // Whether to try LaunchTogether: the programs are contained, so that none sees another's writes, there is no
+  // --prepare command, and no GPU, whose memory all would share.
   bool CanTakeTurns() const;
 
   const LaunchSetup& setup() const { return setup_; }

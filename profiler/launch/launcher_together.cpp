@@ -1,4 +1,4 @@
-// Launches side by side: a process of ours follows each program to its end, and this one hands out the turns.
+// Launches side by side: a helper process follows each program to its end, and this process hands out the turns.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>

@@ -40,7 +40,7 @@ std::string LastWords(const ProcessEnd& end) {
   return end.tail.empty() || end.shown ? "" : "\n  Its last lines:\n" + Indented(end.tail);
 }
 
-// The way out for a program that died before its first step, by what Python said last.
+// Advice for a program that died before its first step, from Python's last message.
 const char* WayOut(const std::string& last_words) {
   if (last_words.find("EOFError") != last_words.npos) {  // what input() raises
     return "It asks for input, and a rerun has no terminal: give it its answers as arguments.";

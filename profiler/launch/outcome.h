@@ -1,4 +1,4 @@
-// What became of a launch, in one message: what, where, what to do.
+// The outcome of a launch in one message: what, where, what to do.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace loopscope {
 
 // What the probes saw.
 struct Seen {
-  bool capture = false;        // there is one that can be read
-  std::string why_no_capture;  // when it is there but cannot be read
+  bool capture = false;        // there is a readable one
+  std::string why_no_capture;  // if it exists but cannot be read
   int steps = 0;               // steps that were counted
 };
 Seen SeenIn(const Result<Trace>& trace, const std::filesystem::path& directory);

@@ -27,12 +27,12 @@ namespace fs = std::filesystem;
 
 constexpr char kProbeName[] = "libloopscope_torch.so";
 constexpr double kBuildTimeoutS = 600, kAskTimeoutS = 20;
-constexpr char kFailedName[] = "failed.txt";                 // beside it: what the compiler said
+constexpr char kFailedName[] = "failed.txt";                 // beside it: the compiler's messages
 constexpr char kWithoutProbeName[] = "torch-without-probe";  // in a run's folder, written by the shim
 constexpr int kShownLines = 6;                               // of a compiler's message
 
-// Prints torch's folder, its version and, where the build says so, the ABI of libstdc++'s strings.
-// Without the working folder, whose modules are the program's; after a line of its own, since a site's start-up may
+// Prints torch's folder, its version and, if the build states it, the ABI of libstdc++'s strings. The working folder is
+// taken off the path, since its modules are the program's; a marker line comes first, since a site's start-up code may
 // print.
 constexpr char kAsk[] =
     "import sys;sys.path[:]=[p for p in sys.path if p]\n"

@@ -1,5 +1,5 @@
-// Builds a LibTorch probe for an environment whose torch none of Loopscope's own probes fits, from the sources shipped
-// beside them, and keeps it in the user's cache by torch version and C++ ABI.
+// Builds a LibTorch probe for an environment whose torch fits none of Loopscope's own probes, from the sources shipped
+// with them, and keeps it in the user's cache by torch version and C++ ABI.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct TorchInstall {
 // The interpreter that runs a command: the command itself, or the one in its script's first line; empty: unknown.
 std::string InterpreterOf(const std::vector<std::string>& command);
 
-// Asks the interpreter, which imports nothing for it; nullopt: it has no torch, or cannot be asked.
+// Asks the interpreter, without importing torch; nullopt: it has no torch, or cannot be asked.
 std::optional<TorchInstall> TorchOf(const std::string& interpreter);
 
 // Whether a probe that was built for `built` works with `running`: headers define the layout of what probes read, so

@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kAskEveryMs = 20;
-constexpr double kGraceSeconds = 1;  // for what a bounded run left behind
+constexpr double kGraceSeconds = 1;  // for processes that a bounded run left behind
 constexpr unsigned kAboveStandard = STDERR_FILENO + 1;
 
 // From the child to us through a pipe that a successful exec closes.
@@ -113,7 +113,7 @@ class Running {
     Fail(pipe, "", errno);
   }
 
-  // Whoever started us may have left files and pipes open, which a rerun must neither change nor read.
+  // Our parent may have left files and pipes open, which a rerun must neither change nor read.
   static void CloseAtExec() noexcept {
     if (close_range(kAboveStandard, ~0u, CLOSE_RANGE_CLOEXEC) == 0) return;
     const long most = sysconf(_SC_OPEN_MAX);
@@ -164,12 +164,12 @@ class Running {
       if (!EndedByItself()) end_.left = EndChildren(kGraceSeconds, executable_);
       return;
     }
-    // What one that failed leaves working is of no use.
+    // Do not wait for descendants of a failed program.
     if (interrupts_ == 0 && end_.ok() && spec_.waits_for_left && EndedByItself()) WaitForChildren();
     EndChildren(0);
   }
 
-  // What a program still writes when it has ended is a part of it.
+  // Descendants may still write output after the program's own end.
   void WaitForChildren() {
     while (interrupts_ == 0 && HasChildren() && (spec_.timeout_s <= 0 || Elapsed() < spec_.timeout_s)) {
       pollfd polled{signals_.fd(), POLLIN, 0};
@@ -203,7 +203,7 @@ class Running {
     }
   }
 
-  // What the kernel sends for the keyboard, and what others send to the process group, the program has already.
+  // The program already has signals from the keyboard, and those sent to the whole process group.
   void PassOn(const signalfd_siginfo& info) {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool keyboard = info.ssi_code > 0 && !IsForLeaderAlone(info.ssi_signo);
@@ -214,11 +214,11 @@ class Running {
     } else if (!had && !ended_) {
       kill(main_, signal);
     }
-    // Whoever waits for us sees that the program stops, and that it goes on.
+    // Stop too, so that our parent sees that the program stops, and continues.
     if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) raise(SIGSTOP);
   }
 
-  // A terminal that goes away signals the leader of its session and nobody else.
+  // When a terminal goes away, only its session's leader gets SIGHUP.
   static bool IsForLeaderAlone(std::uint32_t signal) { return signal == SIGHUP && getsid(0) == getpid(); }
 
   void Reap() {

@@ -1,4 +1,4 @@
-// Starts one program, follows it to its end and leaves no process behind but what it meant to leave.
+// Starts one program, follows it to its end, and ends the processes that it did not mean to leave.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace loopscope {
 
-// What is started, and how much it is shielded from us, and we from it.
+// What is started, and how it is isolated from us.
 enum class Role {
   kTraining,  // the user's own, in our place: terminal, process group and descriptors as it would have them alone,
               // every signal that can be is passed on, and what it leaves working after its own end goes on
-  kTrial,     // thrown away: reads /dev/null, has no descriptor above 2, is ended at once by an interrupt, and with us
+  kTrial,     // a throw-away run: reads /dev/null, has no descriptor above 2, ends at once on an interrupt, and with us
   kTool,      // does our work: reads /dev/null, gets signals as a training does, is asked to end when we end
 };
 
@@ -32,9 +32,9 @@ struct ProcessSpec {
   Role role = Role::kTraining;
   // 0: none. A trial that has ended by itself is given the rest of it to see its descendants end.
   double timeout_s = 0;
-  // Not where others wait for this one's turn to end.
+  // Not if others wait for this one's turn to end.
   bool waits_for_left = true;
-  // Asked when the program has ended: whether a probe ended it (a bounded run). Empty: it ended by itself.
+  // Called at the program's end: whether a probe ended it (a bounded run). Empty: it ended by itself.
   std::function<bool()> was_ended;
   // Polled with the seconds since the start: true ends the program, which counts as a normal end.
   std::function<bool(double)> enough;
@@ -50,14 +50,14 @@ struct ProcessEnd {
   bool shown = false;         // what it printed has gone where it would go without us
   std::int64_t start_ns = 0;  // CLOCK_MONOTONIC, just before it was forked
   double wall_s = 0;
-  std::string full;               // a folder of ours without space, where the program failed: the likely cause
+  std::string full;               // one of our folders that is full, the likely cause if the program failed
   std::vector<std::string> left;  // names of processes that outlived the program and that we ended
 
   bool ok() const { return how == How::kExited && status == 0; }
 };
 
-// The descendants of a program that ended by itself go on where it is a training, and are waited for where it is a
-// trial; those of all others are ended with it, also where they left its process group.
+// Descendants of a training that ended by itself go on; those of a trial are waited for. In all other cases they are
+// ended with the program, even if they left its process group.
 ProcessEnd RunProcess(const ProcessSpec& spec, Signals& signals);
 
 }  // namespace loopscope

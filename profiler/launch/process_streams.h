@@ -1,4 +1,4 @@
-// Where what a program prints goes: to a file, or where it would go without us. Nothing is passed on by this process:
+// Destination of a program's output: a file, or where it would go without us. Nothing is passed on by this process:
 // the program, and what it leaves working, go on when we end.
 #pragma once
 

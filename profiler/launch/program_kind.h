@@ -1,4 +1,4 @@
-// What kind of program a command starts, as far as its file shows: why a probe may see nothing of it.
+// The kind of program that a command starts, judged by its file: explains why a probe may see nothing.
 #pragma once
 
 #include <filesystem>

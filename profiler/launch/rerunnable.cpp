@@ -14,7 +14,7 @@ Error NotAgain(const std::vector<std::string>& command, const std::string& what,
   return {what, Shown(command), next};
 }
 
-// Of a shell's text or of any word: the first descriptor above 2 that it names; empty: none.
+// The first descriptor above 2 that a shell's text, or any word, names; empty: none.
 std::string DescriptorIn(const std::string& word) {
   static const std::regex path("/(?:dev|proc/(?:self|[0-9]+))/fd/([0-9]+)");
   std::smatch found;
@@ -24,7 +24,7 @@ std::string DescriptorIn(const std::string& word) {
 
 std::string RedirectionIn(const std::string& text) {
   static const std::regex redirection("[<>]&[ \t]*([3-9]|[1-9][0-9]+)");
-  // What the text opens itself (`exec 3>log`) is its own.
+  // Descriptors that the text opens itself (`exec 3>log`) are fine.
   static const std::regex opened("(^|[ \t;&|(])([0-9]+)[<>]");
   std::smatch found;
   if (!std::regex_search(text, found, redirection)) return "";

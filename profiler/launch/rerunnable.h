@@ -1,5 +1,5 @@
-// Whether a command can be started again and again: what only its first start could read makes the others another
-// program.
+// Whether a command can be rerun: input that only the first start can read would make reruns different
+// programs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is recorded about a run before it starts.
+// Facts recorded about a run before it starts.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ bool TargetFollower::Reached(double now_s) {
 void TargetFollower::ReadOutput(double now_s) {
   if (!stream_.is_open()) stream_.open(output_, std::ios::binary);
   if (!stream_.is_open()) return;
-  stream_.clear();  // the end of file reached last time
+  stream_.clear();  // position of the last end of file
   char block[16 * 1024];
   do {
     stream_.read(block, sizeof block);

@@ -26,7 +26,7 @@ void Stop(TurnTaker& taker) {
   }
 }
 
-// The one at the end of a step goes on when it reads this, the others when they are woken.
+// The thread at the end of its step continues when it reads this byte, the others on SIGCONT.
 void GoOn(TurnTaker& taker) {
   taker.waits = false;
   if (write(taker.begin, "", 1) < 0) return;
@@ -37,7 +37,7 @@ class Table {
  public:
   Table(std::span<TurnTaker> takers, Signals& signals) : takers_(takers), signals_(signals) {}
 
-  // Until this one's turn is over, or it has ended.
+  // Waits until this one's turn is over, or it has ended.
   void Await(const TurnTaker& taker) {
     while (!taker.ended && !taker.waits) Listen();
   }

@@ -13,13 +13,13 @@
 
 namespace loopscope {
 
-// One of the programs, followed by a process of ours.
+// One of the programs, followed by one of our processes (the keeper).
 struct TurnTaker {
   pid_t keeper = -1;          // the programs' processes are those below it
   int over = -1, begin = -1;  // the named pipes of probes/environment.h, open for reading and writing
   int result = -1;            // what the keeper writes, until its end
   std::string written;        // … so far
-  int turns = 0;              // that the program took in its window, and the one up to it
+  int turns = 0;              // taken in the program's window, plus the one up to it
   bool ended = false;         // the keeper closed its pipe
   bool waits = false;         // the program waits for its next turn
   bool warms_up = false;      // … which is its warm-up

@@ -1,5 +1,5 @@
-// Commands that the probes cannot follow, as far as their words show: they start the program on another machine, in a
-// container, with an environment of its own, or with an interpreter that is told to ignore it.
+// Commands that the probes cannot follow, judged by their words: they start the program on another machine, in a
+// container, with another environment, or with an interpreter that ignores the environment.
 #pragma once
 
 #include <optional>

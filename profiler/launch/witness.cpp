@@ -18,12 +18,12 @@
 namespace loopscope {
 namespace {
 
-// One kill() signals all members of a group before it returns: we may run before the last of them has it, not for long.
+// One kill() signals all members of a group before it returns: we may run slightly before the last of them has it.
 constexpr std::chrono::milliseconds kLook{5};
 constexpr int kLooks = 5;
 
-// Whoever looks for our command line, to signal it, does not mean the witness. Between fork and its end: system calls
-// alone, and nothing that takes a lock.
+// A search for our command line (pkill) must not find the witness. After fork: system calls only, and nothing that
+// takes a lock.
 void HideCommandLine() noexcept {
   char text[1024] = {};
   const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ void Witness::Start() {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  close_range(0, ~0u, 0);  // it keeps nobody's pipe open
+  close_range(0, ~0u, 0);  // keep no inherited pipe open
   if (getppid() == 1) _exit(0);
   while (true) pause();
 }
@@ -73,7 +73,7 @@ bool Witness::Saw(int signal) {
     if (look > 0) std::this_thread::sleep_for(kLook);
     const std::uint64_t pending = Pending();
     if ((pending & bit) == 0) continue;
-    seen_ |= pending;  // what stays pending with this one would be taken for the next one of its kind
+    seen_ |= pending;  // a pending signal would hide the next one of its kind: restart
     End();
     Start();
   }

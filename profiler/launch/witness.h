@@ -1,5 +1,5 @@
-// Whether a signal was sent to us alone, or to our whole process group, as supervisors do that end a job: a program
-// that we started has those already. A process of the group that keeps every signal pending tells.
+// Whether a signal was sent to us alone or to our whole process group (as supervisors end a job), in which case a
+// program that we started already has it. Uses a process of the group that keeps every signal pending.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // Whether its group got that signal too, within a few ms of us; each is told once. False where there is no witness.
+  // Whether its group got that signal too, within a few ms of us; true once per signal. False without a witness.
   bool Saw(int signal);
 
  private:
@@ -24,7 +24,7 @@ class Witness {
   std::uint64_t Pending() const;  // a bit for each signal, the lowest for number 1
 
   pid_t process_ = -1;
-  std::uint64_t seen_ = 0;  // by witnesses that were replaced, and not told yet
+  std::uint64_t seen_ = 0;  // seen by replaced witnesses, and not reported yet
 };
 
 }  // namespace loopscope

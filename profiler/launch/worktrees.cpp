@@ -31,10 +31,10 @@ Error GitFailed(const std::string& what, const std::string& where, const std::st
   return {what, where, said.empty() ? "try the same with git itself" : "git: " + said};
 }
 
-// In the reason that a worktree is locked for, which keeps `git worktree prune` from it.
+// Part of the lock reason, which protects a worktree from `git worktree prune`.
 constexpr char kReason[] = "in use by loopscope bisect, process ";
 
-// When a process started, in ticks since the machine did; empty where it is gone.
+// A process's start time in ticks since boot; empty if it is gone.
 std::string StartOf(const std::string& pid) {
   const std::string text = FileText("/proc/" + pid + "/stat");
   const std::size_t name_end = text.rfind(')');
@@ -92,8 +92,8 @@ Worktrees::Answer Worktrees::Git(std::vector<std::string> words, const Environme
   spec.environment = AsStrings(environment);
   spec.output = folder_ / "git.txt";
   std::error_code error;
-  fs::remove(spec.output, error);  // what is printed is added to what is there
-  spec.role = Role::kTool;         // ended by a signal it takes back what it began; killed it leaves it half done
+  fs::remove(spec.output, error);  // output is appended
+  spec.role = Role::kTool;         // on a signal git undoes what it began; killed, it leaves it half done
   const ProcessEnd end = RunProcess(spec, *signals_);
   std::string text = FileText(spec.output);
   while (text.ends_with('\n')) text.pop_back();
@@ -120,8 +120,8 @@ Result<Worktrees> Worktrees::In(fs::path folder, Signals& signals) {
   return worktrees;
 }
 
-// Aliases, hooks and linked worktrees set variables that speak of one repository, and of an index that is not ours to
-// use; core.worktree may name another folder as well.
+// Aliases, hooks and linked worktrees set variables that name a repository, and an index that we must not use;
+// core.worktree may also name another folder.
 Result<void> Worktrees::CheckPlace() {
   const Answer names = Git({"rev-parse", "--local-env-vars"}, environment_);
   if (!names.ok) return Error{"there is no git", "bisect", "install git"};
@@ -151,7 +151,7 @@ Result<void> Worktrees::CheckPlace() {
   return {};
 }
 
-// Their reason says which process made them.
+// Their lock reason names the process that made them.
 Result<void> Worktrees::RemoveLeftovers() {
   fs::path tree;
   for (const std::string& line : SplitLines(Git({"worktree", "list", "--porcelain"}).text)) {
@@ -167,14 +167,14 @@ Result<void> Worktrees::RemoveLeftovers() {
   return {};
 }
 
-// Where git itself was killed, what it keeps of the tree may be too little for it to remove.
+// If git itself was killed, its records may be too incomplete for it to remove the tree.
 void Worktrees::Forget(const fs::path& tree) {
   if (Git({"worktree", "remove", "--force", "--force", tree}).ok) return;
   const Answer common = Git({"rev-parse", "--git-common-dir"});
   std::error_code error;
   for (const auto& kept : fs::directory_iterator(fs::path(common.text) / "worktrees", error)) {
     if (FirstLine(kept.path() / "gitdir") != (tree / ".git").native()) continue;
-    // A folder that does not say that it is this tree is somebody else's by now, unless it is empty.
+    // A folder without this tree's `.git` file may now be somebody else's, unless it is empty.
     const std::string link = FirstLine(tree / ".git");
     const bool is_tree = link.starts_with(kLink) && fs::equivalent(link.substr(kLink.size()), kept.path(), error);
     if (is_tree) {
@@ -213,7 +213,7 @@ Result<void> Worktrees::Add(const fs::path& tree, const Commit& commit) {
 }
 
 void Worktrees::Remove(const fs::path& tree) {
-  // A build may have deleted what git knows it by.
+  // A build may have deleted the `.git` file.
   (void)WritePrivateFile(tree / ".git", "gitdir: " + made_.at(tree).native() + "\n");
   if (Git({"worktree", "remove", "--force", "--force", tree}).ok) return;
   RemoveTree(tree);
@@ -251,7 +251,7 @@ Result<fs::path> Worktrees::CheckOut(const std::string& name, const Commit& comm
     if (const auto added = Add(path, commit); !added) return added.error();
     return path / prefix_;
   }
-  // For programs that ask git themselves, where a build deleted it.
+  // Restore it for programs that call git, if a build deleted it.
   (void)WritePrivateFile(path / ".git", "gitdir: " + made_.at(path).native() + "\n");
   const Answer done = GitIn(path, {"checkout", "--quiet", "--detach", "--force", commit.id});
   if (!done.ok) return GitFailed("commit " + commit.short_id() + " could not be checked out", path, done.text);

@@ -19,8 +19,8 @@ struct Commit {
 };
 
 // Two folders, each with one commit at a time: going from one commit to the next changes only the files that differ, so
-// that a build need not begin anew. Git never learns of them by the folder that it is called in: each call names the
-// repository, so that none can fall back on the user's own work tree.
+// that builds are incremental. Each call of git names the repository explicitly, so that none can fall back to the
+// user's own work tree.
 class Worktrees {
  public:
   // Uses `folder`, which exists, and removes what processes that were killed left registered. Errors (exit 2): there is
@@ -31,16 +31,16 @@ class Worktrees {
   Worktrees& operator=(Worktrees&&) = delete;
   ~Worktrees();  // removes them, and what Git knows of them
 
-  // From `good` to `bad`, along first parents. Errors (exit 2): a name that is no commit; `good` is not before `bad`.
+  // From `good` to `bad`, along first parents. Errors (exit 2): not a commit; `good` is not before `bad`.
   Result<std::vector<Commit>> History(const std::string& good, const std::string& bad);
 
   // The folder named `name` at this commit; the folder inside it that is the working folder here. Error: Git's own.
   Result<std::filesystem::path> CheckOut(const std::string& name, const Commit& commit);
 
-  // Our own environment without Git's variables that speak of one repository: for all that runs in these folders.
+  // Our own environment without Git's variables that name a repository: for everything that runs in these folders.
   const Environment& environment() const { return environment_; }
 
-  // Files that differ, relative to the repository; empty where Git does not tell.
+  // Files that differ, relative to the repository; empty if Git fails.
   std::vector<std::string> ChangedFiles(const Commit& before, const Commit& after);
 
  private:

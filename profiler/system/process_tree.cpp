@@ -105,7 +105,7 @@ std::vector<std::string> EndChildren(double grace_s, const std::string& own) {
   std::vector<std::string> names;
   bool asked = false;
   while (!ReapAll()) {
-    // Each death may hand us more children, so this repeats until none is left.
+    // Each death may give us more children, so repeat until none is left.
     const bool late = Clock::now() >= deadline;
     if (!asked || late) {
       for (const pid_t child : Children()) {  // none where /proc cannot be read

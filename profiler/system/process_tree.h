@@ -12,10 +12,10 @@ namespace loopscope {
 void BecomeSubreaper();
 
 // Ends and reaps all children of this process, and theirs: first asks (SIGTERM), after `grace_s` kills. Returns the
-// names of those that it asked, but for copies of the executable `own`.
+// names of those asked, except copies of the executable `own`.
 std::vector<std::string> EndChildren(double grace_s, const std::string& own = "");
 
-std::string ExecutableOf(pid_t process);  // its path; empty where that cannot be told
+std::string ExecutableOf(pid_t process);  // its path; empty if unknown
 
 // Whether this process has children that have not ended; reaps none.
 bool HasChildren();

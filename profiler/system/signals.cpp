@@ -10,7 +10,7 @@ namespace {
 
 struct sigaction file_size_signal_before = {};  // zeros are SIG_DFL
 
-// Those that end a process by default and are not raised by what it does itself.
+// Signals that end a process by default and are not caused by its own faults.
 sigset_t EndingSignals() {
   sigset_t mask;
   sigemptyset(&mask);

@@ -1,5 +1,5 @@
-// Signals while programs run: they arrive as data, so that what was recorded is still reported, and so that a program
-// that was started gets those that are meant for it.
+// Signals while programs run: they arrive as data, so that recordings are still reported, and so that a started program
+// gets the signals that are meant for it.
 #pragma once
 
 #include <signal.h>
@@ -11,7 +11,7 @@ namespace loopscope {
 
 bool IsInterrupt(std::uint32_t signal);  // SIGINT, SIGTERM or SIGHUP
 
-// Past a limit on the size of files (ulimit -f) our writing fails, and no signal ends us. Once, before any thread.
+// Beyond a file size limit (ulimit -f) our writes fail instead of a signal ending us. Once, before any thread.
 void IgnoreFileSizeSignal();
 // What the signal did before, for a program that we start. Safe between fork and exec.
 void RestoreFileSizeSignal() noexcept;
@@ -27,7 +27,7 @@ class Signals {
 
   int fd() const { return fd_; }                      // a signalfd, not blocking; -1 when there is none
   const sigset_t& before() const { return before_; }  // the mask that a child gets back
-  // Whether it asks us to end: not what was ignored when we were started (nohup), nor SIGCHLD and SIGPIPE.
+  // Whether it asks us to end: not signals ignored since our start (nohup), nor SIGCHLD and SIGPIPE.
   bool Ends(const signalfd_siginfo& info) const;
   void Interrupt() { interrupted_ = true; }
   bool interrupted();  // also looks at what has arrived since
@@ -38,8 +38,8 @@ class Signals {
   bool interrupted_ = false;
 };
 
-// The others that a program may be sent, and what stops and continues it: while it lives they arrive through fd() too.
-// For a program that takes our place.
+// Also routes other signals for a program, and those that stop and continue it, through fd(). For a program that takes
+// our place.
 class OtherSignals {
  public:
   OtherSignals();

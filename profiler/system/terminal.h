@@ -20,7 +20,7 @@ int ColumnsOf(int descriptor);
 Output StandardOutput(bool no_color = false);
 void Print(const Output& output);
 
-// Writes text as it is. Where the stream is closed or full nothing happens: what is told is not worth the run.
+// Writes text as it is. Output errors (closed, full) never abort the run.
 void Write(std::FILE* stream, std::string_view text) noexcept;
 
 // `text` as printed on standard error: folded at spaces on a terminal, where a line's continuations keep its

@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kTextColumns = 600, kMostBars = 22'000, kMostSteps = 2000, kMostQuotes = 2, kMostQuotedLines = 40;
 constexpr std::int64_t kUnit_ns = 100;  // of the times in views: short numbers
 
-// Keeps texts from outside from hiding, reversing or flooding what is around them.
+// Keeps outside texts from hiding, reversing or flooding their surroundings.
 Json Printed(Json tree) {
   if (tree.is_string()) return Printable(tree.get_ref<const std::string&>(), kTextColumns);
   if (tree.is_array()) {
@@ -50,7 +50,7 @@ Json LinesJson(std::string_view code) {
   return lines;
 }
 
-// The line itself, where it is surely what ran; without what it is indented by.
+// The line itself without its indentation; empty if the source may have changed.
 std::string SourceLine(const Where& where, const RunInfo& run) {
   const SourceQuote quote = QuoteSource(where, run);
   const auto index = static_cast<std::size_t>(where.line - quote.first_line);
@@ -60,7 +60,7 @@ std::string SourceLine(const Where& where, const RunInfo& run) {
   return begin == line.npos ? "" : line.substr(begin);
 }
 
-// The names of what is called: "item" and "float" of "float(loss.item())".
+// The names of called functions: "item" and "float" in "float(loss.item())".
 std::set<std::string> CallsIn(std::string_view code) {
   std::set<std::string> calls;
   const auto in_name = [](char byte) { return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '_'; };
@@ -72,7 +72,7 @@ std::set<std::string> CallsIn(std::string_view code) {
   return calls;
 }
 
-// The program's own line that does what the example shows: it calls the same. Empty where none of the places does.
+// The program's own line that calls the same function as the example; empty if there is none.
 std::string OwnLine(const Finding& finding, const CodeExample& example, const RunInfo& run) {
   const std::set<std::string> wanted = CallsIn(example.before);
   std::size_t looked_at = 0;
@@ -85,7 +85,7 @@ std::string OwnLine(const Finding& finding, const CodeExample& example, const Ru
   return "";
 }
 
-// Of the lines before, that which the program's own one stands for.
+// The program's own line, if known, replaces the example's "before".
 Json ExampleJson(const Finding& finding, const RunInfo& run) {
   const CodeExample* const example = ExampleFor(finding, run);
   if (example == nullptr) return nullptr;
@@ -142,7 +142,7 @@ Json GateWords(const GateRow& row) {
           {"counters", std::move(counters)}};
 }
 
-// The source of the line itself, where it is surely what ran.
+// The source of the line itself; empty if the source may have changed.
 std::string CodeOf(const LineRow& row, const RunInfo& run) {
   const std::optional<Where>& where = row.where ? row.where : row.library;
   if (!where) return "";

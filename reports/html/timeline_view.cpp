@@ -13,14 +13,14 @@ namespace loopscope {
 namespace {
 
 constexpr std::size_t kMostRows = 12, kMostLanes = 24, kMostTotals = 20;
-constexpr std::int64_t kFinest_ns = 1000;  // the first try where not every event can have a bar of its own
+constexpr std::int64_t kFinest_ns = 1000;  // the first try if not every event can have its own bar
 
-// An event as it is met, before any are joined.
+// An event before any are joined.
 struct Piece {
   std::int64_t start_ns, end_ns;
   StringId name;
   std::uint32_t depth;
-  EventRef ref;  // {kNone, kNone} for what no host thread did
+  EventRef ref;  // {kNone, kNone} for device work
 };
 
 struct Source {
@@ -105,7 +105,7 @@ class ViewBuilder {
     source.pieces.push_back({start - window_.start_ns, end - window_.start_ns, name, depth, ref});
   }
 
-  // What the training thread spent each instant on; the part takes the place of the name.
+  // What the training thread spent each instant on; a part instead of a name.
   void AddParts() {
     Source source{"step", "step", {}, 0};
     for (int part = 0; part < kParts; ++part) {

@@ -1,5 +1,5 @@
-// One step as lanes of bars, small enough to draw: what is too short to be seen is joined with its neighbours, and only
-// what lies below the deepest row is left out.
+// One step as lanes of bars, small enough to draw: events too short to see are joined with their neighbours, and only
+// those below the deepest row are left out.
 #pragma once
 
 #include <cstddef>

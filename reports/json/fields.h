@@ -1,4 +1,4 @@
-// What JSON holds of a struct is said once, for writing and for reading: a specialisation of JsonFields lists the
+// A struct's JSON members are listed once, for writing and for reading: a specialisation of JsonFields lists the
 // members.
 //
 //   template <>
@@ -11,8 +11,8 @@
 //   };
 //
 // JsonWriter (writer.h) and JsonReader (reader.h) have the same functions for it. Written: numbers that are unknown or
-// not finite are null. Read: what is missing or null keeps the value that it has, but for enumerators; nlohmann's
-// exceptions name the place of what is missing or has the wrong type.
+// not finite are null. Read: a missing or null member keeps its value, except for enumerators; nlohmann's exceptions
+// name the place of a missing or mistyped member.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ template <class Value>
 inline constexpr bool kIsOptional<std::optional<Value>> = true;
 
 using Interval = std::array<double, 2>;  // [low, high]
-// What nlohmann's library writes and reads by itself.
+// Types that nlohmann's library handles itself.
 template <class Value>
 inline constexpr bool kIsPlain = std::is_same_v<Value, std::string> || std::is_same_v<Value, bool> ||
                                  std::is_same_v<Value, std::map<std::string, std::string>>;

@@ -74,7 +74,7 @@ struct JsonFields<Finding> {
     fields("cost_pct", finding.cost_pct);
     fields.NamedIfGiven("cost_is", finding.cost_is, CostKindName, CostKind::kLeast);
     fields("expected_gain_ms", finding.expected_gain_ms);
-    // Of the step; null where nothing better than the cost is known.
+    // In percent of the step; null if nothing better than the cost is known.
     fields.Derived("expected_gain_pct", [&]() -> std::optional<double> {
       if (!finding.expected_gain_ms || finding.cost_ms_per_step <= 0) return std::nullopt;
       return *finding.expected_gain_ms / finding.cost_ms_per_step * finding.cost_pct;

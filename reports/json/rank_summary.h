@@ -1,5 +1,5 @@
-// A rank in kilobytes, as two lines of JSON: what rules over ranks ask for, and the report of the rank by itself. From
-// the lines of many ranks comes the report that their traces would give (profiler/diagnosis/summaries.h).
+// A rank in kilobytes, as two lines of JSON: the data for rules over ranks, and the rank's own report. The lines of
+// many ranks reduce to the report that their traces would give (profiler/diagnosis/summaries.h).
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace loopscope {
 inline constexpr std::string_view kSummarySchemaPrefix = "loopscope.summary/";
 inline constexpr int kSummarySchemaVersion = 1;
 
-// Both lines, each with its end. Of the report nothing is left out but the timeline.
+// Both lines, each with its line end. The report is complete except for the timeline.
 std::string SummaryLines(const RankSummary& rank, const Report& own);
 
 // The first of the lines. Errors: not JSON or cut short, not a summary, a newer schema (named), a field of the wrong

@@ -11,16 +11,16 @@
 namespace loopscope {
 
 struct JsonKind {
-  std::string_view prefix;  // of the schema: "loopscope.report/"
+  std::string_view prefix;  // the schema's prefix: "loopscope.report/"
   int version = 1;          // the newest known here
   std::string_view what;    // "a Loopscope report"
-  std::string_view next;    // what to do where it is something else
+  std::string_view next;    // advice if it is something else
 };
 
 // Empty when the schema can be read.
 std::optional<Error> CheckSchema(const nlohmann::json& object, const JsonKind& kind);
 Error NotOfKind(std::string what, const JsonKind& kind);
-// Of nlohmann's exceptions: not JSON or cut short, or a field of the wrong type, named by its JSON pointer.
+// Translates nlohmann's exceptions: not JSON or cut short, or a mistyped field, named by its JSON pointer.
 Error JsonErrorOf(const nlohmann::json::exception& error, const JsonKind& kind);
 
 template <class Value, class Read>

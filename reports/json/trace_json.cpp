@@ -10,7 +10,7 @@ std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char letter : Printable(text, 300)) {
     if (letter == '"' || letter == '\\') quoted += '\\';
-    // Keeps a parser from taking it for the end of a script, should a page embed it.
+    // Keeps an HTML parser from ending the script here if a page embeds it.
     if (letter == '<') {
       quoted += "\\u003c";
     } else {

@@ -9,7 +9,7 @@
 
 namespace loopscope {
 
-// A track: a thread of a process. The numbers are arbitrary but for their meaning to people.
+// A track: a thread of a process. The numbers are arbitrary, except for their meaning to people.
 struct TrackId {
   std::uint64_t process = 0, thread = 0;
 };

@@ -57,7 +57,7 @@ class JsonWriter {
   }
   // What made the trace that the run was read from.
   void Source(std::string_view key) { Put(key, run_ != nullptr ? Json(run_->source) : Json()); }
-  // Null where it is not known; with all places as they are.
+  // Null if unknown; all places as they are.
   template <class Value>
   void IfWithWholePaths(bool known, std::string_view key, const Value& value) {
     Put(key, known ? Of(value) : Json());
@@ -69,12 +69,12 @@ class JsonWriter {
     list(inside);
     Put(key, std::move(inside.object_));
   }
-  // What follows from the others, and is not read.
+  // Derived from other members; not read back.
   template <class Make>
   void Derived(std::string_view key, Make make) {
     Put(key, Written(make()));
   }
-  // A text that stands for more than one member.
+  // One text that encodes several members.
   template <class Say, class Take>
   void Text(std::string_view key, Say say, Take /*take*/) {
     Put(key, std::string(say()));

@@ -33,8 +33,8 @@ struct Table {
 };
 
 // "steps", "ops" (operators and ranges of the host's threads), "kernels" (all that devices did), "findings" and
-// "lines"; what each column holds is written out in docs/traces.md. All begin with `started` and `rank`, so that those
-// of many runs can be read as one. A report that was read from JSON has findings and lines: the other tables are empty.
+// "lines"; docs/traces.md describes the columns. All begin with `started` and `rank`, so that tables of many runs can
+// be read as one. A report read from JSON has findings and lines only: the other tables are empty.
 std::vector<Table> TablesOf(const Report& report);
 
 }  // namespace loopscope

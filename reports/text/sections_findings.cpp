@@ -49,7 +49,7 @@ void WriteFirstPlace(const Finding& finding, const std::string& directory, Page&
   }
 }
 
-// Of a fix that was measured to bring nothing that comes first, whatever the finding's place in the list.
+// Always shown for a fix that was measured to bring nothing, whatever the finding's rank.
 void WriteAdvice(const Report& report, const Finding& finding, bool in_full, Page& page) {
   const bool in_vain = MeasuredWithoutGain(report, finding);
   const std::string advice = AdviceText(report, finding);

@@ -1,4 +1,4 @@
-// What the devices did, and why they stood still.
+// What the devices did, and why they were idle.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -35,7 +35,7 @@ std::string ShareText(const Headline& headline, const Report& report) {
                      HumanMs(*report.steps.mean_ms));
 }
 
-// What the time of a phase is, where it is no computing.
+// Names the time of a phase that does not compute.
 std::string LostText(std::string_view phase, const std::optional<Where>& where) {
   if (phase == "loader_wait") return "waiting for the loader";
   if (phase == "h2d_copy") return "copying to the device";

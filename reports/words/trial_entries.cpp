@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-// The measured one, and of two that with the other fixes.
+// Prefers a measured trial, then the one with the other fixes.
 int Rank(const TrialRow& trial) {
   return (Known(trial.speedup) ? 2 : 0) + (trial.context == "with-others" ? 1 : 0);
 }

@@ -48,7 +48,7 @@ std::string LeftOpen(const Report& report) {
   return fmt::format("{}", fmt::join(settings, ","));
 }
 
-// The trial that gained most, to be put into the program.
+// The faster trial with the largest speedup that a rule advises.
 const TrialRow* BestTrial(const Report& report) {
   const TrialRow* best = nullptr;
   for (const TrialRow& trial : report.trials) {
@@ -217,7 +217,7 @@ NextStep NextOf(const Report& report) {
   if (!report.trials.empty()) return NextAfterTrials(report);
   const auto treatable = [](const Finding& finding) { return !finding.treatment_id.empty(); };
   const bool own = report.run.source == "capture";
-  // Another tool's recording without a step does not have enough of its command to rerun it.
+  // Another tool's recording without a step lacks the command needed to rerun it.
   const bool failed = report.run.exit_status > 0;  // it would fail again
   const bool can_rerun = !report.run.command.empty() && !failed && (own || report.steps.mean_ms);
   if (can_rerun && std::ranges::any_of(report.findings, treatable)) {

@@ -1,4 +1,4 @@
-// The few things that a reader should do first.
+// The most valuable changes, for the top of a report.
 #pragma once
 
 #include <string>

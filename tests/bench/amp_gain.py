@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Whether what fp32-compute expects of bfloat16 comes true: for each of ten networks the expected gain, tried out at the
-end of a diagnosis, against the speedup that `prove` measures. Writes docs/amp.md with --write.
+end of a diagnosis, against the speedup that `prove` measures. Writes its table in docs/speedups.md with --write.
 
 Usage: amp_gain.py [--build build] [--write] [NETWORK…]"""
 
@@ -14,18 +14,15 @@ import tempfile
 from networks import NETWORKS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "amp.md"
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+from pages import refill  # noqa: E402
+
+PAGE = ROOT / "docs/speedups.md"
 CLEARLY = 0.03  # of the step: closer to none than this, either sign will do
-HEAD = """# What bfloat16 gains on a CPU, expected and measured
-
-`fp32-compute` expects a gain from what it tries out when a diagnosis ends: the program's own products and convolutions
-in float32 and in bfloat16. `prove` measures whole training steps. `tests/bench/amp_gain.py --write` compares the two on
-ten networks (`tests/bench/networks.py`) and writes this page. *Expected*: 1 / (1 - expected gain's share of the step);
-*clear*: nothing is expected. *Agrees*: both above 1 or both below, or one of them within 3 % of it.
-
-| network | step | expected | measured by `prove`, 95 % interval | agrees |
-|---|---|---|---|---|
-"""
+HEAD = [
+    "| network | step | expected | measured by `prove`, 95 % interval | agrees |",
+    "|---|---|---|---|---|",
+]
 
 
 def loopscope(build, folder, *arguments):
@@ -63,7 +60,7 @@ def line(row):
     low, high = row["ci95"] or (None, None)
     interval = f" [{low:.2f}, {high:.2f}]" if low else ""
     return (f"| {row['name']} | {row['step_ms']:.2f} ms | {expected} | {row['speedup']:.2f}x{interval} | "
-            f"{'yes' if agrees(row) else 'no'} |\n")  # fmt: skip
+            f"{'yes' if agrees(row) else 'no'} |")  # fmt: skip
 
 
 def main():
@@ -82,7 +79,7 @@ def main():
     if options.write:
         cpu = next(one.partition(":")[2].strip() for one in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                    if one.startswith("model name"))  # fmt: skip
-        PAGE.write_text(HEAD + "".join(map(line, rows)) + f"\n{agreeing} of {len(rows)} agree, on {cpu}.\n")
+        refill(PAGE, "bfloat16", [*HEAD, *map(line, rows), "", f"{agreeing} of {len(rows)} agree, on {cpu}."])
     return 0 if agreeing == len(rows) else 1
 
 

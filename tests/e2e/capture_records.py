@@ -1,4 +1,4 @@
-"""Reads a capture's records as they lie in the file (probes/wire.h), for tests of what probes write."""
+"""Reads a capture's raw records (probes/wire.h), for tests of what probes write."""
 
 import struct
 

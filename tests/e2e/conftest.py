@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: the built program, small programs to launch, and a way to call it."""
+"""Shared by the end-to-end tests: the built program, small programs to launch, and a way to call it."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ import hanging
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", ROOT / "build"))
 
-# Whoever starts the tests in the background may have them ignore these; the programs under test would inherit that.
+# Tests started in the background may ignore these signals; the programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -25,7 +25,7 @@ def pytest_configure(config):
 
 
 def preloaded(mode, probes=BUILD / "probes"):
-    """What `loopscope` preloads into a launch of LOOPSCOPE_MODE `mode`."""
+    """The libraries that `loopscope` preloads for LOOPSCOPE_MODE `mode`."""
     names = ("preload", "calls") if mode == "trace" else ("preload",)
     return ":".join(str(probes / f"libloopscope_{name}.so") for name in names)
 
@@ -37,7 +37,7 @@ def commands():
     return re.findall(r"^  (\w[\w-]*)  ", table, re.MULTILINE)
 
 
-# What check launches may say of "same training?", by the treatment's class.
+# Allowed verdicts of check launches on "same training?", by the treatment's class.
 SAME_TRAINING = {
     "exact": {"bit-identical"},
     "exact-if": {"bit-identical"},
@@ -112,8 +112,8 @@ def tiny_train():
 
 @pytest.fixture(scope="module")
 def one_thread():
-    """For programs whose number of threads is not what is looked at: several wait for one another by spinning, so that a
-    step takes many times as long where other tests run beside it."""
+    """For programs whose number of threads does not matter: several threads wait for each other by spinning, so that a
+    step takes many times as long when other tests run beside it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
         yield

@@ -1,4 +1,4 @@
-"""What a command that came to no end is doing, and its end with all that it started."""
+"""Shows what a hanging command is doing, and ends it with everything that it started."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 """`bisect` leaves the user's work tree, index, refs and worktrees as they are, whatever git's variables, a build or a
-signal do. The programs train nothing: what is looked at is what happens around them."""
+signal do. The programs do not train: the tests look at what happens around them."""
 
 import os
 import pathlib
@@ -82,7 +82,7 @@ def repository(tmp_path, loopscope):
 
 
 def runs(pid):
-    """Not one that has ended and waits for whoever adopted it."""
+    """Not a zombie that waits for its new parent."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -102,7 +102,7 @@ def write_log(path, ends, folder):
 
 
 def test_the_action(host, tmp_path, tiny_train):
-    """Each step's script, with what GitHub puts into it; pip and the actions of others are theirs. docs/ci/action.log is
+    """Each step's script, with GitHub's substitutions; pip and other actions are replaced. docs/ci/action.log is
     the log of it: LOOPSCOPE_ACTION_LOG=FILE writes that."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     inputs = {name: one.get("default", "") for name, one in action["inputs"].items()}

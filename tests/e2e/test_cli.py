@@ -1,4 +1,4 @@
-"""What the smaller commands print, and what the command line says about itself."""
+"""Output of the smaller commands, and the command line's help."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def as_stems(ids):
 
 
 def first_words(table):
-    """Of the rows above the first empty line; continuations are indented."""
+    """First words of the rows above the first empty line; continuations are indented."""
     return {line.split()[0] for line in table.split("\n\n")[0].splitlines() if not line.startswith(" ")}
 
 

@@ -12,7 +12,7 @@ from conftest import BUILD, QUICK, Loopscope
 
 NOBODY = 65534
 
-# Resumes from the newest checkpoint, counts, overwrites, deletes, and keeps a log: all that a careless script does.
+# Resumes from the newest checkpoint, counts, overwrites, deletes, and keeps a log, like a careless script.
 CARELESS = """
 newest=$(ls checkpoints | sort -n | tail -1)
 echo "resumed from $newest, count $(cat count)"

@@ -21,7 +21,7 @@ WALKS = ("Add a rule", "Add a treatment that acts in Python", "Add an output for
 # "`path` …:", an empty line, and a fenced block: a new file, or what is added to one that is there.
 BLOCK = re.compile(r"^`([\w./]+)`[^\n]*:\n\n(`{3,})\w*\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 FOLDERS = ("analyzers", "cmake", "docs", "probes", "profiler", "reports", "tests", "workloads")
-# The programs of unit tests, with the files of tests that look after lists and texts.
+# The unit test programs with the tests that check lists and texts.
 UNIT_TESTS = [
     ("experiments_tests", "architecture"),
     ("experiments_tests", "treatments"),
@@ -117,7 +117,7 @@ def tree():
 
 @pytest.fixture(scope="module")
 def build(tree):
-    """What it builds: in a copy of the sources all but what links torch."""
+    """Targets to build: in a copy of the sources everything that does not link torch."""
     if tree == ROOT:
         run("cmake", "--build", BUILD, "-j", "2", "--target", *TARGETS, "loopscope_shim", cwd=tree)
         return BUILD

@@ -48,7 +48,7 @@ def data(tmp_path_factory):
 
 
 def losses(data, env=None, **knobs):
-    """Of a short training; knobs with __ for the dot."""
+    """The losses of a short training run; __ in a knob's name is its dot."""
     settings = {**SMALL, **{name.replace("__", "."): value for name, value in knobs.items()}}
     items = [argument for name, value in settings.items() for argument in ("--set", f"{name}={value}")]
     done = launch("--data", data, "--print-losses", *items, env={"LOOPSCOPE_SAMPLE_RNG": "hash", **(env or {})})
@@ -193,7 +193,7 @@ def test_replicas_need_gpus_and_one_rank(arguments, needs):
     "name, entry", [("cuda_graphs", "train_make_device_graph"), ("data_parallel", "train_forward_on_all")]
 )
 def test_modules_of_gpus_bind_to_torch(name, entry):
-    """All that they call is there; they bring no CUDA of their own."""
+    """Everything that they call is there; they do not bring their own CUDA."""
     module = BUILD / "workloads" / f"libtrain_{name}.so"
     if not module.exists():
         pytest.skip("built without CUDA's headers")

@@ -1,4 +1,4 @@
-"""README, CHANGELOG, CONTRIBUTING and docs/ speak of things that exist."""
+"""README, CHANGELOG, CONTRIBUTING and docs/ only name things that exist."""
 
 import importlib.util
 import pathlib
@@ -39,7 +39,7 @@ def test_every_command_has_its_page():
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_outputs_are_those_of_now(loopscope, document):
-    """So every option of a command stands in its page."""
+    """This also ensures that each page lists every option of its command."""
     text = document.read_text()
     assert script("refresh_outputs").refreshed(text, loopscope.program.parent) == text, "run docs/refresh_outputs.py"
 
@@ -116,11 +116,11 @@ def test_the_readme_takes_no_output_without_speedups():
 
 
 def test_the_readme_shows_a_demo():
-    """Its headline, as it stands at the top of the whole report."""
+    """The same headline as at the top of the full report in docs/reports.md."""
     block = demo_block(README)
     assert re.search(r"^Measured +\d+\.\d\dx \[", block, re.MULTILINE), "run `make demo` and docs/refresh_readme.py"
     headline = block.split("```")[1].strip()
-    assert len(headline.splitlines()) <= 20 and headline in demo_block((ROOT / "docs/demo.md").read_text())
+    assert len(headline.splitlines()) <= 20 and headline in demo_block((ROOT / "docs/reports.md").read_text())
 
 
 def test_the_readme_is_one_screen():
@@ -136,7 +136,7 @@ def test_the_torches_of_the_wheel_are_those_that_documents_name():
 
 
 def test_symptoms_are_what_the_program_says():
-    """The quoted headings of the page by symptom, where numbers may stand for others."""
+    """The quoted headings of the page by symptom; numbers in them may differ."""
     folders = ("profiler", "probes", "analyzers", "reports")
     files = [path for folder in folders for kind in ("*.cpp", "*.h", "*.py") for path in (ROOT / folder).rglob(kind)]
     said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in files))

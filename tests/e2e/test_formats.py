@@ -45,7 +45,7 @@ def samples(tmp_path_factory):
 
 
 def sarif_validator():
-    """Of the schema as it is published."""
+    """Validates against the schema as published."""
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     jsonschema.Draft4Validator.check_schema(schema)
     return jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)

@@ -1,4 +1,4 @@
-"""What a change would gain, tried out in the program when its bounded run ends."""
+"""Gains that are measured in the program at the end of a bounded run."""
 
 import subprocess
 import sys
@@ -55,7 +55,7 @@ def test_a_gain_or_its_absence_has_a_figure(loopscope, around):
     done, report = loopscope.report("run", "--steps", "20", "--", sys.executable, "train.py")
     assert done.code == 0, done.err
     rule, found = fp32_compute(report)
-    if rule["verdict"] == "clear":  # it is the machine's to decide, or under anomaly mode the layers are a small part
+    if rule["verdict"] == "clear":  # depends on the machine, or under anomaly mode the layers are a small part
         assert "measured" in rule["reason"] or "anomaly" in around
     else:
         assert 0 < found[0]["expected_gain_ms"] < found[0]["cost_ms_per_step"], found

@@ -1,5 +1,5 @@
 # ctest labels: measured
-"""`gate` on a real training program: what it measures, and in which format it says so. The rest: test_gate_counters.py."""
+"""`gate` on a real training program: its measurements and output formats. The rest: test_gate_counters.py."""
 
 import json
 import xml.etree.ElementTree as tree
@@ -55,7 +55,7 @@ def test_a_slow_candidate_fails_in_every_format(gate, loopscope):
 
 
 def test_a_program_against_itself_does_not_fail(gate):
-    """But for one gate in a hundred: that two of two fail comes once in ten thousand runs of this test."""
+    """Except for one gate in a hundred: two of two fail once in ten thousand runs of this test."""
     gates = [gate("--budget", "14m", "--max-slowdown", "90%") for _ in range(2)]
     for done, verdict in gates:
         assert (done.code, verdict["verdict"]) in ((0, "pass"), (1, "fail")), done.err

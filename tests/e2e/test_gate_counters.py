@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""`gate` on a real training program where no time decides: counters, what cannot be compared, and what does not run."""
+"""`gate` on a real training program without timing: counters, incomparable runs, and programs that fail."""
 
 import json
 import os
@@ -198,7 +198,7 @@ def test_one_that_is_interrupted_at_once_ends_in_order(tiny_train, tmp_path, del
     time.sleep(delay_s)
     running.send_signal(signal.SIGTERM)
     printed = running.communicate(timeout=60)[0]
-    # Before it has begun, it ends as any program does.
+    # Before it begins, it ends like any program.
     assert running.returncode in (3, -signal.SIGTERM), printed
     assert list((tmp_path / "tmp").iterdir()) == []
     assert running.returncode != 3 or "interrupted" in printed, printed

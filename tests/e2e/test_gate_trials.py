@@ -1,9 +1,9 @@
 # ctest labels: long measured
 # ctest timeout: 14400
-"""Real gates, many times over: an unchanged program never fails, a slower one does. Prints what docs/gate.md reports.
+"""Real gates, many times over: an unchanged program never fails, a slower one does. Prints what docs/evidence/gate.md reports.
 
 LOOPSCOPE_GATES is how many gates each trial has (20), LOOPSCOPE_GATE_BUDGET the time of each (15m). One trial at a time:
-pytest -s -k unchanged, -k slowdown or -k counters. A trial of 20 writes its row into docs/gate.md."""
+pytest -s -k unchanged, -k slowdown or -k counters. A trial of 20 writes its row into docs/evidence/gate.md."""
 
 import os
 import re
@@ -37,7 +37,7 @@ GATES = int(os.environ.get("LOOPSCOPE_GATES", "20"))
 BUDGET = os.environ.get("LOOPSCOPE_GATE_BUDGET", "15m")
 WINDOW = "1s"  # a launch's measured time: 20 gates of 28 to 64 launches each would take hours with the usual 2 s
 HEAD = ("trial", "gates", "fail", "pass", "inconclusive", "pairs per gate", "time per gate")
-# Of `gates` gates that fail with a chance of 1 in 100 each, more than so many fail in one trial of 1,000 at most.
+# If each of `gates` gates fails with a chance of 1 in 100, more than so many fail in at most one trial of 1,000.
 MOST_FALSE = {1: 1, 5: 1, 20: 2}
 
 
@@ -95,7 +95,7 @@ class Trial:
         )
         print(dict(zip(HEAD, row)), flush=True)
         if GATES >= 20:
-            refill_row(ROOT / "docs/gate.md", "real gates", HEAD, row)
+            refill_row(ROOT / "docs/evidence/gate.md", "real gates", HEAD, row)
 
 
 def step_ms(loopscope, command):
@@ -110,12 +110,12 @@ def train_slower(sleep_ms):
 
 
 def tiny_slower(busy_ms):
-    """By work: what so short a sleep takes differs from one minute to the next on a virtual machine."""
+    """By computing: on a virtual machine the length of so short a sleep varies from minute to minute."""
     return ["--spin", str(round(1e3 * busy_ms))]
 
 
 def slowdown_of(loopscope, command, slower, sleep_ms):
-    """By how much so many milliseconds, slept or worked, slow a step, by launches of their own."""
+    """The share by which `sleep_ms`, slept or worked, slow a step: measured by a separate `ab`."""
     done, report = loopscope.report(
         "ab",
         "-o",
@@ -139,8 +139,8 @@ def slowdown_of(loopscope, command, slower, sleep_ms):
 
 
 def sleep_that_slows_by(loopscope, command, slower, slowdown):
-    """In milliseconds. A sleep takes longer than it is asked for, and what follows it runs on cold caches: so it is interpolated
-    between a very short one and one of that share of the step."""
+    """In milliseconds. Sleeps overrun, and code after them runs on cold caches, so the length is interpolated between a
+    very short sleep and one of that share of the step."""
     short_ms, long_ms = 0.01, slowdown * step_ms(loopscope, command)
     least, most = (slowdown_of(loopscope, command, slower, sleep_ms) for sleep_ms in (short_ms, long_ms))
     share = (slowdown - least) / (most - least) if most > least else 1
@@ -177,7 +177,7 @@ def test_a_slowdown_of_five_percent_is_caught(loopscope):
     assert trial.count("fail") >= 0.7 * GATES, trial.gates
 
 
-# A copy more is reported, and fails where that is asked for.
+# An additional copy is reported, and fails if requested.
 @pytest.mark.parametrize(
     "flaw, counter, options",
     [

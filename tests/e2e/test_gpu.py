@@ -1,5 +1,5 @@
 # ctest labels: gpu measured
-"""What is recorded of a real NVIDIA GPU: its work, why it stands still, and what that costs the program."""
+"""Recording of a real NVIDIA GPU: its work, why it is idle, and what that costs the program."""
 
 import json
 import os

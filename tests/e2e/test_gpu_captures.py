@@ -1,4 +1,4 @@
-"""What the program says of captures that were recorded on real GPUs (tests/data/gpu)."""
+"""Reports of captures that were recorded on real GPUs (tests/data/gpu)."""
 
 import json
 import tarfile

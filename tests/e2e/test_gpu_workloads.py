@@ -42,7 +42,7 @@ WITH_A_LINE = {"pageable-copy", "blocking-copy", "cpu-then-device", "host-sync",
 
 
 def libraries():
-    """Of this Python's torch: the program may have been built beside another."""
+    """The library path of this Python's torch: the program may have been built against another one."""
     torch_folder = pathlib.Path(torch.__file__).parent
     folders = [torch_folder / "lib", *sorted(torch_folder.parent.glob("nvidia/*/lib"))]
     old = os.environ.get("LD_LIBRARY_PATH")

@@ -1,4 +1,4 @@
-"""Whatever stands where an output is to go: only a regular file, or nothing, is ever replaced."""
+"""Whatever exists at an output's place: only a regular file, or nothing, is ever replaced."""
 
 import json
 import os
@@ -89,7 +89,7 @@ NEEDS_ROOT = ("null", "full", "block")
 
 
 def shown(path):
-    """What stands there, and what a link leads to; of files that there is one."""
+    """What exists there, and what a link leads to; for files only their existence."""
     seen = []
     for one in (path, path.with_name("target of " + path.name)):
         state = os.lstat(one) if os.path.lexists(one) else None
@@ -130,7 +130,7 @@ def attempt(folder, number, kind, format_name):
         assert place.read_text() != "old" and stat.S_IMODE(place.stat().st_mode) == mode, what
     if kind == "file with two names":
         assert (home / "other").read_text() == place.read_text(), what
-    if kind == "two names, in a shared folder":  # whoever gave it the second one may not own it
+    if kind == "two names, in a shared folder":  # the second name's maker may not own the file
         assert (home / "other").read_text() == "old" != place.read_text(), what
     if kind == "read-only file":
         assert place.read_text() == "old", what

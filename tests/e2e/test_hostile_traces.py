@@ -1,4 +1,4 @@
-"""Traces that were made to do harm: a clear answer, in little memory, from the program itself."""
+"""Malicious traces: a clear message, in little memory, from the program itself."""
 
 import gzip
 import os

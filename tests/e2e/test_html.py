@@ -1,4 +1,4 @@
-"""The HTML report in headless Chromium: opens from a file, draws what the data says, needs nothing and nobody else."""
+"""The HTML report in headless Chromium: opens from a file, draws what the data says, loads nothing else."""
 
 # ctest labels: browser slow
 
@@ -312,7 +312,7 @@ def test_the_timeline_tells_what_lies_under_the_mouse(browser, traced):
 
 
 def test_lines_are_shown_with_their_source(browser, traced):
-    """Every line of the report stands in the table; the blocks above are the larger ones, as wide as they take long."""
+    """Every line of the report is in the table; the blocks above are the larger ones, as wide as their time."""
     data = open_page(browser, traced)
     rows = browser.find_elements(By.CSS_SELECTOR, "#lines table:first-of-type tbody tr")
     shown = browser.find_element(By.CSS_SELECTOR, "#lines .wide")

@@ -28,7 +28,7 @@ def training_process(tree_root):
 
 
 def wait_for_steps(pid, steps):
-    """Until the capture that the process writes holds them: nobody knows how long a machine makes its pictures."""
+    """Waits until the process's capture contains them: the time to make the pictures depends on the machine."""
     for _ in range(1200):
         maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
         captures = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.endswith(".cap")}

@@ -1,7 +1,7 @@
 # ctest labels: long measured
 # ctest timeout: 7200
 """The whole matrix: each flaw planted alone, in C++ and in Python, in one process and in two ranks, with several seeds where
-time decides; each treatment tried. Keeps what it sees in docs/matrix.json and writes docs/matrix.md."""
+time decides; each treatment tried. Keeps the results in docs/evidence/matrix.json and writes matrix.md."""
 
 import sys
 

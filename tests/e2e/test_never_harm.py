@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""What Loopscope promises not to touch: the user's files, terminal and secrets."""
+"""What Loopscope promises to leave alone: the user's files, terminal and secrets."""
 
 import json
 import os

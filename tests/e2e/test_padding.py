@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""What tells padding in a Python script: masks and padding indices are read, masks of other kinds are not taken for one."""
+"""Detection of padding in a Python script: masks and padding indices are read, masks of other kinds are ignored."""
 
 import pathlib
 import sys

@@ -27,7 +27,7 @@ RULES = [
     "graph-retained",
     "needless-copy",
 ]
-# What the program offers as knobs, and `prove` tries.
+# The knobs that the program offers and `prove` tries.
 OFFERED = {
     "debug-left-on": "debug",
     "single-tensor-optimizer": "optimizer.impl",
@@ -73,8 +73,8 @@ def expected(rules, report):
 
 def test_naive_has_every_planted_flaw_and_no_other(tmp_path):
     report = diagnose(tmp_path, "naive")
-    # Without workers and with one thread another core is idle, where there is one: how much of the step that is depends
-    # on how fast the other flaws are.
+    # Without workers and with one thread another core, if any, is idle: its share of the step depends on the cost of
+    # the other flaws.
     assert {finding["rule"] for finding in report["findings"]} - {"idle-processors"} == expected(RULES, report)
     host_sync = [finding for finding in report["findings"] if finding["rule"] == "host-sync"]
     assert [finding["severity"] for finding in host_sync] == ["info"], "a host read costs nothing on a CPU"

@@ -1,5 +1,5 @@
-"""The probes alone, without the launcher: what a small LibTorch program's capture holds, and that the program itself
-does not notice."""
+"""The probes alone, without the launcher: the capture of a small LibTorch program, and that the program itself is not
+affected."""
 
 import os
 import pathlib
@@ -211,7 +211,7 @@ def test_exceptions_pass_through(probed):
     done, [capture] = probed("--throw", "--epochs", "2", steps=0)
     assert done.returncode == 0 and "caught 20" in done.stdout
     assert len([r for r in capture.ranges(3)]) == 40  # those that threw are closed too
-    assert len(capture.marks(STEP_END)) == 20  # but are no steps
+    assert len(capture.marks(STEP_END)) == 20  # but are not steps
 
 
 def test_goes_on_until_an_epoch_boundary(probed):
@@ -328,7 +328,7 @@ def test_no_program_gets_a_cpp_library_that_it_does_not_load_itself(probed):
 
 
 def _cpp_library_symbols(probe):
-    """What it gives the program of the C++ library."""
+    """Symbols of the C++ library that it exports to the program."""
     library = BUILD / "probes" / f"libloopscope_{probe}.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = [line.split()[-1] for line in symbols.splitlines()]

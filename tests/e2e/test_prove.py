@@ -1,5 +1,5 @@
 # ctest labels: measured
-"""`prove` and `ab` on a real training program: fixes are measured, and nothing is called that was not shown."""
+"""`prove` and `ab` on a real training program: fixes are measured, and no verdict goes beyond the measurement."""
 
 import json
 

@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""`prove` that goes on from what is there: resumed, reused, or with nothing to do."""
+"""`prove` that continues from existing data: resumed, reused, or with nothing to do."""
 
 from conftest import QUICK
 from test_prove import ANOMALY, SHORT, trial

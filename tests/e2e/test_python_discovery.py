@@ -1,6 +1,6 @@
 # ctest labels: slow
-"""What the shim sees of programs that do things their own way: iterators of their own, workers of a fork server, updates
-in hooks and in compiled code, code that libraries generate, a script that is started by a roundabout path."""
+"""The shim with unusual programs: custom iterators, workers of a fork server, updates in hooks and in compiled code,
+code that libraries generate, a script started by an indirect path."""
 
 import os
 import subprocess

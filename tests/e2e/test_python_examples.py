@@ -1,6 +1,6 @@
 # ctest labels: long measured
 # ctest timeout: 3600
-"""The Python examples: their planted flaws are found, each fix is measured; writes docs/python_speedups.md from what it measured."""
+"""The Python examples: their planted flaws are found, each fix is measured; writes their table in docs/speedups.md."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from conftest import BUILD, ROOT, SAME_TRAINING
+from pages import refill
 from test_python_scripts import needs
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -19,7 +20,7 @@ from tricks import matrix  # noqa: E402
 
 EXAMPLES = ROOT / "workloads" / "python"
 SCRIPTS = ROOT / "tests" / "e2e" / "scripts"
-TABLE = ROOT / "docs" / "python_speedups.md"
+TABLE = ROOT / "docs/speedups.md"
 BOUNDS = ["--warmup", "5", "--steps", "25", "--time", "60s"]
 BIN = pathlib.Path(sys.executable).parent
 ENVIRONMENT = {
@@ -65,7 +66,7 @@ def can_fire(report, rule):
 
 
 def others_run():
-    """Then a loader's worker gets its processor late, which is no flaw of the script."""
+    """Then a loader's worker gets its processor late, which is not a flaw of the script."""
     return os.getloadavg()[0] > len(os.sched_getaffinity(0)) + 1
 
 
@@ -109,7 +110,7 @@ def test_every_flaw_of_the_image_classifier_has_its_line(loopscope, images):
         "input-starvation": line(file, "Image.open("),
         "needless-copy": line(file, "torch.tensor(np.stack(images))"),
     }
-    # Where memory is quick these two cost under 1 % of a step: they are looked for, and nothing is to be said.
+    # With fast memory these two cost under 1 % of a step: the rules must then be clear.
     for rule in {"grads-zeroed", "needless-copy"} - places.keys():
         assert next(row["verdict"] for row in report["rules"] if row["id"] == rule) == "clear"
         del planted[rule]
@@ -234,23 +235,14 @@ def table():
     yield
     if len({program for program, _ in rows}) < 3:
         return  # a part of the tests was run: the table stays as it is
-    TABLE.write_text(
-        "\n".join(
-            [
-                "# Speedups on the Python examples",
-                "",
-                "The scripts in `workloads/python/` run unmodified: `loopscope prove -- python image_classifier.py`. Each "
-                "has flaws that first versions often have, and a twin with the flaws repaired in its source.",
-                "",
-                f"Measured on {host['name']}, by `tests/e2e/test_python_examples.py` (`make long`), which writes this file.",
-                "",
-                "| script | fix | speedup, 95 % interval | n | verdict | training |",
-                "|---|---|---|---|---|---|",
-                *rows.values(),
-                "",
-            ]
-        )
-    )
+    lines = [
+        f"Measured on {host['name']}.",
+        "",
+        "| script | fix | speedup, 95 % interval | n | verdict | training |",
+        "|---|---|---|---|---|---|",
+        *rows.values(),
+    ]
+    refill(TABLE, "python examples", lines)
 
 
 @needs("PIL", "numpy")

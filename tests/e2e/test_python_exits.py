@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""However a Python program ends: its exit code comes through, its capture stays readable, nothing of it lives on."""
+"""However a Python program ends: its exit code comes through, its capture stays readable, no process survives."""
 
 import os
 import pathlib
@@ -39,7 +39,7 @@ def left_behind(folder):
 
 
 def read_again(loopscope, folder):
-    """What `report` makes of the folder's capture."""
+    """`report` on the folder's capture."""
     done, report = loopscope.report("report", folder)
     assert done.code == 0, done.err
     return report

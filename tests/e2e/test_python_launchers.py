@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""Python programs that another program starts, and those that cannot be reached: what is seen, and what is said."""
+"""Python programs that another program starts, and those that cannot be reached: records and messages."""
 
 import glob
 import os
@@ -83,7 +83,7 @@ def test_accelerate_launch(run):
 def test_a_notebook(run):
     report = run("jupyter", "execute", "notebook.ipynb")
     is_sound(report, "optimizer:Adam#1", batch=64)
-    cell = {f"In[4]:{line}" for line in (3, 5, 7, 8)}  # the cells have no file: their number stands for it
+    cell = {f"In[4]:{line}" for line in (3, 5, 7, 8)}  # the cells have no file, only their number
     places = found(report)
     rules = ("host-sync", "single-tensor-optimizer", "fp32-compute", "input-starvation", "slow-epoch-start")
     only(places, {rule: cell for rule in rules})

@@ -1,4 +1,4 @@
-"""`loopscope run -- python …` on training loops of every shape, and what is said of scripts that cannot be seen."""
+"""`loopscope run -- python …` on training loops of every shape, and the messages for scripts that cannot be seen."""
 
 import os
 import pathlib

@@ -83,7 +83,7 @@ def found(report):
 
 
 def is_sound(report, clock, batch=None, steps=20):
-    """What holds for every such script: enough steps of the right clock, parts that add up to the step."""
+    """Checks for every such script: enough steps of the right clock, parts that add up to the step."""
     measured = report["steps"]
     assert measured["measured"] >= steps
     assert report["quality"]["clean_end"] and report["quality"]["dropped"] == 0
@@ -93,8 +93,8 @@ def is_sound(report, clock, batch=None, steps=20):
         assert measured["samples_per_s"] == pytest.approx(batch * 1e3 / measured["mean_ms"], rel=0.2)
 
 
-# What depends on the machine: how fast its memory, its 16-bit units and its other cores are, and how soon an iterator
-# over a small data set is there.
+# Depends on the machine: on the speed of its memory, its 16-bit units and its other cores, and of starting an iterator
+# over a small data set.
 MAYBE = {
     "input-starvation",
     "fp32-compute",
@@ -143,7 +143,7 @@ def test_image_folders_with_workers_and_dummy_data(run):
     convolutions = {
         f"{file}:{n}" for n, line in enumerate(text.splitlines(), 1) if any(layer.strip() in line for layer in layers)
     }
-    # What the workers spend their time with is named too.
+    # The workers' costliest work is named too.
     loading = {
         line_of(file, line) for line in ("draws = torch.Generator()", "image = torch.randn(", "return image, int(")
     }
@@ -163,7 +163,7 @@ def test_word_language_model_without_an_optimizer(run):
     file = "word_language_model.py"
     report = run(sys.executable, file)
     is_sound(report, "backward")
-    # The clock is chosen after the warm-up that was asked for: the detail window opens then.
+    # The clock is chosen after the requested warm-up: the detail window opens then.
     assert "late-free" not in {row["id"] for row in report["rules"] if row["verdict"] == "cannot-tell"}
     only(
         found(report),

@@ -1,4 +1,4 @@
-"""The Python shim, without the launcher: what it records of a script, and that the script notices nothing."""
+"""The Python shim, without the launcher: what it records of a script, and that the script is not affected."""
 
 import collections
 import importlib.util
@@ -112,7 +112,7 @@ def launch(tmp_path):
 
 @pytest.fixture(scope="module")
 def launch_once(tmp_path_factory):
-    """As `launch`, for what several tests look at: what was launched alike before is not launched again."""
+    """Like `launch`, shared by several tests: an identical launch is not repeated."""
     launched = {}
 
     def run(body, **how):
@@ -303,7 +303,7 @@ def test_workers_that_stay_leave_the_shuffles_as_they_were(launch_once):
     assert hashes[0] == hashes[1] and len(set(hashes[0])) > 24  # of each of three epochs another order
 
 
-# What each treatment says that it changed; those in one set do not meet.
+# What each treatment reports as changed; those in one set do not interact.
 CHANGES = [
     {
         "loader.workers=2": ("0", "2", 2),
@@ -616,7 +616,7 @@ def own_nodes():
 
 
 def test_ops_are_recorded_alike_with_and_without_preloading(launch):
-    """Preloaded, the probe stands in LibTorch's own calls; else it is a callback, as it is beside torch.profiler."""
+    """Preloaded, the probe intercepts LibTorch's own calls; otherwise, and beside torch.profiler, it is a callback."""
     body = (
         OWN_NODES
         + "main(epochs=1)\nown_nodes()\nwith torch.profiler.profile():\n    main(epochs=1)\nown_nodes()\nmain(epochs=1)"
@@ -637,7 +637,7 @@ def test_ops_are_recorded_alike_with_and_without_preloading(launch):
 
 
 def probes_for_another_torch(folder):
-    """The probes, as if they had been built for a torch that is not there."""
+    """The probes, as if built for another torch."""
     probes = folder / "probes"
     shutil.copytree(BUILD / "probes", probes, ignore=shutil.ignore_patterns("CMakeFiles", "*.a", "sources"))
     (probes / "torch_version").write_text("1.2.0\n")
@@ -745,7 +745,7 @@ def test_a_script_without_torch_leaves_nothing(launch):
 
 @pytest.fixture(scope="module")
 def own_modules(tmp_path_factory):
-    """A folder of the user's with modules that are named as some of ours, and the path with both."""
+    """A user's folder with modules named like some of the shim's, and a PYTHONPATH with both."""
     own = tmp_path_factory.mktemp("own")
     (own / "sitecustomize.py").write_text("import builtins\nbuiltins.mine = __name__\n")
     (own / "treatments.py").write_text("name = 'mine'\n")
@@ -851,7 +851,7 @@ def test_a_place_is_found_without_asking_for_folders_again():
 
 
 def test_of_many_loaders_and_optimizers_the_first_are_described(launch):
-    """A program may make new ones for each epoch: what is written down, and kept in memory, does not grow with them."""
+    """A program may make new ones for each epoch: records and memory do not grow with them."""
     body = """
 for epoch in range(40):
     model = torch.nn.Linear(4, 1)

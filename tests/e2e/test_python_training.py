@@ -39,7 +39,7 @@ def applied(capture, key):
 
 @pytest.mark.parametrize("rule", ["momentum", "lamb"])
 def test_the_update_rule_is_another(launch, rule):
-    """The rate and the weight decay are the program's, and its steps are still told."""
+    """The rate and the weight decay are the program's, and its steps are still recorded."""
     body = (
         TRAINED.replace("OPTIMIZER", ADAM).replace('print(optimizer.param_groups[0]["lr"])', "")
         + """

@@ -56,7 +56,7 @@ class Together:
         return [one[1:] for one in self._applied if one[0] == key]
 
     def place(self, part, mark):
-        """Of the line of a part that has `mark`."""
+        """The place of the line with `mark` in a part."""
         script = "".join(self._bodies.values())
         return f"train.py:{1 + script[: script.index(mark, script.index(self._bodies[part]))].count(chr(10))}"
 
@@ -467,8 +467,8 @@ def whole_half(zero):
     return HALF.replace("{zero}", zero)
 
 
-# What is launched: the parts of the script, and how. None of the parts does what a treatment of another one is about,
-# but for what a test says; a reason is the first that a treatment found in the whole launch.
+# What is launched: the parts of the script, and how. No part does what another part's treatment looks for, unless a
+# test says so; a treatment reports only the first reason that it found in the whole launch.
 ALIKE = {
     "persistent": PERSISTENT,
     "rows": ROWS,

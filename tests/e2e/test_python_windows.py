@@ -1,5 +1,5 @@
 # ctest labels: measured
-"""Of long windows and of short steps in Python some steps have their operators recorded: which, by how long they take."""
+"""In long windows and with short steps in Python, only some steps have their operators recorded."""
 
 import re
 import sys
@@ -52,7 +52,7 @@ for step in range(1000):
     script = write("import sys\nmatrix = torch.randn(300, 300)\n" + body)
     command = ("run", "--warmup", "5", "--steps", "30", "--", sys.executable, script)
     _, report = loopscope.report(*command, env=ENVIRONMENT)
-    # Of those behind the first 16, one in four is recorded, and those in which calls are followed.
+    # After the first 16, one in four is recorded, and those in which calls are followed.
     steps, others = report["steps"], 3 * (30 - 16)
     assert 30 <= steps["measured"] <= 30 + steps["disturbed"]
     assert 30 + others - 3 <= steps["measured"] + steps["without_operators"] <= 30 + others

@@ -1,5 +1,5 @@
 # ctest labels: measured
-"""A folder of traces is one input: what several ranks say together, and what cannot be one run."""
+"""A folder of traces is one input: several ranks together, and folders that cannot be one run."""
 
 import json
 import re

@@ -70,7 +70,7 @@ def same(ours, theirs):
         assert ours["gpu"][figure] == pytest.approx(theirs["gpu"][figure], abs=0.01), figure
     for share in SHARES:
         assert ours["gpu"][share] == pytest.approx(theirs["gpu"][share], abs=0.001), share
-    # Calls that are not recorded would have told a little more.
+    # Unrecorded calls would have given slightly more.
     for cause, idle_us in theirs["gpu"]["idle_causes"].items():
         assert ours["gpu"]["idle_causes"][cause] == pytest.approx(idle_us, abs=0.002 * theirs["gpu"]["idle_us"]), cause
     assert findings(ours) == findings(theirs)

@@ -1,4 +1,4 @@
-"""Reports as JSON hold to reports/schema.json, and the schema refuses what is no report."""
+"""JSON reports follow reports/schema.json, and the schema refuses anything else."""
 
 import copy
 import json

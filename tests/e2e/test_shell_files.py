@@ -1,4 +1,4 @@
-"""What shells and man know of `loopscope`, made of its --help: all commands and options, and bash completes them."""
+"""Shell completions and the manual page, generated from --help: all commands and options, and bash completes them."""
 
 import re
 import shutil

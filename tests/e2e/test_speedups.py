@@ -27,7 +27,7 @@ CURES = {
     "grad-in-eval": "eval.no_grad",
     "graph-retained": "loss.detach",
 }
-if not matrix.has_16_bit_units():  # there it is no cure
+if not matrix.has_16_bit_units():  # it is not a cure there
     del CURES["fp32-compute"]
 rows = {}
 

@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""`sweep` on real training programs: every cell is launched and shown, and none is called best that is not."""
+"""`sweep` on real training programs: every cell is launched and shown, and no cell is falsely called best."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`sweep` where no time decides: grids, cells that do not apply, programs that fail."""
+"""`sweep` without timing: grids, cells that do not apply, programs that fail."""
 
 import pytest
 

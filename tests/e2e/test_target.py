@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""`prove --target`: ways of training compared by the time to a metric, censored runs told as such."""
+"""`prove --target`: ways of training compared by the time to a metric, with censored runs reported as such."""
 
 import json
 

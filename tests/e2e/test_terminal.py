@@ -1,4 +1,4 @@
-"""What a person at a terminal of 80 columns sees of each command; a log gets the same words without colours."""
+"""Output of each command on a terminal of 80 columns; a log gets the same words without colours."""
 
 import fcntl
 import os

@@ -175,7 +175,7 @@ def test_hashed_draws_do_not_depend_on_the_workers(data):
     assert losses(train(data, "--print-losses", env=env, loader__workers=1)) == one
 
 
-# A launch for those of one line, none of which hides what another one does.
+# One launch for those on one line, which do not hide each other's effect.
 @pytest.mark.parametrize(
     "knobs",
     [
@@ -208,7 +208,7 @@ def test_optimizers_by_layer_train(data, optimizer, lr):
 
 
 def test_the_search_for_a_rate_leaves_the_weights(data):
-    """Its steps go through the usual loop; then the rate that it found stands in the log."""
+    """Its steps use the usual loop; then the rate that it found is in the log."""
     done = train(data, "--print-losses", lr__find="on", lr=0.001)
     rate = float(re.search(r"^learning rate (\S+) found in 60 steps$", done.stdout, re.M).group(1))
     assert 1e-6 <= rate <= 0.1
@@ -286,7 +286,7 @@ def test_training_resumes_from_the_newest_checkpoint(data, tmp_path):
     assert f"cannot resume from {folder}/epoch-000002.pt" in done.stderr
 
 
-# What it tells a probe
+# Calls to a probe
 
 
 def test_treatments_override_and_report(data, listener):

@@ -1,5 +1,5 @@
 # ctest labels: slow
-"""train_text as an ordinary program: knobs, presets, determinism, that it learns, and what it tells a probe."""
+"""train_text as an ordinary program: knobs, presets, determinism, that it learns, and its calls to a probe."""
 
 import json
 
@@ -84,7 +84,7 @@ def test_losses_are_the_same_bit_for_bit(reference):
     assert losses(train(seed=7)) != reference
 
 
-# A launch for those of one line, none of which hides what another one does.
+# One launch for those on one line, which do not hide each other's effect.
 @pytest.mark.parametrize(
     "knobs",
     [
@@ -98,7 +98,7 @@ def test_exact_knobs(reference, knobs):
 
 
 def test_checkpointing_draws_the_same_dropout(reference):
-    """Bit for bit, with dropout, for all optimizer steps: the second forward draws what the first one drew."""
+    """Bit for bit, with dropout, for all optimizer steps: the second forward pass uses the same random numbers."""
     assert losses(train(checkpoint="on")) == reference
     assert losses(train(dropout=0)) != reference
 
@@ -132,7 +132,7 @@ def test_knobs_act(reference):
 
 @pytest.mark.parametrize("texts, steps", [(80, 5), (83, 5), (96, 6)])
 def test_ranks_share_batches_of_one_length(texts, steps):
-    """Each has as many steps, also where the texts are no multiple of the ranks; the order is the same each time."""
+    """All ranks have the same number of steps, even if the texts do not divide evenly; the order repeats."""
     knobs = dict(batch__by_length="on", train_texts=texts, dropout=0)
     both = losses(train("--ranks", "2", **knobs))
     assert len(both) == 2 * steps, "two epochs"
@@ -152,7 +152,7 @@ def test_presets_train(preset):
     assert len(losses(train("--preset", preset))) == 20
 
 
-# What it tells a probe
+# Calls to a probe
 
 
 def test_treatments_override_and_report(listener):

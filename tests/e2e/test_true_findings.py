@@ -1,5 +1,5 @@
 # ctest labels: measured
-"""What a report blames holds in ordinary steps, and stands at the line that switches it on or takes the time."""
+"""A report's findings hold in ordinary steps, at the line that switches them on or takes the time."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # ctest labels: measured slow
-"""Programs of a block run side by side, one at a time: what of them runs when, and what happens when they do not."""
+"""Programs of a block run side by side, one at a time: what runs when, and what happens when they fail."""
 
 import bisect
 import itertools
@@ -15,7 +15,7 @@ import pytest
 
 from conftest import BUILD
 
-# Tells when its steps end, and when a process of its own gets to run: `train.sh NAME FAULT`. "crash" ends it in the
+# Prints when its steps end, and when its own process runs: `train.sh NAME FAULT`. "crash" ends it in the
 # window, where it runs beside others.
 SCRIPT = """#!/bin/sh
 PYTHON -S -c 'import os, time
@@ -72,7 +72,7 @@ def test_programs_take_turns(loopscope, command, tmp_path):
             name: next((tmp_path / "out" / "launches").glob(f"*-{pair}-of-2-*-{name}")) / "output.txt" for name in "AB"
         }
         mine, others = in_window(files[side]), in_window(files["B" if side == "A" else "A"])
-        # Neither runs on into the other's turn; two in a row are the last of one round and the first of the next.
+        # Neither runs into the other's turn; two in a row are the last of one round and the first of the next.
         together = stretches(mine, others)
         assert max(together) <= 2 * turn + 1 and len(together) > STEPS // turn, together
         # Nor does the process that belongs to it: when it ticks, the next step is its own program's.
@@ -81,7 +81,7 @@ def test_programs_take_turns(loopscope, command, tmp_path):
         ticks = [tick for tick in times(files[side], "tick") if start < tick < end]
         beside = [tick for tick in ticks if not steps[bisect.bisect(steps, (tick,))][1]]
         assert ticks and len(beside) <= len(ticks) / 4, (len(beside), len(ticks))
-        # And the others' turns are no time of this one's steps: about half of the window is.
+        # The others' turns do not count as time of this one's steps: about half of the window does.
         assert result["ms_per_step"] * STEPS / 1e3 < 0.8 * (mine[-1] - mine[0])
 
 

@@ -1,4 +1,4 @@
-"""`run --watch`: what a training does, while it does it."""
+"""`run --watch`: shows a training while it runs."""
 
 import re
 import signal

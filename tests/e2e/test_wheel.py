@@ -1,5 +1,5 @@
 # ctest labels: long
-"""The wheel: what it holds and asks of a system, and that it finds a planted flaw where there is no compiler."""
+"""The wheel: its contents and requirements, and that it finds a planted flaw without a compiler."""
 
 import importlib.util
 import json
@@ -33,7 +33,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The one that LOOPSCOPE_WHEEL names, or one that is made of the build as it is."""
+    """The one that LOOPSCOPE_WHEEL names, or one made from the current build."""
     if given := os.environ.get("LOOPSCOPE_WHEEL"):
         return pathlib.Path(given)
     asked = subprocess.run([PYTHON, "-c", "import scikit_build_core, auditwheel"], capture_output=True)

@@ -1,4 +1,4 @@
-"""What the tests of the training programs in workloads/ share: how they are launched, and what they print and tell."""
+"""Shared by the tests of the training programs in workloads/: launches them and parses their output."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ void loopscope_v1_optimizer_end(void* token) { fprintf(stderr, "optimizer-end|%s
 
 
 def build_listener(folder):
-    """The environment that has a program print what it tells a probe; None without a C compiler."""
+    """The environment in which a program prints its calls to a probe; None without a C compiler."""
     compiler = shutil.which("cc")
     if not compiler:
         return None

@@ -5,7 +5,7 @@ training that ended otherwise than alone, a folder or a mount left behind.
   tests/harm/faults.py                  all of them; exit 1 if anything was lost
   tests/harm/faults.py NAME…            these
   tests/harm/faults.py --share 0.1      a tenth of the trials of each
-  tests/harm/faults.py --write FILE     the page with the result, too (docs/reliability.md)
+  tests/harm/faults.py --write FILE     the page with the result, too (docs/evidence/reliability.md)
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""docs/reliability.md: what the trials showed. What it is made of is kept beside it, in docs/reliability.json."""
+"""docs/evidence/reliability.md: what the trials showed. Its data is kept beside it, in reliability.json."""
 
 import json
 
 _TOP = """# Reliability
 
-What Loopscope does to a program that it watches, tried. `tests/harm/run.py` and `tests/harm/faults.py` make this page.
+Whether a program notices that Loopscope watches it. `tests/harm/run.py` and `tests/harm/faults.py` make this page.
 
 ## Scripts
 
-Each script is launched twice from the same folder, alone and under `loopscope run --steps 0`. Compared are the exit status, the bytes of standard output and standard error (Loopscope's own report and messages follow them), the bits of the trained numbers, warnings, tracebacks, pickles and attributes of loaders and optimizers, what is still alive at the end, and the files (working folder, `HOME`, `TMPDIR`, `/dev/shm`) and processes left behind.
+Each script runs twice from the same folder, alone and under `loopscope run --steps 0`. Compared are the exit status, the bytes of standard output and standard error (without Loopscope's own messages at their end), the bits of the trained numbers, warnings, tracebacks, pickles and attributes of loaders and optimizers, what is still alive at the end, and the files (working folder, `HOME`, `TMPDIR`, `/dev/shm`) and processes left behind.
 
 | scripts | tried | the same | different |
 |---|---|---|---|
@@ -17,7 +17,7 @@ Each script is launched twice from the same folder, alone and under `loopscope r
 _FAULTS = """
 ## Forced faults
 
-Lost is: a step that was done and is not in the capture, but for the one in flight, and for a run's first four, which are written with the fifth; a training that ended otherwise than it does alone; a capture that cannot be read; a crash; anything left in `TMPDIR`, in `/dev/shm` or among the mounts.
+*Lost* counts: a finished step that is not in the capture (except the one in flight, and a run's first four, which are written with the fifth); a training that ended otherwise than it does alone; a capture that cannot be read; a crash; anything left in `TMPDIR`, in `/dev/shm` or among the mounts.
 
 | fault | tried | survived | lost |
 |---|---|---|---|

@@ -4,7 +4,7 @@ streams' bytes, the trained numbers' bits, pickles, attributes, what is alive, f
 
   tests/harm/run.py                    all of them; exit 1 if a difference is not in KNOWN
   tests/harm/run.py NAME…              these
-  tests/harm/run.py --write FILE       the page with the result, too (docs/reliability.md)
+  tests/harm/run.py --write FILE       the page with the result, too (docs/evidence/reliability.md)
   tests/harm/run.py --results FILE     keeps results there, and runs only scripts that have none: to go on
 """
 

@@ -295,7 +295,7 @@ def shared(plant):
 
 
 def walk(folder, plant, seed=1):
-    """What came of one run, as docs/matrix.json keeps it."""
+    """What came of one run, as docs/evidence/matrix.json keeps it."""
     report = diagnose(folder, plant, seed)
     if plant.rule and measured_without_gain(report, plant.rule):
         return {"seed": seed, "found": True, "right_line": True, "unexpected": sorted(unexpected(report, plant)),

@@ -1,10 +1,10 @@
-"""docs/matrix.json and docs/matrix.md: what became of each planted flaw when it was walked last."""
+"""docs/evidence/matrix.json and matrix.md: what became of each planted flaw when it was run last."""
 
 import json
 
 from . import matrix
 
-FIGURES, PAGE = matrix.ROOT / "docs" / "matrix.json", matrix.ROOT / "docs" / "matrix.md"
+FIGURES, PAGE = matrix.ROOT / "docs/evidence/matrix.json", matrix.ROOT / "docs/evidence/matrix.md"
 
 
 def load():
@@ -76,8 +76,8 @@ def page(figures):
         "",
         "Each flaw is planted alone, in the C++ programs in `workloads/` (`--preset only:RULE`) and in small Python scripts",
         "(`tests/e2e/scripts/planted*.py RULE`); each program also runs without a flaw. `tests/e2e/test_matrix_long.py`",
-        "(`make long`) runs them all and keeps the results in `docs/matrix.json`, from which this page is generated. If a",
-        "rule depends on timing, its flaw is run with several seeds.",
+        "(`make long`) runs them all, keeps the results in `docs/evidence/matrix.json` and writes this page. A flaw whose",
+        "rule depends on timing is run with several seeds.",
         "",
         "| rules | precision | recall |",
         "|---|---|---|",

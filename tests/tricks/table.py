@@ -1,5 +1,5 @@
 """Every trick of the documents that Loopscope draws on: the rule that finds it missing, the treatment that brings it,
-the program with the flaw planted and with none, and how its effect is measured. docs/tricks.md is made from it.
+the program with the flaw planted and with none, and how its effect is measured. A section of docs/speedups.md is made from it.
 
 Documents: S0 a list of PyTorch speed-ups of the 0.4 days with timings of loaders, S1 on training on several GPUs, S2
 seventeen ways to train quicker, S3 on speed and memory with few resources, S4 on making PyTorch code run faster, T

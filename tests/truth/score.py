@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("LOOPSCOPE_BUILD", ROOT / "build"))
 NATIVE = ROOT / "build-truth"
-PAGE = ROOT / "docs" / "truth.md"
+PAGE = ROOT / "docs" / "evidence" / "truth.md"
 MIN_RIGHT_PCT = 90
 TIMEOUT_S = 400
 QUIET = ("no_step", "unknown", "nothing", "healthy", "calls", "spread")  # kinds of headline that name no cause
@@ -247,12 +247,12 @@ def gains_text(ratios):
 
 
 def page(results):
-    """The table for docs/."""
+    """The table for docs/evidence."""
     head = f"""# Is the first sentence true?
 
 Problems that people reported in public, each rewritten as a small training program, and some programs with nothing to
 mend. What is wrong with each, and in which lines, was found by reading it and by timing it with and without the fix,
-outside of Loopscope ([how](../tests/truth/README.md)). Beside that, the table has the first sentence of the report of
+outside of Loopscope ([how](../../tests/truth/README.md)). Beside that, the table has the first sentence of the report of
 `loopscope run`, as it is printed.
 
 *Right*: the sentence names the cause and its line, and no finding of the report is false. *Missed*: it says nothing
@@ -289,7 +289,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", help="names of programs (all)")
     parser.add_argument("--list", action="store_true", help="show the programs and the lines at fault")
-    parser.add_argument("--write", action="store_true", help="write docs/truth.md; of all programs only")
+    parser.add_argument("--write", action="store_true", help="write docs/evidence/truth.md; of all programs only")
     chosen = parser.parse_args()
     if chosen.write and chosen.programs:
         parser.error("--write is of all programs")

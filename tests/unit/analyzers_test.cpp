@@ -151,7 +151,7 @@ TEST(Analyzers, EachCaseFileAndTextHasAnAnalyzer) {
   }
 }
 
-// What a loop in C++ cannot have: an interpreter's lock, workers that each have a copy of an iterable data set.
+// Rules that cannot apply to a C++ loop: an interpreter's lock, workers with copies of an iterable data set.
 const std::set<std::string_view> kOfPython = {"gil-contention", "repeated-records"};
 
 TEST(RuleTexts, HaveTitleFixAndSource) {
@@ -376,7 +376,7 @@ TEST(CaseReader, LaysStepsOutInTime) {
   EXPECT_EQ(trace.threads[1].events[1].start_ns, trace.threads[1].events[0].end_ns);
 }
 
-// A mismatch must be noticed, or no case could fail.
+// A mismatch must be detected, or no case could fail.
 TEST(Mismatch, NoticesEachBound) {
   Finding finding;
   finding.title = "waits 3 ms";
@@ -408,7 +408,7 @@ TEST(Evidence, OfATraceWithoutShapesSaysHowToRecordThem) {
   }
 }
 
-// What a rule says of a loop of `file`, whose workers take so long for each batch.
+// The finding on a loop of `file` whose workers take so long for each batch.
 Finding WithWorkers(std::string_view rule, std::string_view file, std::string_view name, std::int64_t batch_ns) {
   const auto cases = test::ReadCases(kRepository / "tests/cases" / file);
   if (!cases) throw std::runtime_error(cases.error().Message());

@@ -31,7 +31,7 @@ std::string Read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Relative to the root, sorted. A folder that is not there has none.
+// Relative to the root, sorted. Empty for a missing folder.
 std::vector<std::string> FilesIn(const std::string& folder, const std::set<std::string>& extensions,
                                  bool recursive = true) {
   std::vector<std::string> files;
@@ -343,7 +343,7 @@ bool NeedsNoHeader(const std::string& file) {
          Read(Root() / file).find("\nextern const ") != std::string::npos;
 }
 
-// timeline_build_loader.cpp is a part of what timeline_build.h declares.
+// A longer stem counts too: timeline_build_loader.cpp implements a part of timeline_build.h.
 bool HasHeader(const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   std::string stem = fs::path(file).stem();
@@ -382,7 +382,7 @@ TEST(Seams, ListsAndFilesAgree) {
   }
 }
 
-// The profiler links them all: of two with one name the linker would silently keep either.
+// The profiler links them all: with two of one name the linker would silently keep either.
 TEST(Seams, NoTwoConstantsShareAName) {
   std::map<std::string, std::string> folder_of;
   for (const Seam& seam : Seams()) {
@@ -414,7 +414,7 @@ bool CanSwitch(const Treatment& treatment, const std::string& stem, const std::s
   const auto text = [](const std::string& path) { return Read(Root() / path); };
   if (applier == "python")
     return text("probes/python/treatments/" + stem + ".py").find("\nREVERSIBLE = True\n") != std::string::npos;
-  // A flag always can; what acts at moments has to count its acts.
+  // A flag always can; an applier that acts at certain moments must count its acts.
   if (applier == "torch")
     return text("probes/torch/treatments/" + stem + ".cpp").find(", At, nullptr}") == std::string::npos;
   if (!applier.starts_with("knob:")) return false;
@@ -441,7 +441,7 @@ TEST(Treatments, EveryApplierHasARowThatNamesIt) {
     for (const std::string_view applier : AllTreatments()[row]->appliers) {
       stems_by_applier[std::string(applier)].insert(stems[row]);
     }
-    // What the environment sets is read back there.
+    // Settings from the environment are read back there.
     if (!AllTreatments()[row]->environment.empty()) stems_by_applier["torch"].insert(stems[row]);
   }
   for (const char* applier : {"torch", "python"}) {
@@ -461,8 +461,8 @@ TEST(Analyzers, EachHasItsTextBesideIt) {
   }
 }
 
-// A rule's id outside of its own file is text: nothing but this sees that it is misspelt.
-// By its whole key, or by one of the parts that the key is put together of: "device.{}." and "name", "ddp" and
+// A rule's id outside of its own file is text: only this test detects a misspelling. By its
+// whole key, or by one of the parts that form it: "device.{}." and "name", "ddp" and
 // "where=".
 bool NamesFact(const std::string& file, const std::string& key) {
   const std::string text = Read(Root() / file);
@@ -483,7 +483,7 @@ TEST(Facts, EachIsWrittenAndRead) {
   }
 }
 
-// What C++ reads is checked when it is compiled.
+// Keys read in C++ are checked by the compiler.
 TEST(Facts, WhatIsWrittenIsInTheList) {
   static const std::regex written(
       R"re((?:WriteFact|WriteNumber|Switch|api->fact|_probe\.fact|\.facts\[)(?:\(|)(?:text\()?b?"([a-z_.]+)")re");
@@ -546,7 +546,7 @@ TEST(Analyzers, EveryIdThatCodeNamesIsARule) {
     }
   }
   static const std::regex comments("//[^\n]*");
-  // Elsewhere nothing depends on which rule found what: findings say what they claim.
+  // No other code depends on a finding's rule: findings state their claims.
   for (const char* folder : {"analyzers/diagnose", "analyzers/shared", "analyzers/gradients", "profiler/core",
                              "profiler/diagnosis", "profiler/experiments", "profiler/commands", "reports"}) {
     for (const std::string& file : FilesIn(folder, {".cpp", ".h"})) {

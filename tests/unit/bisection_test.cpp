@@ -75,7 +75,7 @@ TEST(Bisect, CommitsThatCannotBeJudgedAreNamedWhereTheyMatter) {
     for (int slow = 1; slow <= 16; ++slow) {
       const Bisection one = History{.slow = {slow}, .broken = {broken}}.Search();
       ASSERT_EQ(one.found.size(), 1u);
-      // The commit itself where it can be judged, else the one after it, with it named.
+      // The commit itself if it can be judged, else the next one, which names it.
       EXPECT_EQ(one.found[0].commit, broken == slow ? slow + 1 : slow);
       EXPECT_EQ(one.found[0].maybe.empty(), broken != slow && broken != slow - 1);
     }

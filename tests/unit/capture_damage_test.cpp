@@ -70,8 +70,8 @@ class CaptureDamage : public testing::Test {
     return events;
   }
 
-  // Into one file that stays open: a new one in the place of one just deleted takes ext4 the longer the more of them
-  // there were, and one that is emptied and closed is flushed to the disk.
+  // Into one file that stays open: on ext4, replacing deleted files gets slower with their number, and a file that is
+  // emptied and closed is flushed to the disk.
   void Save(std::string_view bytes) {
     ASSERT_EQ(pwrite(file_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     ASSERT_EQ(ftruncate(file_, static_cast<off_t>(bytes.size())), 0);
@@ -95,7 +95,7 @@ class CaptureDamage : public testing::Test {
   }
 };
 
-// The bytes where damage is looked for: the header's fields and each chunk's records, not the padding beyond them.
+// The bytes to damage: the header's fields and each chunk's records, not the padding beyond them.
 std::vector<std::size_t> UsedBytes(std::string_view file) {
   std::vector<std::size_t> used;
   for (std::size_t i = 0; i < sizeof(wire::FileHeader) + 8; ++i) used.push_back(i);
@@ -112,7 +112,7 @@ TEST_F(CaptureDamage, CutAtEveryLength) {
   const std::int64_t all = Events(whole);
   ASSERT_EQ(all, 26);
   std::int64_t most = -1;
-  // In the padding between records one length is like another.
+  // In the padding between records all lengths are equivalent.
   const std::vector<std::size_t> used = UsedBytes(whole);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     if (length % 97 != 0 && !std::ranges::binary_search(used, length)) continue;

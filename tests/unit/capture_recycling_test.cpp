@@ -31,7 +31,7 @@ constexpr std::uint64_t kLimit = 8u << 20;
 constexpr std::uint64_t kOpsInStep = 100, kNsPerOp = 10, kNsPerStep = kOpsInStep * kNsPerOp;
 
 // A record that finds no chunk is dropped and counted, as when the helper does not get a processor for long. Here it is
-// written again, so that what must be there does not hang on the machine's load. A result like false is a refusal.
+// written again, so that the test does not depend on the machine's load. A false result is a refusal.
 std::atomic<std::uint64_t> refused{0};
 template <class Write>
 auto WriteUntilTaken(const Write& write) {

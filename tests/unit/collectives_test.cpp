@@ -1,4 +1,4 @@
-// Which group, kind and phase a collective belongs to, and for how long a host does nothing but wait for it.
+// A collective's group, kind and phase, and how long a host only waits for it.
 #include "profiler/core/timeline/collectives.h"
 
 #include <gmock/gmock.h>

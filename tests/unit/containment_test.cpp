@@ -121,7 +121,7 @@ class ContainmentTest : public testing::TestWithParam<uid_t> {
     return InWorld(containment, "fourth", both, [&] { return ReadAll(cache / "second") == "thrown away" ? 0 : 16; });
   }
 
-  // What a careless program does; each thing that does not work as in the real folder is a bit of the answer.
+  // Actions of a careless program; each one that does not work as in the real folder is a bit of the answer.
   int Careless() {
     int wrong = 0;
     if (ReadAll("checkpoint") != "step 1") wrong |= 1;

@@ -28,7 +28,7 @@ std::string Program(const std::string& more = "", int steps = 10, int samples = 
          more + "    range optimizer 1ms value=10\n  expect clear\n";
 }
 
-// What a finding of needless copies is about.
+// The operators behind a finding of needless copies.
 const std::string kCopy = "    op aten::clone 1ms at=/src/train.cpp:50:Train\n";
 
 Counters CountersOfText(const std::string& text, std::vector<Finding> findings = {}, int steps = 30) {
@@ -274,7 +274,7 @@ TEST_F(CounterFiles, AnotherMachineIsNamed) {
   EXPECT_EQ(OtherOperators(recorded, here).size(), 2u);
 }
 
-// Traced launches in the order in which they are asked for.
+// Traced launches in the order of the requests.
 class ScriptedRecounts {
  public:
   std::vector<Counters> candidate, against;

@@ -93,7 +93,7 @@ TEST(DeviceCoverage, AFewUnrecordedLaunchesAreAllowed) {
   EXPECT_THAT(kernels.device_coverage().why_not, HasSubstr("1 of 11 kernel launches"));
 }
 
-// A step with one more launch than was recorded is no reason to give it up.
+// A single missing record is not enough to drop a step.
 TEST(DeviceCoverage, AStepMayMissAFewAtItsEnd) {
   std::string launches;
   for (int i = 0; i < 30; ++i) launches += kKernel + "\n    ";
@@ -129,7 +129,7 @@ TEST(DeviceCoverage, AKilledProgramIsJudgedUpToTheLastRecord) {
   EXPECT_THAT(timeline.trace().quality.warnings, Contains(HasSubstr("leaves out the last 5 of 24 steps")));
 }
 
-// Other formats say by themselves when they are cut off, and where.
+// Other formats report themselves when and where they are cut off.
 TEST(DeviceCoverage, OtherFormatsEndWhereTheyEnd) {
   Trace trace = TraceOf(Steps(10, kKernel) + Steps(4, "gap 1us"));
   trace.quality.clean_end = false;

@@ -101,7 +101,7 @@ TEST(DeviceTimeline, IdleAfterASynchronisation) {
   EXPECT_NEAR(timeline.part_ms(Part::kSyncWait), 2.69, 0.02);
 }
 
-// The host had lost its lead: what it launches next finds an empty queue, too.
+// The host had lost its lead: its next launches find an empty queue, too.
 TEST(DeviceTimeline, IdleBetweenTheLaunchesAfterASynchronisation) {
   const auto steps = [](const std::string& wait) {
     return TimelineOf(

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Of a step of 100 ms.
+// In a step of 100 ms.
 Finding Costing(const char* rule, double ms, CostKind kind, Severity severity = Severity::kMedium) {
   Finding finding = test::SampleFinding(rule, rule, severity, ms, ms);
   finding.cost_is = kind;

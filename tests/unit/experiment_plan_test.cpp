@@ -125,7 +125,7 @@ TEST(ShapePlan, ShortTimeGivesUpAloneArmsThenRepeats) {
   EXPECT_EQ(shorter.arms[kAllArm].repeats, 1);
   for (const PlannedComparison& one : shorter.comparisons) EXPECT_LT(one.arm, static_cast<int>(shorter.arms.size()));
 
-  // What the user asked for is kept, and there are fewer blocks.
+  // The user's request is kept, with fewer blocks.
   ExperimentOptions asked;
   asked.alone = 3;
   ExperimentPlan kept = TimedPlan(10, 2, 3);
@@ -237,7 +237,7 @@ TEST(LaunchWindow, WorkersAndPrefetchAreEachTheMostOfAnyArm) {
   EXPECT_EQ(RunAhead(std::vector{workers, prefetch}, {}), 64);
   EXPECT_EQ(RunAhead(std::vector{workers}, {.workers = 4, .prefetch = 6}), 48);
   EXPECT_EQ(RunAhead(std::vector{workers}, {.workers = 12, .prefetch = 1}), 12);
-  EXPECT_EQ(RunAhead(std::vector{prefetch}, {}), 0);  // nobody to prefetch
+  EXPECT_EQ(RunAhead(std::vector{prefetch}, {}), 0);  // no workers to prefetch
 }
 
 TEST(Describe, SaysWhatWillBeLaunched) {

@@ -375,7 +375,7 @@ TEST(Experiment, LoadersAreMeasuredOverWholeEpochs) {
   EXPECT_FALSE(program.log.back().whole_epochs) << "both arms' loaders are alike";
 }
 
-// Processes that are started for batches of microseconds: no launch is to be spent on what is forty times as slow.
+// Processes started for batches of microseconds: no further launch of a fix that is forty times as slow.
 TEST(Experiment, AHopelessFixLeavesBeforeTheBlocks) {
   ScriptedProgram program = TypicalProgram(8);
   program.treatments["loader.workers"] = {.factor = 40, .values = {{"2", 60}}};
@@ -426,7 +426,7 @@ TEST(Experiment, ValuesAreScreenedBesideEachOther) {
   EXPECT_EQ(Find(report, "optimizer.impl")->value, "fused");
 }
 
-// One that is slow by itself says so in blocks: it was asked for.
+// A requested fix that is slow by itself is measured in blocks.
 TEST(Experiment, TheOnlyFixIsMeasuredHoweverSlow) {
   ScriptedProgram program(8);
   program.treatments["amp"] = {.factor = 5, .loss = ScriptedLoss::kRounding};
@@ -479,7 +479,7 @@ TEST(Experiment, FixesThatFailOnlyTogetherAreMeasuredApart) {
 }
 
 TEST(Experiment, OneFlakyLaunchBlamesNoFix) {
-  // Everything once, which is repeated; and ALL twice, after which no part of it fails.
+  // Every launch once, which is repeated; and ALL twice, after which no part of it fails.
   const std::set<std::string> flaky[] = {{"pilot, ALL", "arm pilot, ALL-amp", "check, all exact fixes"},
                                          {"pilot, ALL", "pilot, ALL, again"}};
   for (const auto& labels : flaky) {

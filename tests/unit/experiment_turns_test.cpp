@@ -1,4 +1,4 @@
-// Blocks whose programs run side by side, in turns: the experiment's part of it, without programs.
+// Blocks whose programs run side by side, in turns: the experiment's logic, without programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -89,7 +89,7 @@ TEST(FirstFix, RoundsOfThreeKeepTheirPromise) {
   EXPECT_LE(of_fix, kMost);
 }
 
-// Only what blocks were run for shares the risk.
+// Only comparisons with blocks share the risk.
 TEST(Judgement, WhatTheBudgetLeftNoBlockForDoesNotCount) {
   const auto judged = [](bool second_was_tried) {
     ExperimentPlan plan;

@@ -118,7 +118,7 @@ TEST_F(FlightRecorder, AnEntryThatCannotBeReadIsCounted) {
   EXPECT_EQ(trace->quality.dropped, 2u);
 }
 
-// What pickle.loads() would do: import os and call system().
+// With pickle.loads() this would import os and call system().
 TEST_F(FlightRecorder, NothingIsRun) {
   const std::string entries = "X" + Little(7, 4) + "entries";
   EXPECT_THAT(Refusal(Program("}(" + entries + "cos\nsystem\n(X" + Little(2, 4) + "idtRu")),

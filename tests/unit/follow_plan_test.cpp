@@ -50,13 +50,13 @@ TEST(FollowPlan, NothingWhileWarmingUp) {
 TEST(FollowPlan, CostsAFiftiethOfTheTimeAtMost) {
   Loop loop;
   for (int i = 0; i < 2000; ++i) loop.Step(2 * kMs);
-  // Of the steps outside of details, each costs 1000 calls of 400 ns: 0.4 ms of 2.
+  // Each step outside of details costs 1000 calls of 400 ns: 0.4 ms of 2.
   const double spent_ms = 0.4 * static_cast<double>(loop.Count(4));
   EXPECT_GT(loop.Count(4), 10u);
   EXPECT_LE(spent_ms, 2000 * 2.0 / 50);
 }
 
-// A turn of other programs, an evaluation, a checkpoint: time in which nothing was stepped buys nothing.
+// A turn of other programs, an evaluation, a checkpoint: time without steps adds no budget.
 TEST(FollowPlan, AWaitIsNotMadeUpFor) {
   Loop loop;
   for (int i = 0; i < 200; ++i) loop.Step(2 * kMs, i == 98);
@@ -110,7 +110,7 @@ TEST(FollowPlan, LongStepsAreExpectedAtTheirDistance) {
   }
 }
 
-// Steps that a busy machine made a third longer are not what the search ends with.
+// Steps that a busy machine made a third longer do not end the search.
 TEST(FollowPlan, StepsThatAreLongByChanceDoNotEndTheSearch) {
   Loop loop;
   loop.calls = 800;

@@ -1,5 +1,5 @@
 // The gate compared with common alternatives on the same simulated machines: how often an unchanged program fails, and
-// how often one that is 5 % slower does not. docs/gate.md shows the tables that this prints.
+// how often one that is 5 % slower does not. docs/evidence/gate.md shows the tables that this prints.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ struct Shares {
   double fails_pct = 0, launches = 0;
 };
 
-// Of the trials, each on a machine that goes on from the last.
+// Shares of the trials, each on a machine that continues from the last.
 Shares Try(Outcome (*judge)(Machine&), Machine machine, double slowdown) {
   machine.slowdown = slowdown;
   Shares shares;

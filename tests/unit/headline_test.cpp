@@ -26,7 +26,7 @@ LineRow Line(Where where, std::string what, std::string phase, double ms) {
   return {where, std::nullopt, std::move(what), std::move(phase), ms, 0};
 }
 
-// A step of 158 ms of which replay.py:37 has 140 that no rule knows of.
+// A step of 158 ms, 140 of them at replay.py:37 and not explained by a rule.
 Report Unexplained() {
   Report report;
   report.run.working_directory = "/home/ann/train";
@@ -62,7 +62,7 @@ TEST(Headline, IsAProfilerThatIsInAllFigures) {
       HeadlineText(report),
       "a torch profiler left on: at least 0.34 ms per step (debug-left-on), at train.py:33 in main: at least 340 µs "
       "of each 158 ms step.");
-  report.findings.back().severity = Severity::kLow;  // on in some of the steps: a sample that was meant
+  report.findings.back().severity = Severity::kLow;  // on in some of the steps: a deliberate sample
   EXPECT_EQ(HeadlineOf(report).finding, nullptr);
 }
 

@@ -1,4 +1,4 @@
-// A trace whose figures are known, damaged as traces of all ages are: the figures come out, or what is missing is said.
+// A trace with known figures, damaged in typical ways: the figures must be right, or the report says what is missing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Traces of PyTorch's profiler: what becomes of each kind of event, whatever the order, the packing and the damage.
+// Traces of PyTorch's profiler: each kind of event, in any order, packing and state of damage.
 #include <gtest/gtest.h>
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
@@ -243,7 +243,7 @@ TEST_F(KinetoImporter, CallsTellTheLine) {
   const Where outer{"train.py", 31, "<module>"};
   EXPECT_EQ(stack_of("aten::relu"), (std::vector<Where>{{"train.py", 12, "loss_of"}, outer}));
   EXPECT_EQ(stack_of("aten::item"), (std::vector<Where>{{"train.py", 14, "loss_of"}, outer}));
-  // Python's own operators are no calls: the line is not known.
+  // Python's own operators are not calls: the line is unknown.
   EXPECT_EQ(stack_of("aten::add"), (std::vector<Where>{{"train.py", 0, "loss_of"}, outer}));
   EXPECT_EQ(stack_of("aten::ones_like"), (std::vector<Where>{{"train.py", 32, "<module>"}}));
   EXPECT_EQ(stack_of("aten::zeros_like"), (std::vector<Where>{{"train.py", 0, "<module>"}}));

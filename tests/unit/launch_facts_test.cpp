@@ -82,7 +82,7 @@ TEST(LaunchFacts, EpochBoundariesAreApart) {
   EXPECT_DOUBLE_EQ(*facts.epoch_ms, 300);
 }
 
-// Of two steps each: the loader works ahead for 90 ms while the first step waits.
+// Epochs of two steps: the loader works ahead for 90 ms while the first step waits.
 TEST(LaunchFacts, WholeEpochsHoldTheStartOfTheirLoader) {
   TraceOfMarks marks;
   marks.At(0, MarkKind::kEpochStart).Step(100).At(100, MarkKind::kMeasureBegin).Step(110).At(115, MarkKind::kEpochEnd);

@@ -133,7 +133,7 @@ TEST_F(ProcessTest, ATrainingGetsTheSignalsThatCanBePassedOn) {
     spec.command = {"bash", "-c",
                     "trap 'exit 7' " + std::to_string(signal) + "; touch " + ready + "; while :; do sleep 0.02; done"};
     spec.environment = AsStrings(OwnEnvironment());
-    // From another process: a thread of this one might be the one that takes it.
+    // From another process: in this one any thread might receive it.
     const std::string send = "(while ! [ -e " + ready + " ]; do sleep 0.02; done; kill -" + std::to_string(signal) +
                              " " + std::to_string(getpid()) + ") &";
     ASSERT_EQ(std::system(send.c_str()), 0);

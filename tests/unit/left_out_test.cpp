@@ -84,7 +84,7 @@ TEST(LeftOut, WhatTheRecorderLeftOutIsTaken) {
   capture.header.left_out_until_ns = 80 * kStepNs;
   const LeftOut left_out = Of(capture.Bytes(), {kAll, kAll});
   const std::vector<int> steps = StepsLeftOut(left_out, 100);
-  EXPECT_EQ(steps.size(), 69u);  // but for the one in detail
+  EXPECT_EQ(steps.size(), 69u);  // except the one in detail
   EXPECT_EQ(steps.front(), 10);
   EXPECT_EQ(steps.back(), 79);
   EXPECT_THAT(left_out.Warnings(0), ElementsAre(HasSubstr("--max-capture")));
@@ -108,7 +108,7 @@ std::pair<std::int64_t, MarkKind> On(std::int64_t at) {
   return {at, MarkKind::kOpsBegin};
 }
 
-// What becomes of the switches that the recorder wrote.
+// Handling of the switches that the recorder wrote.
 Switches Marked(const LeftOut& left_out, const Switches& before) {
   Trace trace;
   trace.threads.push_back({100, 100, "", {}});

@@ -42,7 +42,7 @@ TEST(Options, EverythingBehindTheFirstDashesIsTheProgram) {
   EXPECT_EQ(options.json, "");
 }
 
-// A table of trials has no line for a gate's result: better no file than one with a header and nothing below it.
+// A table of trials has no line for a gate's result: refuse instead of writing only a header.
 TEST(Options, AFormatWithoutAPlaceForTheReportIsRefusedBeforeAnythingIsLaunched) {
   EXPECT_THAT(Refused({"gate", "--csv", "f", "--against", "./a", "--", "./b"}),
               AllOf(HasSubstr("the format `csv` has no place for a gate"), HasSubstr("choose one of: text, json")));

@@ -111,7 +111,7 @@ TEST_F(ProbeBuild, SaysWhatTheCompilerSaid) {
   EXPECT_THAT(built.error().Message(), testing::HasSubstr("2.9.1"));
   EXPECT_THAT(built.error().Message(), testing::HasSubstr("return without a value"));
   EXPECT_FALSE(fs::exists(CachedProbe(ProbeCache(probes_), torch)));
-  // Nothing half-made is left in the cache; what the compiler said is.
+  // Nothing incomplete is left in the cache; the compiler's messages are.
   EXPECT_EQ(std::distance(fs::directory_iterator(ProbeCache(probes_)), fs::directory_iterator()), 1);
   EXPECT_TRUE(fs::exists(CachedProbe(ProbeCache(probes_), torch).parent_path() / "failed.txt"));
 }
@@ -129,7 +129,7 @@ TEST_F(ProbeBuild, BuildsWhatARunLacked) {
 
 TEST_F(ProbeBuild, PutsWhatWasLinkedIntoTheCache) {
   Write("probes/sources/one.cpp", "int One() { return 1; }\n");
-  // Takes the place of a compiler: writes a file where it is told to.
+  // A stand-in for a compiler: writes the requested file.
   Write("bin/cxx", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\necho made > \"$1\"\n", true);
   setenv("CXX", (root_ / "bin/cxx").c_str(), 1);
   const TorchInstall torch{root_ / "torch", "2.9.1", true};

@@ -152,7 +152,7 @@ TEST(Straggler, TheRanksOfOneMachineMayBeLateByTurns) {
   EXPECT_THAT(RunRule("straggler", RanksOfMachines({"a", "b", "c", "d"}, "e")), testing::IsEmpty());
 }
 
-// Of eight ranks, rank 2 and rank 5 come last by turns.
+// Ranks 2 and 5 of eight come last by turns.
 TEST(Straggler, TwoOfManyMayBeLateByTurns) {
   std::vector<RankSummary> ranks;
   for (int rank = 0; rank < 8; ++rank) ranks.push_back(Rank(rank, 20));

@@ -13,7 +13,7 @@ Reach At(double value, double limit) {
   return value > limit ? Reach{limit, true} : Reach{value, false};
 }
 
-// Times to a target: each seed has a difficulty of its own, runs of a seed differ by 20 %, and `speedup` is true.
+// Times to a target: each seed has its own difficulty, its runs differ by 20 %, `speedup` is the true one.
 std::vector<ReachPair> Runs(int n, double speedup, double limit, std::mt19937_64& random) {
   std::normal_distribution<double> seed(0, 0.5), run(0, 0.2);
   std::vector<ReachPair> pairs;

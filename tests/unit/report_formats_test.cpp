@@ -34,7 +34,7 @@ std::string Written(std::string_view format, const Report& report) {
 // A report holds it some two hundred times.
 constexpr std::size_t kLong = test::kSanitized ? 1 << 14 : 1 << 18;
 
-// What a terminal, a browser, a Markdown or XML reader or a spreadsheet might obey.
+// Texts that a terminal, a browser, a Markdown or XML reader or a spreadsheet might interpret.
 std::map<std::string, std::string> HostileTexts() {
   return {{"script", "</script><script>alert(1)</script><img src=x onerror=alert(1)>"},
           {"comment", "--><!-- ]]> <![CDATA["},
@@ -49,7 +49,7 @@ std::map<std::string, std::string> HostileTexts() {
           {"long", std::string(kLong, 'x')}};
 }
 
-// What a terminal must not be shown, in `text` without its line ends: invalid UTF-8, controls, hidden or reversed text.
+// Bytes in `text`, without line ends, that a terminal must not get: invalid UTF-8, controls, hidden or reversed text.
 int Unprintable(const std::string& text) {
   const auto replaced = [](const std::string& in) {
     int count = 0;
@@ -67,8 +67,8 @@ std::string Controls(const std::string& text) {
   return found;
 }
 
-// A page without the library that every page holds, whatever the report: it is looked through once, in a page without
-// hostile texts.
+// A page without the library that every page contains: that is checked once, in a page without hostile
+// texts.
 std::string WithoutLibrary(std::string text) {
   const std::size_t begin = text.find("Chart.js");
   if (begin == text.npos) return text;

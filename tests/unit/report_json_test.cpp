@@ -187,7 +187,7 @@ TEST(ReportJson, ACutFileIsAnErrorAtEveryLength) {
   }
 }
 
-// Neither clear nor found: what a rule said must not be made up.
+// Neither clear nor found: a rule's verdict must not be made up.
 TEST(ReportJson, AMissingVerdictIsAnError) {
   EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "rules": [{"id": "host-sync"}]})"), HasSubstr("verdict"));
   EXPECT_THAT(ErrorOf(R"({"schema": "loopscope.report/1", "plan": [null]})"), HasSubstr("/plan/0"));

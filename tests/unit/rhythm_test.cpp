@@ -33,7 +33,7 @@ TEST(Rhythm, TooFewOrTooCloseOrAllDifferent) {
   EXPECT_EQ(RegularDistance(std::vector<std::uint32_t>{7, 20, 5, 25}), std::nullopt);
 }
 
-// Steps that are long by chance keep no distance: at most 5 % of such runs are said to.
+// Steps that are long by chance have no regular distance: at most 5 % of such runs report one.
 TEST(Rhythm, NoneByChance) {
   for (const double share : {0.02, 0.1, 0.2, 0.33, 0.5}) {
     std::mt19937 random(11);

@@ -118,7 +118,7 @@ TEST(OpLoad, IsHeavyWhereMostStepsAreShortForTheirRecords) {
   step(50'000'000, 5000, false);
   step(3'000'000, 300);  // 10 us for each
   EXPECT_TRUE(load.heavy());
-  step(90'000'000, 300);  // something else held it up
+  step(90'000'000, 300);  // delayed by something else
   EXPECT_FALSE(load.heavy());
   step(3'000'000, 300);
   EXPECT_TRUE(load.heavy());
@@ -126,7 +126,7 @@ TEST(OpLoad, IsHeavyWhereMostStepsAreShortForTheirRecords) {
   EXPECT_FALSE(load.heavy());
 }
 
-// Whatever recurs every so many steps is recorded as often as anything else.
+// Periodic work is recorded as often as any other.
 TEST(RunWindow, NoRegularEventHidesBetweenTheRecordedSteps) {
   constexpr int kOccurrences = 200;
   for (int period = 2; period <= 100; ++period) {

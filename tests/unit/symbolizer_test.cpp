@@ -161,7 +161,7 @@ TEST(Symbolizer, FilesThatAreGoneAreSaidOnce) {
 TEST(LibraryFunctions, AreNamedByTheLibrarysSymbols) {
   const std::vector<ModuleMapping> modules = MappedModules();
   LibraryFunctions functions(modules);
-  // The library's own: sanitizers put theirs before it.
+  // The library's own symbol: sanitizers put theirs before it.
   const auto fflush_at = reinterpret_cast<std::uint64_t>(dlsym(dlopen("libc.so.6", RTLD_LAZY), "fflush"));
   EXPECT_THAT(functions.At(fflush_at + 5), HasSubstr("fflush"));
   EXPECT_NE(functions.At(fflush_at), functions.At(fflush_at + 5)) << "a call before it is another function's";

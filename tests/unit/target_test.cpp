@@ -123,7 +123,7 @@ TEST(Target, NoEffectIsRarelyCalled) {
     ToTargetInput input = Input(8);
     input.options.seed = static_cast<std::uint64_t>(1000 * i);
     const auto [report, result] = Compared(input, program);
-    if (!result.ok()) continue;  // nobody got there with the first seed
+    if (!result.ok()) continue;  // no arm reached it with the first seed
     called += report.trials[0].verdict == TrialVerdict::kFaster || report.trials[0].verdict == TrialVerdict::kSlower;
   }
   EXPECT_LE(called, 33) << "5 % and three standard deviations";

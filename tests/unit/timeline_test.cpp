@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 constexpr std::int64_t kMs = 1'000'000;
 
-// A program written down as it runs: a clock that each call moves on.
+// Builds a program's trace: each call advances a clock.
 class Program {
  public:
   Program() { trace.threads.resize(1); }
@@ -342,7 +342,7 @@ TEST(Timeline, EpochBoundariesAreNotSteady) {
   EXPECT_DOUBLE_EQ(timeline.part_ms(Part::kLoaderWait), 5) << "an exhausted draw is no sign of workers";
 }
 
-// What is trained is scored once, on much data: that follows the last epoch's evaluation without a step in between.
+// A final scoring on much data follows the last epoch's evaluation without a step in between.
 TEST(Timeline, AScoringAfterTheTrainingIsNoEvaluationOfIt) {
   Program program = WithEpochs(true);
   for (int i = 0; i < 100; ++i) {
@@ -578,8 +578,8 @@ TEST(Timeline, ParentsSelfTimeAndProducers) {
   EXPECT_NE(timeline.where({0, zero}), nullptr) << "the range's stack";
 }
 
-// In the middle of a long run nothing was kept: neither is there a step as long as that, nor do epochs or evaluations
-// reach over it.
+// The middle of a long run was not kept: it is not one long step, and no epoch or evaluation spans
+// it.
 TEST(Timeline, StepsOnBothSidesOfSkippedTimeAreWhole) {
   Program program;
   const auto epoch = [&](int steps) {

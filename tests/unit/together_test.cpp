@@ -1,5 +1,5 @@
-// Launches of all fixes together: what makes them fail is found within the budget, and fixes of which a program can
-// take one only are tried in each other's place.
+// Launches of all fixes together: the failing fix is found within the budget, and mutually exclusive fixes are tried in
+// each other's place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -165,7 +165,7 @@ TEST(Together, ARivalThatThereIsNoTimeForIsNamed) {
   program.treatments["debug"] = {.factor = 0.5};
   program.treatments["compile"] = {.factor = 0.9, .starts_in_s = 20};
   program.treatments["cuda_graphs"] = {.factor = 0.5, .starts_in_s = 20};
-  // Which of them runs with the others does not hang on the order in which they are named.
+  // Which of them runs with the others does not depend on the order of their names.
   for (const std::vector<std::string>& order : {std::vector<std::string>{"cuda_graphs=on", "compile=on", "debug=off"},
                                                 {"debug=off", "compile=on", "cuda_graphs=on"}}) {
     const Proof proof = ProofOf(InputOf(order, 150), program);

@@ -45,7 +45,7 @@ TEST(WatchFigures, TellsTheStepsSinceTheLastTime) {
   }
   Mark(wire::MarkKind::kEpochEnd, 6 * kSecond, records);
   figures.Add(records);
-  NewRecords worker{1, 8, ""};  // what other threads do is not the step's
+  NewRecords worker{1, 8, ""};  // other threads' work is not the step's
   Range(wire::RangeCategory::kLoader, 5 * kSecond, kSecond, worker);
   figures.Add(worker);
   const std::string text = figures.Take(6 * kSecond);

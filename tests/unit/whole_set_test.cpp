@@ -81,7 +81,7 @@ TEST(WholeSet, AShortBudgetAnswersTheFirstQuestionFirst) {
   }
 }
 
-// Whatever the budget leaves out is said; all that was measured together stays recommended.
+// Whatever the budget leaves out is reported; everything that was measured together stays recommended.
 TEST(WholeSet, AnyBudgetGivesTheSetAndSaysWhatItLeftOut) {
   for (int launches = 14; launches < 60; launches += 3) {
     ScriptedProgram program = TwoGains(11);
@@ -127,7 +127,7 @@ TEST(WholeSet, ASingleFixThatBringsNothingEndsWithItsPairs) {
   EXPECT_FALSE(report.combined) << "nothing is recommended";
 }
 
-// Values to screen and losses to compare would take all of it.
+// Screening values and comparing losses would take all of it.
 TEST(WholeSet, AShortBudgetKeepsTimeForItsPairs) {
   for (int launches = 19; launches < 40; ++launches) {
     ScriptedProgram program = TwoGains(12);

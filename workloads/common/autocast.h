@@ -8,7 +8,7 @@
 
 namespace loopscope::train {
 
-// What the knob amp says; none for "off".
+// The type of the knob amp; none for "off".
 inline std::optional<at::ScalarType> AutocastType(std::string_view amp) {
   if (amp == "bf16") return at::kBFloat16;
   if (amp == "fp16") return at::kHalf;

@@ -12,7 +12,7 @@ namespace loopscope::train {
 // std::runtime_error when it does not fit the model.
 int Resume(const std::filesystem::path& folder, torch::nn::Module& model, torch::optim::Optimizer& optimizer);
 
-// Saves under a name of its own, atomically.
+// Saves under a new name, atomically.
 void Save(const std::filesystem::path& folder, int epochs, const torch::nn::Module& model,
           const torch::optim::Optimizer& optimizer);
 

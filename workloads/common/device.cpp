@@ -25,7 +25,7 @@ constexpr const char* kLocalRanks[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK
   throw UsageError(fmt::format("--device cuda: {}: train with --device cpu, or where torch sees an NVIDIA GPU", why));
 }
 
-// Torch's messages go on with advice and addresses.
+// Torch's messages continue with advice and addresses.
 std::string FirstLine(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   return line.substr(0, line.find(". "));
@@ -54,7 +54,7 @@ int LocalRank() {
   return 0;
 }
 
-// Of this host; a launcher of several hosts says it.
+// Number of ranks on this host, as a launcher of several hosts sets it.
 int RanksHere(int all) {
   const char* text = std::getenv("LOCAL_WORLD_SIZE");
   return text != nullptr ? std::max(1, std::atoi(text)) : all;

@@ -13,8 +13,8 @@ namespace loopscope::train {
 // torch, which remembers whether there is CUDA. Throws UsageError that says what is missing.
 c10::Device OpenDevice(const CommonSettings& settings);
 
-// Whether ranks exchange their gradients by NCCL: asked for, or each rank of this host has a GPU of its own. After
-// OpenDevice(). Throws UsageError where it is asked for and GPUs are too few.
+// Whether ranks exchange their gradients by NCCL: requested, or each rank of this host has its own GPU. After
+// OpenDevice(). Throws UsageError if it is requested and there are too few GPUs.
 bool ExchangesByNccl(const CommonSettings& settings);
 
 // The batch on the device; unchanged if it is there already.

@@ -1,5 +1,5 @@
 // Work of a device that is recorded once and launched as a whole from then on: a CUDA graph. The programs do not link
-// CUDA; recording is left to a module of its own, loaded for cuda_graphs=on.
+// CUDA; recording is done by a separate module, loaded for cuda_graphs=on.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,7 +29,7 @@ using MakeDeviceGraph = DeviceGraph* (*)(DeviceGraph* sharing);
 // The module's entry point, for dlsym.
 constexpr char kMakeDeviceGraph[] = "train_make_device_graph";
 
-// Loads the module, and moves this thread to a stream of its own, since work of the default stream cannot be recorded.
+// Loads the module, and moves this thread to its own stream, since work of the default stream cannot be recorded.
 // Throws UsageError that says what is missing.
 MakeDeviceGraph OpenDeviceGraphs(c10::Device device);
 

@@ -1,4 +1,4 @@
-// Where random choices about single samples come from (augmentation, dropped words).
+// The source of random choices about single samples (augmentation, dropped words).
 #pragma once
 
 #include <atomic>

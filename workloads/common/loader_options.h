@@ -1,4 +1,4 @@
-// How LibTorch's DataLoader is set up, the same in every program.
+// Options of LibTorch's DataLoader, the same in every program.
 #pragma once
 
 #include <torch/data/dataloader_options.h>

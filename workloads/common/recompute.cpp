@@ -23,7 +23,7 @@ void SetRandomState(c10::Device device, const at::Tensor& state) {
   generator.set_state(state);
 }
 
-// Draws what was drawn when `state` was taken, and leaves the generator as it was.
+// Replays the random numbers from `state` on, and restores the generator afterwards.
 class ReplayedDraws {
  public:
   ReplayedDraws(c10::Device device, const at::Tensor& state) : device_(device), before_(RandomState(device)) {
@@ -45,8 +45,8 @@ struct Remembered : torch::CustomClassHolder {
   std::optional<at::ScalarType> autocast;
 };
 
-// A block as an autograd function of its input. Its parameters get their gradients from a backward pass of their own
-// over the recomputed block.
+// A block as an autograd function of its input. Its parameters get their gradients from a separate backward pass over
+// the recomputed block.
 class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
@@ -68,7 +68,7 @@ class RecomputeFunction : public torch::autograd::Function<RecomputeFunction> {
       const ReplayedDraws draws(input.device(), remembered.random_state);
       output = remembered.block(input);
     }
-    // Not through torch::autograd::backward: its root would be taken for a loss.
+    // Not torch::autograd::backward, whose root would be recorded as a loss.
     torch::autograd::Engine::get_default_engine().execute({torch::autograd::impl::gradient_edge(output)}, gradients,
                                                           /*keep_graph=*/false, /*create_graph=*/false,
                                                           /*accumulate_grad=*/true);

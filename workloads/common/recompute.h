@@ -11,7 +11,7 @@ namespace loopscope::train {
 using Block = std::function<at::Tensor(const at::Tensor&)>;
 
 // Runs the block on `input` without keeping its activations. The second run draws the same random numbers as the
-// first; batch norms see the batch twice. What `block` refers to must live until the backward pass.
+// first; batch norms see the batch twice. Objects that `block` references must live until the backward pass.
 at::Tensor Recomputed(Block block, const at::Tensor& input);
 
 }  // namespace loopscope::train

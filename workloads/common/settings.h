@@ -1,4 +1,4 @@
-// What a knob can change in every training program here, with the defaults that they share.
+// The settings that knobs can change in every training program here, with shared defaults.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is trained: the data and the network of one program. The loop around it is in training.h, the same for all.
+// The data and the network of one program. The loop around them is in training.h, the same for all.
 #pragma once
 
 #include <torch/nn/module.h>

@@ -87,7 +87,7 @@ class Training {
   bool Speaks() const { return run_.ranks.leads() || !settings_.log_rank0; }
   void Enter(const char* phase);
 
-  // A knob that Loopscope may turn between steps.
+  // A knob that Loopscope may change between steps.
   struct Turned {
     Training* training;
     const Knob* knob;
@@ -150,8 +150,8 @@ Training::Training(const TrainingRun& run, RankGroup* group, c10::Device device,
   graphed_.emplace(loss, parameters_, graphs);
 }
 
-// Those that act again in every step, which a recorded pass does not. Returns whether the optimizer's implementation is
-// among those that are turned.
+// Registers knobs that act in every step, which recorded passes would not. Returns whether the optimizer's
+// implementation is among those switched.
 bool Training::OfferKnobs() {
   bool implementation = false;
   std::vector<const char*> keys = {"grad.set_to_none", "sync.defer", "clip.foreach", "optimizer.impl"};
@@ -240,7 +240,7 @@ void Training::FindLearningRate() {
   task_->model().train();
   for (int pass = 1; losses.size() < kFindSteps; ++pass) {
     task_->StartEpoch(pass);
-    // A pass has to come to its end before another begins.
+    // A pass must end before another begins.
     while (auto batch = NextOnDevice()) {
       if (losses.size() >= kFindSteps) continue;
       total_loss_ = torch::zeros({}, device_);
@@ -447,7 +447,7 @@ void Train(const TrainingRun& run, const std::function<std::unique_ptr<Task>()>&
     TrainOneRank(run, &group, make);
     group.Barrier();
   } catch (const std::exception& error) {
-    // Not rethrown: the group's threads may wait for a rank that is gone.
+    // Not rethrown: the group's threads may be waiting for a dead rank.
     fmt::print(stderr, "{}: rank {}: {}\n", program_invocation_short_name, run.ranks.rank, error.what());
     std::fflush(nullptr);
     std::_Exit(1);

@@ -1,4 +1,4 @@
-// What the command line and the environment ask of a training run.
+// A training run's options from the command line and the environment.
 #pragma once
 
 #include <filesystem>

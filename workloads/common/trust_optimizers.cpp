@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kMomentum = 0.9, kNovoGradDecay = 0.98, kTiny = 1e-8;
 
-// a / b where both are there, else 1: biases may be all zero.
+// a / b if both are nonzero, else 1: biases may be all zero.
 torch::Tensor Ratio(const torch::Tensor& a, const torch::Tensor& b) {
   return torch::where((a > 0).logical_and(b > 0), a / (b + kTiny), torch::ones_like(a));
 }
@@ -43,7 +43,7 @@ torch::Tensor Lamb::step(LossClosure closure) {
   ForEachGradient(*this, [&](torch::Tensor& parameter, std::size_t) {
     const torch::Tensor& old = before[at++];
     const torch::Tensor update = parameter - old;
-    // AdamW's update holds the learning rate already; a rate of zero moves nothing.
+    // AdamW's update already includes the learning rate; a rate of zero changes nothing.
     if (lr > 0) parameter.copy_(old + update * Ratio(old.norm(), update.norm() / lr));
   });
   return loss;

@@ -1,5 +1,5 @@
-// Optimizers that scale each layer's update by the size of its weights or of its gradient. They take the step of one of
-// LibTorch's, which keeps their state, and change what goes in or comes out.
+// Optimizers that scale each layer's update by the size of its weights or of its gradient. They use the step of a
+// LibTorch optimizer, which keeps their state, and change its input or output.
 #pragma once
 
 #include <torch/optim/adamw.h>

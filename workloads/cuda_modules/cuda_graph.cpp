@@ -11,8 +11,8 @@ class CudaGraph : public DeviceGraph {
  public:
   explicit CudaGraph(c10::MempoolId_t pool) : pool_(pool) {}
 
-  // The graph has memory of its own: what is cached for single calls is released first. Other threads' calls are
-  // allowed meanwhile: loaders page-lock memory.
+  // The graph has its own memory: release what is cached for single calls first. Other threads' calls are allowed
+  // meanwhile: loaders page-lock memory.
   void Record(const Work& work) override {
     c10::cuda::device_synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
@@ -31,7 +31,7 @@ class CudaGraph : public DeviceGraph {
   c10::MempoolId_t pool() { return graph_.pool(); }
 
  private:
-  // Whatever stopped the work has usually ended the recording too: that it cannot be ended again is expected.
+  // The error that stopped the work has usually ended the recording too, so ending it again may fail.
   void Abandon() noexcept {
     try {
       graph_.capture_end();

@@ -18,7 +18,7 @@ CHARACTERS, LENGTH = 96, 64
 
 
 def batches(rank, size, steps):
-    """Each character follows from the one before, but for some that do not."""
+    """Each character follows from the previous one, except for a few random ones."""
     draws = torch.Generator().manual_seed(rank)
     for _ in range(steps):
         first = torch.randint(CHARACTERS, (size, 1), generator=draws)

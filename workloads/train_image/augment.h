@@ -24,7 +24,7 @@ void Resample(const Image& image, const Crop& crop, int size, bool channels_last
 // The same, rounded to 0 to 255 and not normalised.
 void Resample(const Image& image, const Crop& crop, int size, bool channels_last, std::uint8_t* out);
 
-// What normalisation subtracts and divides by: the data set's mean and deviation, of 0 to 255.
+// Normalisation constants: the data set's mean and standard deviation, on a scale of 0 to 255.
 inline constexpr float kMean = 112, kDeviation = 58;
 
 }  // namespace loopscope::train::image

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kMarker[] = "data_set.txt";  // written last; says what the folder holds
-constexpr int kFormat = 2;                  // of the pictures: raise it when they change
+constexpr int kFormat = 2;                  // version of the pictures: raise it when they change
 constexpr int kQuality = 90;                // of the JPEG files
 
 // Validation images are stored near the network's size, as they are not cropped at random.

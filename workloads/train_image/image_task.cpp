@@ -33,8 +33,8 @@ std::optional<Batch> ImageTask::Next() {
   return train_pass_ ? train_pass_->Next() : validation_pass_->Next();
 }
 
-// Normalises what came as bytes. With loader.from_numpy=off the loader has copied the batch already; it is copied
-// again, and once more on its way to the dtype and device that it already has.
+// Normalises batches of bytes. With loader.from_numpy=off the loader has already copied the batch; it is copied again,
+// and once more to the dtype and device that it already has.
 torch::Tensor ImageTask::Images(const Batch& batch) const {
   torch::Tensor images = batch.inputs;
   if (!settings_.from_numpy) {

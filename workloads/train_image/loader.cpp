@@ -33,7 +33,7 @@ Batch ImageBatches::get_batch(torch::ArrayRef<std::size_t> indices) {
   return batch;
 }
 
-// Pictures are bytes: they are widened on the GPU with copy.uint8, else here, as programs do that get them from a
+// Pictures are bytes: they are widened on the GPU with copy.uint8, else here, as in programs that get them from a
 // library.
 torch::Tensor ImageBatches::LoadForDevice(torch::ArrayRef<std::size_t> indices, int edge) {
   const torch::TensorOptions pinned = torch::TensorOptions().pinned_memory(pinned_);

@@ -50,7 +50,7 @@ class ImageBatches : public torch::data::datasets::BatchDataset<ImageBatches, Ba
   std::size_t repeats_;  // index modulo the data set's size is the image
   int image_size_;
   bool augment_, varies_, channels_last_, from_buffer_;
-  bool on_gpu_, bytes_, pinned_;  // what the batch is made for
+  bool on_gpu_, bytes_, pinned_;  // device that the batch is made for
   std::shared_ptr<ImageCache> cache_;
   std::shared_ptr<Draws> draws_;
   Image decoded_;

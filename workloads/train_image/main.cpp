@@ -20,7 +20,7 @@ const Presets kPresets = {
         {"grad-in-eval", {"eval.no_grad=off"}},
         {"graph-retained", {"loss.detach=off"}},
         {"needless-copy", {"loader.from_numpy=off"}},
-        // They would hide or worsen those above.
+        // These would hide or worsen the ones above.
         {"too-many-workers", {"loader.workers=16"}, /*in_naive=*/false},
         {"periodic-stall", {"log.spectra=10"}, /*in_naive=*/false},
         {"late-free", {"free.early=off", "log.every=20"}, /*in_naive=*/false},
@@ -30,7 +30,7 @@ const Presets kPresets = {
         {"cudnn-autotune-off", {"cudnn.benchmark=off"}, true, true},
         {"layout-conversion", {"channels_last=off"}, true, true},
         {"cpu-then-device", {"aug.noise=on", "copy.on_device=off"}, false, true},
-        // Each new size is tuned for: with the huge network that would take minutes.
+        // Each new size is autotuned, which would take minutes with the huge network.
         {"cudnn-retuning", {"image_size.varies=on", "model.size=large", "batch.size=128"}, false, true},
         // TF32 acts on float32 alone, and matrix products are few beside the convolutions.
         {"tf32-off", {"tf32=off", "amp=off", "hidden.width=8192"}, false, true},
@@ -53,7 +53,7 @@ constexpr char kDataHelp[] = R"(  --data DIR          where the images are, or a
 int Main(int argc, char** argv) {
   Settings settings;
   const auto train = [&](const TrainingRun& run, const std::filesystem::path& data) {
-    OpenDevice(settings);  // before a data set is made for nothing
+    OpenDevice(settings);  // before a data set is made in vain
     const DataSet images = DataSet::Open(data.empty() ? DefaultFolder(settings) : data, settings);
     Train(run, [&] { return std::make_unique<ImageTask>(settings, images); });
   };

@@ -94,7 +94,7 @@ torch::Tensor ImageNetworkImpl::forward(const torch::Tensor& images) {
 
 void ImageNetworkImpl::InitialiseWeights() {
   const torch::NoGradGuard no_grad;
-  // The layers' constructors have drawn from the generator, as many numbers as there are biases: start again.
+  // The layers' constructors used the generator, depending on the number of biases: reseed.
   torch::manual_seed(settings_.seed);
   for (const auto& item : named_parameters()) {
     torch::Tensor parameter = item.value();

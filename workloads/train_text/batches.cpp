@@ -30,7 +30,7 @@ LengthOrder::LengthOrder(const Texts& texts, const Settings& settings, std::shar
       rank_(epoch ? static_cast<std::size_t>(settings.rank) : 0),
       epoch_(std::move(epoch)) {}
 
-// The texts, and some again where ranks could not share them evenly, by length.
+// The texts by length, some twice if ranks cannot share them evenly.
 std::vector<std::size_t> LengthOrder::ByLength(std::optional<torch::Generator> generator) const {
   const std::size_t count = texts_.size();
   const torch::Tensor blur = torch::rand({static_cast<std::int64_t>(count)}, std::move(generator)) * kBlur;
@@ -49,7 +49,7 @@ void LengthOrder::Shuffle() {
   if (epoch_) generator = at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(*epoch_));
   const std::vector<std::size_t> sorted = ByLength(generator);
   const std::size_t step = batch_size_ * ranks_, steps = sorted.size() / step;
-  // What does not fill a step is left out at either end, so that it is not always the longest texts.
+  // Texts that do not fill a step are left out at either end, so that they are not always the longest.
   const std::size_t skipped = RandomOrder(sorted.size() - steps * step + 1, generator).front();
   order_.clear();
   position_ = 0;

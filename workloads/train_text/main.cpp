@@ -11,7 +11,7 @@ namespace {
 const Presets kPresets = {
     .flaws = WithRankFlaws({
         {"padding-waste", {"batch.by_length=off", "batch.pad=longest"}},
-        // Its share is largest where a step is short, and small beside the other flaws.
+        // Its share is largest in short steps, and small beside the other flaws.
         {"slow-clipping", {"clip.foreach=off", "batch.size=4"}, /*in_naive=*/false},
         {"needless-recompute", {"checkpoint=on"}},
         {"host-sync", {"sync.defer=off"}},

@@ -7,7 +7,7 @@
 namespace loopscope::train::text {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;  // of the texts: raise it when they change
+constexpr std::uint64_t kFormat = 1;  // version of the texts: raise it when they change
 constexpr int kShortest = 16;         // tokens; seq.max_len may cut more
 constexpr int kTopics = 4;
 constexpr int kPairs = 3;        // of words, per topic

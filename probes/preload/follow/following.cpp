@@ -16,7 +16,7 @@ std::atomic<void (*)()> looking{nullptr};
 bool wanted = false;  // by the settings
 FollowPlan plan;
 pid_t thread = 0;                         // that is followed; 0: none
-std::uint64_t began_ns = 0, step_ns = 0;  // of the step at hand, and how long the one before took
+std::uint64_t began_ns = 0, step_ns = 0;  // of the current step, and the length of the previous one
 
 void Stop() noexcept {
   const Follower* known = follower.load(std::memory_order_acquire);
@@ -38,7 +38,7 @@ void Begin(const char* why) noexcept {
 
 void Start(const Settings& settings) noexcept {
   wanted = settings.mode == Mode::kTrace && settings.window.detail > 0;
-  // Ranks wait for each other: all follow the same steps.
+  // Ranks wait for each other, so all must follow the same steps.
   if (settings.several_ranks) plan.OnlyDetails();
   pthread_atfork(nullptr, nullptr, [] {
     looking = nullptr;

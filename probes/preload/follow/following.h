@@ -1,5 +1,5 @@
-// Following the calls of the training thread: in which steps (FollowPlan), and by whom (an interpreter's follower).
-// Everything but Use() is called on the training thread, or under the loop's lock where it says so.
+// Follows the calls of the training thread: in the steps of FollowPlan, by a follower (an interpreter's). Everything
+// but Use() is called on the training thread, or under the loop's lock if stated.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 namespace loopscope::following {
 
 struct Follower {
-  // Follows the calling thread; false: not possible. The step before took step_ns; 0 unknown.
+  // Follows the calling thread; false: not possible. step_ns: length of the previous step; 0 unknown.
   bool (*start)(std::uint64_t step_ns) noexcept;
   std::uint64_t (*stop)() noexcept;      // the calls followed, or samples taken
-  bool only_details = false;             // it shows lines between operators only, which have their own in detail steps
-  void (*prepare)() noexcept = nullptr;  // does what takes long the first time
+  bool only_details = false;             // shows lines between operators only; detail steps have the operators' own
+  void (*prepare)() noexcept = nullptr;  // runs slow first-time work
 };
 
 void Start(const Settings& settings) noexcept;
 // Without a follower nothing is followed.
 void Use(const Follower* follower) noexcept;
-// `look` is called before each step that is followed, and belongs to it.
+// `look` is called before each followed step, as a part of it.
 void CallBefore(void (*look)()) noexcept;
 
 // In one of the program's first steps, before any is measured.
@@ -28,11 +28,11 @@ void Prepare() noexcept;
 bool Next(std::uint64_t time_ns, const RunWindow& window) noexcept;
 // Starts or stops following, as Next() returned.
 void Turn(bool follow) noexcept;
-// Whether the step at hand is followed: once begun that goes on to its end.
+// Whether the current step is followed: once begun, following goes on to its end.
 bool Follows() noexcept;
-// An epoch ends in the step at hand.
+// An epoch ends in the current step.
 void EpochEnds() noexcept;
-// The window is over, or the program. On another thread than the one that is followed it does nothing.
+// The window or the program ends. Does nothing on any thread but the followed one.
 void End() noexcept;
 
 }  // namespace loopscope::following

@@ -1,4 +1,4 @@
-// Which steps of a loop are much longer than the others, and where the next such one is expected. Knows no clock.
+// Detects steps that are much longer than the others, and predicts the next one. Has no clock.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ class LongSteps {
 
   enum class Kind {
     kUsual,
-    kByChance,  // long, but where others are many times as long again and again
+    kByChance,  // long, but others are repeatedly many times as long
     kLong,
-    kFirstOfMany,  // long, and those before were so by chance
+    kFirstOfMany,  // long; earlier ones were long by chance
   };
 
-  // Step `number`, from 1, took so long without what following it cost.
+  // Step `number`, from 1, took this long without the cost of following it.
   Kind Add(std::uint64_t number, std::uint64_t own_ns) {
     if (!knows_median() || static_cast<double>(own_ns) <= kLong * static_cast<double>(median_ns_)) {
       Keep(own_ns);
@@ -42,7 +42,7 @@ class LongSteps {
     return first_of_many ? Kind::kFirstOfMany : Kind::kLong;
   }
 
-  // Whether this step comes as long after the last long one as that after the one before, give or take one.
+  // Whether this step is at the same distance, +-1, from the last long one as that was from the one before.
   bool Expects(std::uint64_t number) const {
     if (distance_ == 0) return false;
     const std::uint64_t since = number - last_;
@@ -50,7 +50,7 @@ class LongSteps {
   }
 
   bool knows_median() const { return count_ >= 5; }
-  std::uint64_t median_ns() const { return median_ns_; }  // of the last usual steps
+  std::uint64_t median_ns() const { return median_ns_; }  // lengths of the last usual steps
 
  private:
   static constexpr std::size_t kKept = 15;

@@ -1,6 +1,6 @@
-// Which steps have their calls followed: half of the detail window, what belongs to an epoch's start, then as many as
-// cost little. Where steps of very different length turn up, one of the long ones is waited for, and where they come at
-// a regular distance, it is expected there. Knows no clock of its own and writes nothing.
+// Decides which steps have their calls followed: half of the detail window, epoch starts, then as many as cost little.
+// If some steps are much longer, one of them is awaited, at a regular distance if they have one. Has no clock and
+// writes nothing.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@ namespace loopscope {
 
 class FollowPlan {
  public:
-  // Of a measured step, by measure of tests/bench/follow_cost.py: what following a call costs at most.
+  // Upper bound on the cost of following a call, measured by tests/bench/follow_cost.py.
   static constexpr std::uint64_t kCallNs = 400;
-  // Of the time that steps took since the window opened, what following may cost beyond the detail window. A step
-  // counts as four of the median at most: a program that waited, for its turn or through an evaluation, is not followed
-  // at once for all of that time.
+  // Share of the steps' time since the window opened that following may cost beyond the detail window. A step
+  // counts as at most four medians, so that a long wait (for a turn, an evaluation) does not become budget for
+  // following.
   static constexpr std::uint64_t kCostShare = 50;  // 1 / 50
   static constexpr std::uint64_t kMostOfMedian = 4;
   static constexpr std::uint64_t kMostHunted = 96;  // steps followed in search of long ones
-  static constexpr std::uint64_t kMostCaught = 4;   // long ones, after which there is no more search
+  static constexpr std::uint64_t kMostCaught = 4;   // long ones, after which the search ends
 
-  // Follows nothing beyond the detail window and epochs' starts: then all ranks follow the same steps.
+  // Follows only the detail window and epoch starts, so that all ranks follow the same steps.
   void OnlyDetails() { only_details_ = true; }
   // The same, but all of the detail window: the follower costs little.
   void AllDetails() { only_details_ = all_details_ = true; }
@@ -39,12 +39,12 @@ class FollowPlan {
     return followed_;
   }
 
-  // So many calls were followed up to the end of the step before the one at hand.
+  // Number of calls followed up to the end of the previous step.
   void Followed(std::uint64_t calls) {
     cost_ns_ += calls * kCallNs;
     calls_per_step_ = std::max(calls_per_step_ * 3 / 4, calls);
   }
-  // An epoch ends in the step at hand: it is followed from here on.
+  // An epoch ends in the current step: it is followed from now on.
   void TakeIn() { followed_ = disturbed_ = true; }
 
  private:
@@ -68,7 +68,7 @@ class FollowPlan {
     if (only_details_) return false;
     if (hunting_ && long_steps_.Expects(number_ + 1)) return true;
     if (!hunting_ && cost_ns_ + calls_per_step_ * kCallNs > stepped_ns_ / kCostShare) return false;
-    // Of each pair one, at a position drawn from a hash, so that periodic work is met as often as anything else.
+    // One of each pair, at a position drawn from a hash, so that periodic work is sampled like any other.
     std::uint64_t hash = (number_ / 2 + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64's constants
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
     return number_ % 2 == (hash >> 33) % 2;

@@ -18,10 +18,10 @@
 namespace loopscope::samples {
 namespace {
 
-// Of the thread's processor time: so many of a step, within limits.
+// Sampling period in processor time: so many samples per step, within limits.
 constexpr std::uint64_t kSamplesOfStep = 50, kLeastPeriodNs = 50'000, kMostPeriodNs = 5'000'000;
 constexpr std::uint32_t kStackBytes = 2048;       // copied with each sample
-constexpr std::size_t kBufferBytes = 256 * 1024;  // some 120 samples; pages are a power of two, of 4 to 64 KB
+constexpr std::size_t kBufferBytes = 256 * 1024;  // about 120 samples; pages are a power of two, of 4 to 64 KB
 
 // One sample, as perf_event_attr::sample_type orders it; perf_event_open(2).
 struct Sample {
@@ -85,15 +85,15 @@ bool Open() noexcept {
   return sampler.code.end != 0;
 }
 
-// Copies what may go round the buffer's end.
+// Copies data that may wrap around the buffer's end.
 void Read(std::uint64_t position, void* to, std::size_t bytes) noexcept {
   const std::size_t at = position % sampler.bytes, first = std::min(bytes, sampler.bytes - at);
   std::memcpy(to, sampler.buffer + at, first);
   std::memcpy(static_cast<unsigned char*>(to) + first, sampler.buffer, bytes - first);
 }
 
-// Slices do not overlap: a sample stands for the period before it. What runs for the program's line in a library is
-// named when the capture is read, which would take some 50 us here.
+// Slices do not overlap: a sample represents the period before it. Library functions are named when the capture is
+// read, since that would take about 50 us here.
 void WriteSample(const Sample& sample, const std::uint64_t* stack, std::size_t words, std::uint64_t& last_ns) noexcept {
   const CallChain chain = CallChainOf(sample.instruction, {stack, words}, sampler.code);
   std::uint64_t addresses[CallChain::kMost + 1] = {sample.instruction + 1};  // as a return address

@@ -14,7 +14,7 @@ namespace {
 std::atomic<const DeviceHooks*> device_hooks{nullptr};
 std::atomic<bool> cupti_is_taken{false};
 
-// Of the CUDA driver's interface (cuda.h); each returns 0 for success.
+// Functions of the CUDA driver (cuda.h); each returns 0 for success.
 struct Driver {
   int (*device_count)(int*) = nullptr;
   int (*primary_state)(int device, unsigned* flags, int* active) = nullptr;
@@ -25,7 +25,7 @@ struct Driver {
   int (*synchronise)() = nullptr;
 };
 
-// False where the program has no driver loaded, now.
+// False if the program has no driver loaded at the moment.
 bool FindDriver(Driver& driver) noexcept {
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;

@@ -1,5 +1,5 @@
-// The program's GPUs, as far as the preloaded library deals with them: through the driver that the program has loaded,
-// if it has. Nothing here loads CUDA or makes a context.
+// The preloaded library's access to the program's GPUs, through the driver if the program has loaded it. Nothing here
+// loads CUDA or makes a context.
 #pragma once
 
 #include "probes/preload/probe_api.h"
@@ -11,11 +11,11 @@ void SetDeviceHooks(const DeviceHooks* hooks) noexcept;
 void FinishDevices() noexcept;
 bool DevicesFollowed() noexcept;  // device work is recorded
 
-// The driver brings the device probe along when it starts. Where that was before the capture, the probe begins now;
-// else nothing happens.
+// The driver loads the device probe when it starts. If that was before the capture, the probe begins now; else nothing
+// happens.
 void AttachDeviceProbe() noexcept;
-// `client` is about to register with CUPTI, which serves one: the device probe records no more. Waits for seconds at
-// most. A device probe that comes later does not begin.
+// `client` is about to register with CUPTI, which serves only one: the device probe stops recording. Waits for seconds
+// at most. A device probe that comes later does not begin.
 void LeaveCuptiTo(const char* client) noexcept;
 
 // Waits until every GPU that this process uses has done what was launched on it.

@@ -1,6 +1,6 @@
 // Programs that cannot be started with our libraries in LD_PRELOAD (preload_fit.h) are started without them. Interposes
-// all ways to start one, since those of the C library do not call each other by name. Between fork and exec: no memory
-// but the stack's, no lock, no error of our own.
+// all functions that start one, since the C library's do not call each other by name. Runs between fork and exec: stack
+// memory only, no locks, no errors of our own.
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ std::size_t Count(Words words) noexcept {
   return count;
 }
 
-// The place of LD_PRELOAD in an environment where it names our libraries; -1: it does not.
+// Index of LD_PRELOAD in an environment if it names our libraries; else -1.
 int PlaceOfOurs(Words environment) noexcept {
   for (int at = 0; environment != nullptr && environment[at] != nullptr; ++at) {
     if (std::strncmp(environment[at], kVariable, kVariableSize) == 0) {
@@ -89,7 +89,7 @@ void ForEachEntry(const char* variable, Visit visit) noexcept {
   }
 }
 
-// A sanitizer that comes behind ours would refuse to start.
+// A sanitizer after our library would refuse to start.
 bool SanitizerIsBehind(const char* variable) noexcept {
   bool ours = false, behind = false;
   ForEachEntry(variable, [&](std::string_view entry) {
@@ -99,7 +99,7 @@ bool SanitizerIsBehind(const char* variable) noexcept {
   return behind;
 }
 
-// As LD_PRELOAD is to be: without ours, or with sanitizers in front. `to` has room for all of it.
+// The new LD_PRELOAD: without ours, or with sanitizers in front. `to` has room for all of it.
 void Write(const char* variable, bool with_ours, char* to) noexcept {
   std::memcpy(to, kVariable, kVariableSize);
   std::size_t size = kVariableSize;
@@ -115,7 +115,7 @@ void Write(const char* variable, bool with_ours, char* to) noexcept {
   to[size] = '\0';
 }
 
-// What a program is started with: `environment`, or the copy at `words` and `text`, which have room for it.
+// The environment to start a program with: `environment`, or the copy at `words` and `text`, which have room for it.
 Words Fitting(const char* path, Words environment, int place, char** words, char* text) noexcept {
   const bool fits = PreloadFitOf(path) == PreloadFit::kFits;
   if (fits && !SanitizerIsBehind(environment[place])) return environment;
@@ -132,7 +132,7 @@ Words Fitting(const char* path, Words environment, int place, char** words, char
   return words;
 }
 
-// Where execvp finds it; `path` itself where it does not.
+// The path that execvp would use; `path` itself if none.
 const char* InPath(const char* name, char (&found)[PATH_MAX]) noexcept {
   if (std::strchr(name, '/') != nullptr) return name;
   const char* at = std::getenv("PATH");
@@ -150,7 +150,7 @@ const char* InPath(const char* name, char (&found)[PATH_MAX]) noexcept {
 }  // namespace
 }  // namespace loopscope
 
-// Declares `name`: what a program at `path` is started with. A copy lies on the stack of the function that starts it.
+// Declares `name`: the environment for a program at `path`. A copy lives on the calling function's stack.
 #define LOOPSCOPE_FIT(name, path, environment)                                                            \
   char* const* name = environment;                                                                        \
   if (const int place = loopscope::PlaceOfOurs(environment); place >= 0) {                                \
@@ -225,7 +225,7 @@ LOOPSCOPE_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spaw
   return real(pid, file, actions, attributes, argv, fitting);
 }
 
-// Declares `words`: those of execl and its like, on the stack. `list` is before the second one.
+// Declares `words` on the stack: the arguments of execl and similar. `list` is before the second one.
 #define LOOPSCOPE_WORDS(words, first, list)                                      \
   std::size_t count = 1;                                                         \
   {                                                                              \

@@ -1,4 +1,4 @@
-// The process's resident memory, now and at its peak, and what it may use.
+// The process's resident memory, now and at its peak, and its limit.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ std::uint64_t ResidentBytes() noexcept;  // 0 where it cannot be read
 std::uint64_t PeakBytes() noexcept;      // since the start, or since ResetPeak() returned true; 0 where unknown
 bool ResetPeak() noexcept;
 
-// What the process may use: the machine's memory, or less where one of its control groups (v1 or v2) allows less; 0
-// where it cannot be read.
+// The process's limit: the machine's memory, or less if one of its control groups (v1 or v2) allows less; 0 if
+// unreadable.
 std::uint64_t MemoryLimitBytes() noexcept;
 
 }  // namespace loopscope

@@ -31,7 +31,7 @@ std::uint64_t TickNs() noexcept {
   return ticks > 0 ? 1'000'000'000ull / static_cast<std::uint64_t>(ticks) : 10'000'000ull;
 }
 
-// Fields 1 and 2 of schedstat: on a processor; ready, without one (Documentation/scheduler/sched-stats.rst).
+// Fields 1 and 2 of schedstat: time on a processor, and ready without one (Documentation/scheduler/sched-stats.rst).
 bool ReadThread(int tid, Reading& reading) noexcept {
   char path[64], text[128];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", tid);
@@ -69,8 +69,8 @@ std::uint64_t TicksOfTree(const char* pid, int depth) noexcept {
   return ticks;
 }
 
-// From the lines "cpuN user nice system idle iowait irq softirq steal": all but idle and iowait. What the host of a
-// virtual machine gave to others (steal) is others' work as well.
+// From the lines "cpuN user nice system idle iowait irq softirq steal": all but idle and iowait. Time that a virtual
+// machine's host gave to others (steal) counts as others' work, too.
 std::uint64_t BusyTicks() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
@@ -99,7 +99,7 @@ Reading Read() noexcept {
   return reading;
 }
 
-// Of the processors that the program may use, those that share a core's units count once.
+// Counts the program's processors, with those that share a core's units counted once.
 unsigned PhysicalCores() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;

@@ -1,5 +1,5 @@
 // Processor time of the training thread, this process and the machine over the measured steps: shows whether the
-// program gets in its own way. Read from /proc at the window's two ends; some 0.2 ms each.
+// program competes with itself. Read from /proc at the window's two ends; some 0.2 ms each.
 #pragma once
 
 namespace loopscope {

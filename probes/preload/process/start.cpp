@@ -28,7 +28,7 @@ std::uint64_t ProcessStartNs() noexcept {
   if (at == nullptr || ticks_per_s <= 0) return 0;
   const std::uint64_t since_boot =
       std::strtoull(at, nullptr, 10) * (1'000'000'000 / static_cast<std::uint64_t>(ticks_per_s));
-  // The clock of boot goes on while the machine sleeps. It is read last, and so never behind.
+  // CLOCK_BOOTTIME also counts suspend. It is read last, so it is never behind.
   const std::uint64_t now_ns = ReadClock(CLOCK_MONOTONIC);
   const std::uint64_t age_ns = ReadClock(CLOCK_BOOTTIME) - since_boot;
   return age_ns < now_ns ? now_ns - age_ns : 0;

@@ -5,7 +5,7 @@
 
 namespace loopscope {
 
-// CLOCK_MONOTONIC, to a hundredth of a second; 0 where /proc does not tell.
+// CLOCK_MONOTONIC, to a hundredth of a second; 0 if /proc is unreadable.
 std::uint64_t ProcessStartNs() noexcept;
 
 }  // namespace loopscope

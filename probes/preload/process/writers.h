@@ -3,8 +3,8 @@
 
 namespace loopscope {
 
-// Until other threads and child processes have written nothing for a moment, and for at most ten seconds; at once where
-// none holds a file to write to. Of a Python program's the shim takes care: its threads need the interpreter meanwhile.
+// Waits until other threads and child processes have written nothing for a moment, at most ten seconds; not at all if
+// none has a file open for writing. The shim does this for Python, whose threads need the interpreter.
 void WaitForWriters() noexcept;
 
 }  // namespace loopscope

@@ -1,5 +1,5 @@
-// The part of CPython's C API that the builtins use, found in the process: this library is built without Python's
-// headers, and loaded into programs that have no Python. Objects stay opaque.
+// The part of CPython's C API that the builtins use, looked up in the process: this library is built without Python's
+// headers, and also loaded into programs without Python. Objects stay opaque.
 #pragma once
 
 #include <sys/types.h>

@@ -29,7 +29,7 @@ bool Find(Function*& function, const char* name) noexcept {
 
 constexpr std::string_view kShim = "_loopscope";  // the package of the shim
 
-// Wrappers of torch and the standard library under the name that a program calls them by; an empty name: look inside.
+// Wrappers of torch and the standard library, with the name that programs use; an empty name: look inside.
 struct Wrapper {
   std::string_view file, function, name;
 };
@@ -66,7 +66,7 @@ bool HasMember(const std::string& module, const std::string& name) {
   return members != nullptr && python.member(members, name.c_str()) != nullptr;
 }
 
-// "numpy.lib._histograms_impl" and "histogram" → "numpy.histogram", where that is the same name.
+// "numpy.lib._histograms_impl" and "histogram" → "numpy.histogram", if that name exists.
 std::string Public(const std::string& module, const std::string& name) {
   const std::string first = name.substr(0, name.find('.'));
   for (std::size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1)) {
@@ -92,7 +92,7 @@ std::string QualifiedName(void* frame, const Code& code) {
   return name == "?" ? code.function : name;
 }
 
-// Of libraries: "Compose.__call__" of torchvision's, albumentations', MONAI's transforms.
+// Functions of libraries: "Compose.__call__" of torchvision, albumentations and MONAI.
 Container ContainerOf(std::string_view function, const Code& code) {
   constexpr std::array<std::string_view, 5> kTransforms = {"Compose", "RandomApply", "RandomOrder", "RandomChoice",
                                                            "OneOf"};
@@ -106,7 +106,7 @@ Container ContainerOf(std::string_view function, const Code& code) {
 
 std::string FrameName(void* frame, const Code& code) {
   if (const Wrapper* wrapper = WrapperOf(code)) return std::string(wrapper->name);
-  if (code.function.starts_with('<')) return "";  // <module>, <lambda>, <listcomp>: of no name
+  if (code.function.starts_with('<')) return "";  // <module>, <lambda>, <listcomp>: without a name
   void* const globals = python_frames.attribute(frame, "f_globals");
   void* const text = globals != nullptr ? python.member(globals, "__name__") : nullptr;
   ssize_t length = 0;

@@ -1,5 +1,5 @@
-// What a called function is named in reports: as the program would write it ("gc.collect", "numpy.histogram",
-// "torch.tensor"). Called under the interpreter's lock, with no exception pending.
+// A called function's name in reports: as the program would write it ("gc.collect", "numpy.histogram", "torch.tensor").
+// Called under the interpreter's lock, with no exception pending.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace loopscope {
 
-// String id of the function that runs in `frame`. 0: a wrapper, whose own name says nothing; what it calls does.
+// String id of the function that runs in `frame`. 0: a wrapper with a meaningless name; use what it calls.
 std::uint32_t NameOfFrame(void* frame, Code& code) noexcept;
 
 // The same of a builtin (the argument of the interpreter's event for calls of C functions).

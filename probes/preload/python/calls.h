@@ -1,5 +1,5 @@
 // The calls that a Python shim makes in every step, as builtin functions: a call through ctypes costs several times as
-// much and drives more of the program's own data out of the caches.
+// much and evicts more of the program's data from the caches.
 #pragma once
 
 extern "C" {

@@ -19,7 +19,7 @@ struct Known {
   std::unordered_map<void*, Code> codes;
   std::vector<std::string> foreign;
   std::string start_folder, temporary_folder;  // end with a slash; empty: not known
-  std::int64_t started_ns = 0;                 // of the clock that files' times are taken from
+  std::int64_t started_ns = 0;                 // by the clock of file times
 };
 
 Known& Cache() {
@@ -44,8 +44,8 @@ bool FindAll() noexcept {
          Find(python.clear_error, "PyErr_Clear");
 }
 
-// Code that a person typed has no file either. Other code without one was made by a library: methods of named tuples
-// and of proxies, graphs of torch.fx, what is frozen into the interpreter.
+// Interactive code has no file either. Other code without one comes from a library: methods of named tuples and of
+// proxies, graphs of torch.fx, frozen modules.
 bool IsGenerated(const std::string& path) {
   constexpr std::array<std::string_view, 4> kTyped{"<stdin>", "<console>", "<ipython-input", "<string>"};
   return path.starts_with('<') &&
@@ -56,7 +56,7 @@ std::int64_t Nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// A library has written it since the program began, under a name that is another one in each start.
+// A library has generated it since the program began, under a name that changes with each start.
 bool IsFreshTemporary(const std::string& path) {
   const std::string& folder = Cache().temporary_folder;
   if (folder.empty() || !path.starts_with(folder)) return false;
@@ -64,7 +64,7 @@ bool IsFreshTemporary(const std::string& path) {
   return stat(path.c_str(), &file) == 0 && Nanoseconds(file.st_mtim) >= Cache().started_ns;
 }
 
-// A program that was started as ../train.py has its code's path written otherwise than what it imports.
+// A program started as ../train.py has another spelling in its code's path than in its imports.
 std::string Spelled(std::string path) {
   if (path.empty() || path.front() == '<') return path;
   if (path.front() != '/') path.insert(0, Cache().start_folder);

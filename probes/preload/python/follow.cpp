@@ -33,7 +33,7 @@ int OnTrace(void*, void* frame, int what, void*) noexcept {
   return 0;
 }
 
-// Where an exception is pending, nobody can be asked.
+// With a pending exception, Python cannot be called.
 void DropTrace() noexcept {
   if (python_frames.error() != nullptr || !HasTraceHook()) python.set_trace(nullptr, nullptr);
 }

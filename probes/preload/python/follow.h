@@ -13,12 +13,12 @@ namespace loopscope::follow {
 // coverage follows calls itself; the capture says so, once. Takes the interpreter's lock.
 bool Start() noexcept;
 
-// The calling thread is no longer followed. Returns what that has cost since Start(), in calls. What the program has
-// put in place of the hooks meanwhile is left alone.
+// The calling thread is no longer followed. Returns its cost since Start(), in calls. Hooks that the program has set
+// meanwhile are kept.
 std::uint64_t Stop() noexcept;
 
-// For a hook of its own, which passes the events of calls on (OnCallEvent): the same without setting one. The caller
-// holds the interpreter's lock, and has asked WhyNot().
+// The same without setting a hook, for a caller whose own hook passes on call events (OnCallEvent). The caller holds
+// the interpreter's lock, and has called WhyNot().
 bool StartInHook() noexcept;
 std::uint64_t StopInHook() noexcept;
 

@@ -12,7 +12,7 @@ namespace loopscope {
 struct Frame {
   void* frame = nullptr;  // borrowed: it runs
   Code* code = nullptr;
-  // Of a place, a frame of the user's code or of an installed package:
+  // For a place, a frame of the user's code or of an installed package:
   int line = 0;               // that runs
   std::uint32_t called = 0;   // the name of what it calls
   bool calling = false;       // it waits for a call to return
@@ -35,7 +35,7 @@ class FollowedFrames {
   void Push(void* frame, Code& code);
   void Pop();
   void Clear();
-  // Those that run already, for a thread that is followed from inside of them.
+  // Frames that already run when following starts inside of them.
   void Read(void* innermost);
   void ReadCallerOf(void* frame);
 

@@ -17,8 +17,8 @@
 namespace loopscope::follow {
 namespace {
 
-constexpr std::uint64_t kOwnSliceNs = 5000;  // calls of one line that take longer are told apart
-constexpr std::size_t kMaxSlices = 200'000;  // of a run: a program that makes more is followed no further
+constexpr std::uint64_t kOwnSliceNs = 5000;  // longer calls of one line are recorded separately
+constexpr std::size_t kMaxSlices = 200'000;  // per run: a program with more is not followed further
 
 struct Follower {
   bool on = false, loads = false;
@@ -26,7 +26,7 @@ struct Follower {
   std::uint64_t last_ns = 0, calls = 0, lines = 0, slices = 0;
   FollowedFrames frames;
   OpenLine open;
-  ShortLines shorts;  // that ran before the open one, in the same place
+  ShortLines shorts;  // ran before the open one, in the same place
   WaitClock waits;
 } follower;
 
@@ -65,7 +65,7 @@ void Write(std::uint64_t end_ns) {
   follower.open = OpenLine(end_ns);
 }
 
-// Time up to now_ns belongs to the line that ran, or to what it called. A call that took long is written alone.
+// Time up to now_ns belongs to the line that ran, or to what it called. Long calls are written separately.
 void Advance(std::uint64_t now_ns) {
   const std::uint64_t spent = now_ns - std::exchange(follower.last_ns, now_ns);
   const std::uint64_t waited = follower.waits.Spent(spent, now_ns);
@@ -99,8 +99,8 @@ void Flush(std::uint64_t end_ns) {
   follower.open.call_ns = end_ns;
 }
 
-// The innermost place runs code of its own: reads which line that is. Its own time since the last event belongs to the
-// line that it has reached.
+// The innermost place runs its own code: reads the line. Its own time since the last event belongs to the line reached
+// now.
 void ReadLine() {
   Frame& place = *Innermost();
   const int line = python_frames.line(place.frame);
@@ -109,8 +109,8 @@ void ReadLine() {
   place.line = line;
 }
 
-// The innermost place goes on to another line. Calls tell that too, but not lines that make none: they wait for a lock,
-// or write to an element of a tensor.
+// The innermost place continues on another line. Calls show that too, but not lines without calls, which wait for a
+// lock or write to an element of a tensor.
 void OnLine(void* frame) {
   if (!RunsItself()) return;
   Frame& place = *Innermost();
@@ -128,12 +128,12 @@ void OnLine(void* frame) {
   place.line = line;
 }
 
-// A list of modules is a model, but where samples are made: there it is a list of transforms.
+// A list of modules is a model, except where samples are made: there it is a list of transforms.
 bool RunsTransforms(const Code& code) {
   return code.container == Container::kTransforms || (code.container == Container::kModules && follower.loads);
 }
 
-// The place's call goes on under another name.
+// The place's call continues under another name.
 void Rename(Frame& place, std::uint32_t called, std::size_t named_at, std::uint64_t now_ns) {
   CallEnds(now_ns);
   place.calling = true;
@@ -142,14 +142,14 @@ void Rename(Frame& place, std::uint32_t called, std::size_t named_at, std::uint6
   follower.open.call_ns = now_ns;
 }
 
-// A wrapper without a name of its own calls something: that is what the place runs until it returns.
+// A nameless wrapper calls something: its callee names the place's call until it returns.
 void NameInside(void* frame, Code& code, std::uint64_t now_ns) {
   Frame* place = Innermost();
   if (place == nullptr) return;
   const std::uint32_t name = NameOfFrame(frame, code);
   if (place->calling && !place->in_container && RunsTransforms(code)) {
     place->in_container = true;
-    return Rename(*place, 0, 0, now_ns);  // what is named from here on are the members of the list
+    return Rename(*place, 0, 0, now_ns);  // from here on the list's members are named
   }
   if (place->called != 0 || (place->in_container && code.module_call)) return;
   if (name != 0) Rename(*place, name, follower.frames.depth(), now_ns);
@@ -218,7 +218,7 @@ void OnBuiltin(void* function, bool begins, std::uint64_t now_ns) {
   }
 }
 
-// What following has cost, in calls.
+// The cost of following, in calls.
 std::uint64_t Cost() {
   constexpr std::uint64_t kLinesPerCall = 4;
   return follower.calls + follower.lines / kLinesPerCall;
@@ -283,7 +283,7 @@ void OnCallEvent(void* frame, int what, void* argument) noexcept {
     } else if (what == kCallBuiltin || what == kBuiltinRaised || what == kBuiltinReturned) {
       OnBuiltin(argument, what == kCallBuiltin, now_ns);
     }
-  } catch (...) {  // out of memory: what is known of the frames may be wrong
+  } catch (...) {  // out of memory: the known frames may be wrong
     follower.frames.Clear();
   }
 }

@@ -52,7 +52,7 @@ bool HasMonitor() noexcept {
   return has;
 }
 
-// An audit hook of the program's that forbids hooks would have each of them reported on stderr.
+// If the program's audit hook forbids hooks, each attempt would be reported on stderr.
 bool IsForbidden() noexcept {
   static const bool forbidden = [] {
     int (*audit)(const char*, const char*, ...) = nullptr;  // PySys_Audit

@@ -1,4 +1,4 @@
-// Who else follows the program's calls: the program itself, a debugger, a measurement of coverage. Called under the
+// Detects others that follow the program's calls: the program itself, a debugger, a coverage tool. Called under the
 // interpreter's lock, with no exception pending.
 #pragma once
 
@@ -6,9 +6,9 @@ namespace loopscope {
 
 bool HasProfileHook() noexcept;  // sys.setprofile, cProfile
 bool HasTraceHook() noexcept;    // sys.settrace, pdb, coverage
-// Whose hook there is, of any kind, as the end of a sentence; null where there is none.
+// The owner of an existing hook of any kind, as the end of a sentence; null if there is none.
 const char* HookInUse() noexcept;
-// The capture says so, once.
+// Records it in the capture, once.
 void SayLinesAreUnknown(const char* reason) noexcept;
 
 // Whether this process's Python has what this needs.

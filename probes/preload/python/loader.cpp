@@ -22,7 +22,7 @@ struct Pass {
   std::uint64_t* given = nullptr;
   std::uint64_t loader = 0;
   void *name = nullptr, *append = nullptr, *popleft = nullptr;  // kept
-  std::uint64_t of_batch = 0, of_pass = 0;                      // samples; 0: each index is to be asked
+  std::uint64_t of_batch = 0, of_pass = 0;                      // samples; 0: ask each index
   const char* text = nullptr;                                   // of the name
 };
 Pass pass;
@@ -72,7 +72,7 @@ bool Report(void* self, ssize_t item, void* iterator, std::uint64_t begin_ns, vo
 thread_local void* asked = nullptr;  // the iterator whose __next__ runs
 
 void* Next(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
-  // Asked by the __next__ of a derived class: what that gives is the batch.
+  // Called by a derived class's __next__, whose result is the batch.
   if (count != 1 || arguments[0] == asked) return CallItem(self, kNextOriginal, arguments, count, names);
   void* const iterator = arguments[0];
   const std::uint64_t begin_ns = capture::NowNs();

@@ -1,5 +1,5 @@
-// A DataLoader's iterator: the calls of every batch, as builtins. The shim (probes/python/loader.py) hears of a pass's
-// first batches, and hands over the one that is trained from.
+// A DataLoader's iterator: the calls of every batch, as builtins. The shim (probes/python/loader.py) handles a pass's
+// first batches, and hands over the pass that is trained on.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Calls a function of the shim from outside the interpreter, between two steps. What a signal's handler or another
-// thread raises meanwhile is the program's: it is raised as soon as the interpreter goes on.
+// Calls a function of the shim from outside the interpreter, between two steps. Exceptions of signal handlers or other
+// threads meanwhile belong to the program: they are raised as soon as the interpreter continues.
 #pragma once
 
 #include "probes/preload/python/api.h"

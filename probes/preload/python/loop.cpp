@@ -24,7 +24,7 @@ struct OpenStep {
 };
 constinit thread_local OpenStep open_step;
 
-// The places of step_hooks' arguments in the hooks' objects.
+// Indices of step_hooks' arguments in the hooks' objects.
 enum : ssize_t { kFace, kBegins, kEnds, kDescribe, kHooksItems };
 
 void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
@@ -46,13 +46,13 @@ void* Backward(void* self, PythonArguments arguments, ssize_t count, void* names
   return result;
 }
 
-// What the shim knows about an optimizer.
+// The shim's data about an optimizer.
 struct Known {
   std::uint64_t number = 0, parameters = 0;
   const char* name = "";
 };
 
-// An optimizer that stepped before; under the interpreter's lock.
+// The optimizer that stepped last; under the interpreter's lock.
 struct Stepped {
   void* optimizer = nullptr;  // a weak reference
   void* tuple = nullptr;      // keeps the name
@@ -61,7 +61,7 @@ struct Stepped {
 std::array<Stepped, 4> stepped;
 std::size_t next_stepped = 0;
 
-// Asks the shim, whose answer is a tuple (number, name, parameters). Null where it does not know, or with an exception
+// Calls the shim, which returns a tuple (number, name, parameters). Null if it does not know, or with an exception
 // set.
 const Known* Describe(void* self, void* optimizer) noexcept {
   void* const tuple = CallItem(self, kDescribe, &optimizer, 1);

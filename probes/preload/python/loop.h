@@ -1,5 +1,5 @@
-// The shim's wrappers around what a training loop calls in every step, as builtins. Between two steps of a real program
-// little of a wrapper stays in the caches: one written in Python takes some 10 us there.
+// The shim's wrappers around a training loop's calls in every step, as builtins. In a real program a wrapper's code is
+// not in the caches: one written in Python takes about 10 us there.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ void* AroundZeroGrad(void*, void* const* arguments, ssize_t count) noexcept;
 
 // step_hooks(face, begins, ends, describe): a tuple of hooks for what an optimizer does before and after its step. They
 // do what `begins` and `ends` do (probes/python/optimizer.py), and leave to these every call with a closure and every
-// step inside another's. `describe(optimizer)` returns (number, name, parameters). `face` is a hook that does nothing:
-// what torch.compile reads in place of both.
+// step inside another's. `describe(optimizer)` returns (number, name, parameters). `face` is a hook that does nothing,
+// which torch.compile reads in place of both.
 void* StepHooks(void*, void* const* arguments, ssize_t count) noexcept;
 
 }  // namespace loopscope

@@ -32,7 +32,7 @@ constexpr unsigned kBindsLikeFunction = 1u
                                         << 17;  // Py_TPFLAGS_METHOD_DESCRIPTOR: called without a bound method between
 constexpr int kSize = 19, kReadOnly = 1;        // T_PYSSIZET, READONLY
 
-// What follows a method's object header.
+// The data after a method's object header.
 struct Fields {
   Vectorcall* call;
   void* objects;          // tuple
@@ -61,7 +61,7 @@ bool IsForPickle(void* name) noexcept {
   return text != nullptr && std::string_view(text).starts_with("__reduce");
 }
 
-// The original's attributes come before its own, such as __class__: it looks like what it replaces.
+// The original's attributes take precedence over its own, such as __class__: it looks like what it replaces.
 void* Attribute(void* method, void* name) noexcept {
   if (IsForPickle(name)) return python.own_attribute(method, name);
   if (void* const of_original = python.attribute(OriginalOf(method), name)) return of_original;

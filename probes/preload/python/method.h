@@ -15,8 +15,8 @@ using Vectorcall = void*(void* method, PythonArguments arguments, std::size_t co
 void* ObjectsOf(void* method) noexcept;
 
 // A callable that binds, is pickled and weakly referenced like a function and has the attributes of the first object:
-// torch.compile, for one, reads that one's code in its place. It is never freed: it takes a function's place for as
-// long as the process lives. Null, with an exception set, where it cannot be made.
+// torch.compile, for one, reads that one's code in its place. It is never freed: it replaces a function for the
+// process's lifetime. Null, with an exception set, where it cannot be made.
 void* MakeMethod(Vectorcall* call, void* objects) noexcept;
 
 template <MethodBody body, class... Objects>

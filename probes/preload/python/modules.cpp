@@ -19,7 +19,7 @@ enum class Place : std::uint8_t { kOutside, kInside, kNaming };  // of a thread:
 constinit thread_local Place place = Place::kOutside;
 constinit thread_local void* module_names = nullptr;  // while naming: of the modules inside, bytes by id
 
-// A module whose calls in training mode only need a range recorded.
+// A module whose training calls only need a range.
 struct Settled {
   void* module = nullptr;  // not kept alive: modules_changed() is called when it goes
   void* name = nullptr;    // bytes
@@ -110,7 +110,7 @@ std::string_view NameOf(void* module) noexcept {
   return name != nullptr ? python.bytes(name) : ClassName(module);
 }
 
-// Recorded here, not by a Python function, which torch.compile would take for a part of the model.
+// Recorded here, not by a Python function, which torch.compile would treat as part of the model.
 void* NamedCall(void* self, PythonArguments arguments, ssize_t count, void* names) noexcept {
   void* const module = arguments[0];
   const std::uint64_t begin_ns = capture::NowNs();

@@ -1,4 +1,4 @@
-// torch.nn.Module.__call__ as a builtin: a model's call runs it once for every module inside.
+// torch.nn.Module.__call__ as a builtin: a model's call runs it once per inner module.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// What the shim's builtins do with Python's objects.
+// Helpers of the shim's builtins for Python objects.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline bool IsTrue(void* object) noexcept {
   return python.is_true(object) == 1;
 }
 
-// Sets a pending exception aside for a scope. One that is raised meanwhile takes its place, as one does that is raised
-// while another passes through: what a signal's handler raises must not be lost.
+// Sets a pending exception aside for a scope. An exception raised meanwhile replaces it, as in Python: what a signal
+// handler raises must not be lost.
 class ErrorAside {
  public:
   ErrorAside() noexcept { python.fetch_error(&type_, &value_, &trace_); }

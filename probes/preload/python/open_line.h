@@ -1,4 +1,4 @@
-// A stretch of one line's time that has not ended: what of it was the line's own code, and what it called.
+// An open stretch of one line's time: its own code's time, and its calls.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace loopscope {
 struct OpenLine {
   explicit OpenLine(std::uint64_t at_ns = 0) : begin_ns(at_ns), call_ns(at_ns) {}
 
-  // Of many different calls, the longest are kept.
+  // Among many different calls the longest are kept.
   void AddCall(std::uint32_t name, std::uint64_t ns) noexcept {
     Call* least = &called_[0];
     for (Call& one : called_) {
@@ -24,7 +24,7 @@ struct OpenLine {
     }
     *least = {name, ns};
   }
-  // What ran in another stretch of the same line.
+  // Adds another stretch of the same line.
   void Add(const OpenLine& other) noexcept {
     own_ns += other.own_ns;
     calls += other.calls;

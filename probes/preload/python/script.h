@@ -1,5 +1,5 @@
-// The loop of an interpreted program: the C functions that a shim inside the interpreter calls (probes/python), and
-// where their records get call stacks from. All but loopscope_script_start do nothing while no capture is open in this
+// The loop of an interpreted program: C functions for a shim inside the interpreter (probes/python), and the source of
+// their records' call stacks. All but loopscope_script_start do nothing while no capture is open in this
 // process.
 #pragma once
 
@@ -12,9 +12,9 @@ const char* loopscope_script_start();
 // Loads a LibTorch probe into the process's torch: the one at `path`, or the one beside this library where that is
 // null. Returns null, or why it is off; the capture says so too.
 const char* loopscope_script_load_torch(const char* path);
-// The folder that the program was started in, and that of temporary files (python/code.h).
+// The program's start folder, and the temporary folder (python/code.h).
 void loopscope_script_code_folders(const char* start, const char* temporary);
-// Code below these folders, one a line, is not the user's: no call stack shows it.
+// Code below these folders, one per line, is not the user's: call stacks omit it.
 void loopscope_script_foreign_code(const char* folders);
 // `finish` is called on the training thread before a bounded run ends.
 void loopscope_script_set_finish(void (*finish)());
@@ -42,12 +42,12 @@ void loopscope_script_optimizer_begins();
 void loopscope_script_optimizer_ends(std::uint64_t optimizer, const char* name, std::uint64_t parameters,
                                      std::uint64_t begin_ns, int threw);
 
-// The word whose bits say what is recorded just now (probe_api.h, GateBit); holds as long as the process.
+// The address of the GateBit word (probe_api.h): what is recorded now; valid for the process's lifetime.
 const std::uint32_t* loopscope_script_gate();
 
 // The program wrote text since begin_ns.
 void loopscope_script_output(const char* name, std::uint64_t begin_ns);
-// A range that has ended, without a call stack: it spans much code, and one line would be blamed for all of it.
+// A finished range, without a call stack: it spans much code, and one line would get all the blame.
 void loopscope_script_range(int category, const char* name, std::uint64_t begin_ns, std::uint64_t end_ns,
                             std::uint64_t value);                             // wire.h, RangeCategory
 void loopscope_script_mark(int kind, const char* name, std::uint64_t value);  // wire.h, MarkKind

@@ -1,11 +1,11 @@
-// Keeps the shim's folder on PYTHONPATH where whatever starts Python resets that variable.
+// Keeps the shim's folder on PYTHONPATH if a launcher resets that variable.
 #pragma once
 
 namespace loopscope {
 
-// In a process that runs a Python interpreter: puts the folder of the shim back at the front of PYTHONPATH where a
-// launcher or a shell script has left it out (`PYTHONPATH=src python train.py`). Before the interpreter starts, which
-// reads the variable once.
+// In a process that runs a Python interpreter: puts the shim's folder back at the front of PYTHONPATH if a launcher
+// or a shell script has dropped it (`PYTHONPATH=src python train.py`). Runs before the interpreter reads the
+// variable.
 void PutShimInReach() noexcept;
 
 }  // namespace loopscope

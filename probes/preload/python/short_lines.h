@@ -1,5 +1,5 @@
-// Lines of one frame that run for less than a microsecond each, as in loops of plain Python: too many to be written one
-// by one. Each keeps its time, but not when it ran.
+// Lines of one frame that run for less than a microsecond each, as in loops of plain Python: too many to write
+// individually. Each keeps its total time, but not when it ran.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class ShortLines {
   static constexpr std::uint64_t kShortNs = 1000;    // less than any operator takes
   static constexpr std::uint64_t kMostNs = 200'000;  // from the first to the last of them
 
-  // False: the stretch is not short, or there are too many lines; it is to be written.
+  // False: the stretch is not short, or there are too many lines; the caller writes it.
   bool Add(int line, const OpenLine& open, std::uint64_t end_ns) noexcept {
     const std::uint64_t ns = end_ns - open.begin_ns;
     if (ns >= kShortNs || (count_ > 0 && end_ns - begin_ns_ > kMostNs)) return false;

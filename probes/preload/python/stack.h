@@ -6,8 +6,8 @@
 
 namespace loopscope {
 
-// From now on stacks are Python's. Without effect where the process's Python lacks a function that is needed; then a
-// kProbeOff mark says so.
+// From now on stacks are Python's. No effect if the process's Python lacks a needed function; a kProbeOff mark then
+// records it.
 void UsePythonStacks() noexcept;
 
 // Id of the calling thread's Python stack, innermost first: the user's frames, and before them those of installed

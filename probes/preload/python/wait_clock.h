@@ -1,5 +1,5 @@
-// Tells a stretch of a line's own code in which the thread waited: for a lock that a `with` takes, or for the
-// interpreter's. It let go of its processor then, and used little of it.
+// Detects stretches of a line's own code in which the thread waited: for a lock that a `with` takes, or for the
+// interpreter's. It then released its processor, and used little of it.
 #pragma once
 
 #include <sys/resource.h>
@@ -11,7 +11,7 @@ namespace loopscope {
 
 class WaitClock {
  public:
-  static constexpr std::uint64_t kLeastNs = 1'000'000;  // shorter stretches are not looked at
+  static constexpr std::uint64_t kLeastNs = 1'000'000;  // shorter stretches are ignored
 
   void Begin(std::uint64_t now_ns) noexcept { Read(now_ns); }
 

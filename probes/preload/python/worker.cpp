@@ -12,7 +12,7 @@ namespace {
 
 // The first batch opens files and fills caches.
 constexpr int kFirstBatch = 2, kLastBatch = 3;
-constexpr int kDeepest = 64;  // of the frames that are looked at, from fork() outwards
+constexpr int kDeepest = 64;  // frames searched, from fork() outwards
 
 int fetches = 0;
 void* fetch = nullptr;  // the frame that is followed

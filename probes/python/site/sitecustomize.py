@@ -7,7 +7,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _leave_path():
-    # Nothing else in this folder may be importable by the program's names.
+    # Nothing else in this folder may shadow the program's modules.
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.getcwd()) != _FOLDER]
 
 
@@ -21,7 +21,7 @@ def _start_shim():
     module = importlib.util.module_from_spec(spec)
     sys.modules["_loopscope"] = module
     before = sys.dont_write_bytecode
-    sys.dont_write_bytecode = before or sys.pycache_prefix is not None  # a folder of the user's
+    sys.dont_write_bytecode = before or sys.pycache_prefix is not None  # the user's folder
     try:
         spec.loader.exec_module(module)
         module.start()

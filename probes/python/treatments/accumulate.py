@@ -8,7 +8,7 @@ NOTHING = "no optimizer was built"
 
 def apply(value, report):
     count = int(value)
-    done = {}  # id(optimizer) -> backward passes since it stepped
+    done = {}  # id(optimizer) -> backward passes since its last step
 
     def divide(roots):
         return tuple(root / count for root in roots)

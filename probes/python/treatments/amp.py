@@ -13,7 +13,7 @@ KEY = "amp"
 NOTHING = "no module was called in training mode"
 REVERSIBLE = True
 
-# GradScaler's own: its first scale, growth after so many good steps, and factors.
+# GradScaler's defaults: initial scale, growth interval, and factors.
 _SCALE, _GROWTH_STEPS, _GROWTH, _BACKOFF = 65536.0, 2000, 2.0, 0.5
 
 
@@ -43,7 +43,7 @@ def apply(value, report):
         return torch.autocast(device, dtype=kind)
 
     def ends(module, output):
-        # What follows, e.g. a functional loss, is written for float32.
+        # Later code, e.g. a functional loss, expects float32.
         return _as_float32(torch, output, kind) if state["inside"] else output
 
     hooks.forward_begins.append(begins)
@@ -61,7 +61,7 @@ class _Scaling:
         self._optimizers = weakref.WeakSet()
         self._scale, self._good_steps = _SCALE, 0
         self._clean = True  # gradients were zeroed since the last backward
-        self._used = False  # the backward that runs was scaled
+        self._used = False  # the running backward was scaled
         self._overflowed = False
 
     def install(self):

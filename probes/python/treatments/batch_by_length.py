@@ -11,7 +11,7 @@ KEY = "batch.by_length"
 NOTHING = "no DataLoader that shuffles was built"
 
 _MOST_SAMPLES = 200_000  # each is read once
-_BLUR = 4  # at most this is added to lengths at random: otherwise the same samples would share a batch in each epoch
+_BLUR = 4  # random jitter added to lengths: otherwise the same samples would share a batch in each epoch
 
 
 def apply(value, report):
@@ -43,7 +43,7 @@ def apply(value, report):
 
 
 def _lengths(data, torch):
-    """None where a sample has no length. The data set's random draws are undone."""
+    """None if a sample has no length. Restores the random state that the data set used."""
     numpy = sys.modules.get("numpy")
     states = random.getstate(), torch.get_rng_state(), numpy and numpy.random.get_state()
     try:
@@ -57,7 +57,7 @@ def _lengths(data, torch):
 
 
 def _length(sample):
-    """Of a sample's input: the first part of a tuple, "input_ids" or the first part of a dictionary."""
+    """Length of a sample's input: the first part of a tuple, "input_ids" or the first part of a dictionary."""
     if isinstance(sample, dict):
         sample = sample.get("input_ids", next(iter(sample.values()), None))
     elif isinstance(sample, tuple):

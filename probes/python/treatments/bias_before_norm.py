@@ -20,7 +20,7 @@ def apply(value, report):
     if value != "off":
         return report.not_applicable(f"only bias.before_norm=off is supported, not {value}")
     optimizers = weakref.WeakSet()
-    found = []  # once the first graph was read: the pairs in it
+    found = []  # the pairs found in the first graph
 
     def begins(roots):
         if not found:
@@ -42,7 +42,7 @@ def _base_name(node):
 
 
 def _graph(roots):
-    """All nodes, and how many others read each one's output."""
+    """All nodes, and the number of readers of each one's output."""
     nodes, readers, waiting = {}, {}, list(roots)
     while waiting:
         node = waiting.pop()
@@ -126,7 +126,7 @@ def _has_a_copy(modules, biases):
 def _is_module(torch, one):
     try:
         return isinstance(one, torch.nn.Module)
-    except Exception:  # objects that pretend to be of other classes
+    except Exception:  # objects that fake their class
         return False
 
 

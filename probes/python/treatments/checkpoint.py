@@ -1,4 +1,4 @@
-"""checkpoint=off: what torch.utils.checkpoint was asked to recompute keeps its activations."""
+"""checkpoint=off: functions under torch.utils.checkpoint keep their activations instead of recomputing."""
 
 import importlib
 
@@ -22,5 +22,5 @@ def apply(value, report):
 
         return run
 
-    # checkpoint_sequential calls it through its module; scripts that import the name do so after this.
+    # checkpoint_sequential calls it through its module; scripts import the name after this.
     wrapping.replace(module, "checkpoint", keep)

@@ -1,4 +1,4 @@
-"""clip=norm|value: gradients are clipped to 1 before each step of an optimizer, by their norm or each by itself."""
+"""clip=norm|value: gradients are clipped to 1 before each step of an optimizer, by their total norm or elementwise."""
 
 from .. import hooks
 

@@ -31,7 +31,7 @@ def apply(value, report):
 
 
 def _local_ranks(torch, arguments):
-    """Ranks on this machine: as the launcher says, else all of them."""
+    """Number of ranks on this machine: the launcher's, else all of them."""
     stated = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE")
     size = arguments.get("world_size", -1)
     return int(stated) if stated and stated.isdigit() else max(size, 1)

@@ -38,7 +38,7 @@ def _anomaly(original, report):
 
 def _switch_anomaly(torch, report):
     """Profilers cannot be stopped and started between steps; anomaly mode can."""
-    own = [torch.is_anomaly_enabled()]  # what the program asked for last
+    own = [torch.is_anomaly_enabled()]  # the program's last request
     set_anomaly = torch.set_anomaly_enabled
 
     def make(original):
@@ -56,7 +56,7 @@ def _switch_anomaly(torch, report):
             set_anomaly(not on)
 
     def begins(module):
-        if own[0] and report.on:  # it was asked for before this block of steps
+        if own[0] and report.on:  # it was requested before this block of steps
             report.acted()
             if not report.has_places():
                 report.applied("anomaly mode on", "off")

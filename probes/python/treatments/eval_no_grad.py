@@ -47,7 +47,7 @@ class _Loaders:
         self._backwards = 0
         self._begun = weakref.WeakKeyDictionary()  # loader -> backward passes at its pass's first batch
         self._evaluate = weakref.WeakSet()
-        self._last = None  # weak: the loader whose pass goes on
+        self._last = None  # weak: the loader of the current pass
 
     def gave(self, loader):
         if loader is not None:

@@ -9,7 +9,7 @@ from .. import hooks
 
 KEY = "loader.workers"
 NOTHING = "no DataLoader was built"
-BEFORE_OTHERS = True  # what else a loader is given depends on its number of workers
+BEFORE_OTHERS = True  # other arguments depend on the number of workers
 
 # Modules whose objects hold open files or connections that do not survive a fork.
 _HANDLES = ("h5py", "lmdb", "sqlite3", "tarfile", "zipfile", "psycopg2")
@@ -56,7 +56,7 @@ def _asks_for_worker(dataset):
 
 
 def _held(dataset):
-    """The data set's attributes, and those of a data set that it wraps (Subset, transforms)."""
+    """Attributes of the data set, and of data sets that it wraps (Subset, transforms)."""
     for _ in range(4):
         attributes = getattr(dataset, "__dict__", {})
         for name, held in attributes.items():

@@ -12,7 +12,7 @@ from .. import frames, hooks, wrapping
 KEY = "loss.detach"
 NOTHING = "no backward pass had a graph that could be released"
 
-_ROUNDS = 2  # backward passes that a line's sum continues over before it counts as running across steps
+_ROUNDS = 2  # backward passes that a sum must span to count as running across steps
 
 
 def apply(value, report):
@@ -74,11 +74,11 @@ class _Sums:
 
 
 class _Sum:
-    """What one line adds up."""
+    """The sum of one line."""
 
     def __init__(self):
         self._last = None  # weak: its last result
-        self._passes = 0  # backward passes when that was made
+        self._passes = 0  # backward passes at that time
         self._rounds = 0
         self.runs_on = False
 

@@ -25,11 +25,11 @@ def apply(value, report):
         report.applied(old, value, read_back=lambda: value if type(optimizer) is kind else type(optimizer).__name__)
         return None
 
-    hooks.optimizer_made.insert(0, made)  # the other hooks then see what it has become
+    hooks.optimizer_made.insert(0, made)  # the other hooks then see the new class
 
 
 def _become(optimizer, kind, options):
-    """Before the first step there is no state that would have to change with the class."""
+    """Before the first step there is no state to convert."""
     known = inspect.signature(kind.__init__).parameters.values()
     defaults = {one.name: one.default for one in known if one.default is not inspect.Parameter.empty}
     defaults.update(options)
@@ -43,7 +43,7 @@ def _become(optimizer, kind, options):
         group.update({**defaults, **kept})
     optimizer.defaults = defaults
     optimizer.__class__ = kind
-    optimizer._patch_step_function()  # torch calls step hooks only from classes that it has patched
+    optimizer._patch_step_function()  # torch calls step hooks only for classes that it has patched
 
 
 def _name(optimizer, torch):

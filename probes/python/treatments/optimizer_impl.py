@@ -42,7 +42,7 @@ def _wrapper(original, value, switches, building, report):
         if value in _SWITCHES and value != "single" and value not in known:
             report.not_applicable(f"{name} has no {value} implementation")
             return original(optimizer, params, *positional, **named)
-        params = list(params)  # a generator would be used up by a first try that fails
+        params = list(params)  # a failed first try would exhaust a generator
         wanted = {**named, **{key: on for key, on in switches.items() if key in known}}
         building.append(optimizer)
         try:
@@ -61,7 +61,7 @@ def _wrapper(original, value, switches, building, report):
 
 
 def _switch(switches, value, report):
-    """Optimizers look at their groups' switches in every step."""
+    """Optimizers read their groups' switches in every step."""
     optimizers = weakref.WeakKeyDictionary()  # -> the program's own switches, by group; None: cannot be switched
 
     def own(optimizer):

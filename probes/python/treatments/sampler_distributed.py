@@ -1,7 +1,7 @@
 """sampler.distributed=on: every rank's loader goes through its own share of the samples, in a new order each epoch.
 
-Applies to loaders that shuffle and have no sampler of their own. Loaders that do not shuffle are left alone: they
-evaluate, and would see a share only."""
+Applies to loaders that shuffle and have no sampler of their own. Loaders that do not shuffle are not changed: they
+evaluate, and would see only a share."""
 
 import weakref
 

@@ -41,8 +41,8 @@ def apply(value, report):
     if shape is None:
         return report.not_applicable(f"no such schedule: {value} ({', '.join(_SHAPES)})")
     given = weakref.WeakKeyDictionary()  # loader -> batches that it gave
-    last = []  # weak: the loader that gave the last batch
-    peaks = {}  # id(optimizer) -> its groups' rates
+    last = []  # weak: the loader of the last batch
+    peaks = {}  # id(optimizer) -> its groups' learning rates
 
     def gave(loader):
         given[loader] = given.get(loader, 0) + 1

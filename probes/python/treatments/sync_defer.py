@@ -54,7 +54,7 @@ def _decide(torch, key, tensor, only, report):
 
 
 class _Deferred:
-    """The value of one line's last call."""
+    """The value from the last call at one line."""
 
     def __init__(self, torch):
         self._torch = torch
@@ -76,8 +76,8 @@ _LOGGERS = {"print", "log", "info", "debug", "add_scalar", "append", "set_postfi
 
 
 def why_not_later(source, line):
-    """Why the value read at `line` may not come a step late; "" when it may: it is printed, logged, collected or summed
-    into a name that decides nothing."""
+    """Why the value read at `line` must not be a step late; "" if it may: it is only printed, logged, collected or
+    summed into a name that affects nothing."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

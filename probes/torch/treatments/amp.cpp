@@ -19,7 +19,7 @@ namespace {
 std::atomic<std::uint64_t> scopes{0};
 std::atomic<bool> already_on{false}, lacks_units{false}, elsewhere{false};
 
-// The scope that is open on this thread, and what it hides.
+// The open scope on this thread, and the state that it replaced.
 struct Scope {
   bool open = false;
   c10::DeviceType device{};
@@ -27,13 +27,13 @@ struct Scope {
 };
 thread_local Scope scope;
 
-// Where the optimizer's parameters are. Until its first step that is not known where there is a second device.
+// Device of the optimizer's parameters. Unknown until its first step if there is a second device.
 std::optional<c10::DeviceType> ModelsDevice() {
   if (const auto trained = TrainedDevice()) return trained;
   return CudaIsLoaded() ? std::nullopt : std::optional(at::kCPU);
 }
 
-// Before compute capability 8.0 products in bfloat16 fail. It is what cuDNN needs for its convolutions, too.
+// bfloat16 products fail below compute capability 8.0, and cuDNN's convolutions need it too.
 bool Computes16Bit(c10::DeviceType device) {
   return device != at::kCUDA || !at::hasCUDA() || at::detail::getCUDAHooks().supportsBFloat16ConvolutionWithCuDNNv8();
 }

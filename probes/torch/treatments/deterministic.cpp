@@ -9,7 +9,7 @@ namespace {
 std::string RefusalOfDeterministic(std::string_view value) {
   return value == "off" ? "" : "only deterministic=off can be applied from outside";
 }
-// As the program set them, for a launch that switches to and fro.
+// The program's own settings, for launches that switch back and forth.
 struct Own {
   bool algorithms = false, warns_only = false, cudnn = false;
 } own;

@@ -94,7 +94,7 @@ void DeviceTimelineBuilder::MeasureQueue() {
 }
 
 // The host was in a blocking call when the device ran dry, or had just left one. Without the call the next launch would
-// have come earlier by its length, so no more of the gap than that is attributed to it.
+// have come earlier by its length, so at most that much of the gap is attributed to it.
 void DeviceTimelineBuilder::FindDrain(Gap& gap) const {
   const auto after = std::ranges::upper_bound(host_.blocking, gap.before.start_ns, {},
                                               [](const HostActivity::Blocking& one) { return one.time.start_ns; });
@@ -109,8 +109,8 @@ void DeviceTimelineBuilder::FindDrain(Gap& gap) const {
   }
 }
 
-// A host that waits loses its lead over the device. What it launches next finds an empty queue, so the device is idle
-// between these launches too, which it would not be had they come earlier by the length of the wait.
+// A host that waits loses its lead over the device. Its next launches find an empty queue, so the device is also idle
+// between them; it would not be if they had come earlier by the length of the wait.
 void DeviceTimelineBuilder::ChargeTo(LostLead& lead, Gap& gap) {
   if (gap.drained.length() > 0) {
     lead = {gap.waited_ns - gap.drained.length(), gap.drained_by_copy};

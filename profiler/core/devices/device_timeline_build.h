@@ -34,7 +34,7 @@ class DeviceTimelineBuilder {
   Gap GapUntil(Interval idle, std::uint32_t next) const;
   void FindDrain(Gap& gap) const;
 
-  // What of a host's wait has not shown as idle time yet.
+  // The part of a host's wait that has not shown up as idle time yet.
   struct LostLead {
     std::int64_t left_ns = 0;
     bool by_copy = false;

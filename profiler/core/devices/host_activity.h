@@ -1,4 +1,4 @@
-// What the host did while the devices worked, as far as it explains why one was idle.
+// Host activity that explains why a device was idle.
 #pragma once
 
 #include <cstdint>

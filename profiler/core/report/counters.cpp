@@ -104,7 +104,7 @@ class Counting {
     if (name == kHostRead) Add("host reads", ref, CounterKind::kSync, 1, true, true);
   }
 
-  // The probe's own flag if there is one: a short op's end may be recorded after that of the op around it.
+  // Prefer the probe's own flag: a short op's end may be recorded after that of the op around it.
   bool Outermost(EventRef ref) const { return flagged_ ? Flagged(timeline_.event(ref)) : timeline_.outermost_op(ref); }
 
   void CountRange(EventRef ref, const Event& event, HostCallReader& calls) {

@@ -1,5 +1,5 @@
 // What a run does per step, as numbers that do not depend on its speed: calls, copies, launches, findings. A gate
-// compares them without statistics. The verdict on them is decided here too, without any launches.
+// compares them without statistics. The verdict on them is also decided here, without any launches.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct CounterSite {
 
 struct Count {
   CounterKind kind = CounterKind::kCount;
-  double per_step = 0;             // of a switch: the share of steps with it on
+  double per_step = 0;             // for a switch: the share of steps with it on
   std::vector<CounterSite> sites;  // where calls came from; for most counts only in the detail window
 };
 
@@ -32,7 +32,7 @@ struct CountedFinding {
   Severity severity = Severity::kLow;
   double cost_pct = 0;  // 0: a fact without a measured cost
   std::vector<CounterSite> sites;
-  bool whatever_runs = false, setting = false;  // see Finding; of a launch that was read from a file, false
+  bool whatever_runs = false, setting = false;  // see Finding; false for counters read from a file
 };
 
 struct Counters {
@@ -45,9 +45,9 @@ struct Counters {
   std::set<std::string> unstable;  // names of counts and rules that differed between two runs of the same program
 };
 
-// Over the first `steps` steps after warm-up, those included that took longer: which these are differs between two
-// launches, and with them what is done in every tenth step only. Not over steps at an epoch's boundary or with an
-// evaluation, nor without operators. On the training thread and the autograd engine's: synchronising calls
+// Over the first `steps` steps after warm-up, slow ones included: which steps are slow differs between launches, and so
+// would counts of what runs in every tenth step. Steps at an epoch's boundary, with an evaluation, or without operators
+// are left out. On the training thread and the autograd engine's: synchronising calls
 // ("host reads", "waits for the device"), debugging switches, operators in all and outermost ones by name ("op
 // aten::clone"), tensors allocated, kernels, bytes each way, collectives and their bytes, peak memory of devices.
 Counters CountersOf(const Timeline& timeline, std::span<const Finding> findings, int steps);
@@ -72,8 +72,8 @@ struct CounterComparison {
 };
 
 // New synchronising calls, switches and findings of `fails_from` or worse fail. A finding whose cost is a measured
-// share of the step fails only where some count changed too, and from twice that severity's threshold on: noise alone
-// may push a closer one across it, or one of calls that were there before, and the time gate judges that slowdown.
+// share of the step fails only if some count changed too, and from twice that severity's threshold on: noise may push
+// others across it, and the time gate judges that slowdown.
 CounterComparison CompareCounters(const Counters& before, const Counters& after, const CounterRules& rules);
 
 // A failure counts only if a second launch of the candidate shows it too.
@@ -83,8 +83,8 @@ void Confirm(const CounterComparison& again, CounterComparison& comparison);
 using Recount = std::function<Result<Counters>(bool candidate)>;
 
 // Compares the two. If something fails, the candidate is launched again, and with `against_runs` so is its baseline.
-// What only one of the candidate's launches shows, or what the baseline shows too by then (a machine under load adds
-// costs to both), does not fail. Errors: those of `recount`.
+// What only one of the candidate's launches shows, or the baseline shows too (a machine under load adds costs to both),
+// does not fail. Errors: those of `recount`.
 Result<CounterComparison> CompareAndConfirm(Counters before, const Counters& after, const CounterRules& rules,
                                             bool against_runs, const Recount& recount);
 

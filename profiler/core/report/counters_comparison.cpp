@@ -154,9 +154,9 @@ class Comparing {
     result_.rows.push_back(std::move(row));
   }
 
-  // Whether its severity is at least that, regardless of noise and machine. The same calls as before that now cost
-  // enough to be a finding may have met a busy machine: whether they take longer, the pairs of launches tell. So they
-  // do of what runs at a place, whatever it is.
+  // Whether its severity is certain, regardless of noise and machine. If the same calls as before now cost enough to be
+  // a finding, the machine may have been busy: the timed pairs decide. They also decide for rules that report time at a
+  // place, whatever runs there.
   bool Weighs(const CountedFinding& finding) const {
     if (finding.severity < rules_.fails_from || finding.whatever_runs) return false;
     const bool fact = finding.cost_pct <= 0 || finding.setting;

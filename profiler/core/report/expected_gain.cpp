@@ -8,8 +8,8 @@
 namespace loopscope {
 namespace {
 
-// Estimates, as the usual shares of bounds are: how far gains lie from costs was looked at in a few programs of
-// tests/truth, not measured over many.
+// Estimates, like the usual shares of bounds: taken from a few programs of tests/truth, not measured over
+// many.
 constexpr double kExactLow = 0.7, kExactHigh = 1.3;
 constexpr double kMeasuredLow = 0.5, kMeasuredHigh = 1.5;
 
@@ -17,7 +17,7 @@ double StepMs(const Finding& finding) {
   return finding.cost_pct > 0 ? 100 * finding.cost_ms_per_step / finding.cost_pct : finding.cost_ms_per_step;
 }
 
-// What a finding without a cost is held against others by: the least share of the step that its severity stands for.
+// Ranks a finding without a cost: the smallest share of the step with its severity.
 double LeastPct(Severity severity) {
   constexpr std::array kLeast = {0.0, 1.0, 5.0, 20.0};
   return kLeast[static_cast<std::size_t>(severity)];

@@ -1,4 +1,4 @@
-// What the fix of a finding is expected to gain. This alone ranks findings: how exactly a cost is known is no rank.
+// What the fix of a finding is expected to gain. Only this ranks findings, not how exactly a cost is known.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace loopscope {
 enum class GainBasis {
   kWithout,   // the finding has no cost
   kMeasured,  // a measurement in the program, or of the trace
-  kExact,     // the cost, which goes with its cause
+  kExact,     // the cost, which disappears with its cause
   kLikely,    // a share of a bound
   kLeast,     // the least that it costs
 };
 std::string_view GainBasisName(GainBasis basis);  // "none", "measured", "exact", "likely", "least"
 
 struct ExpectedGain {
-  double ms = 0, low_ms = 0, high_ms = 0;  // per step: the value, and between what it is taken to lie
+  double ms = 0, low_ms = 0, high_ms = 0;  // per step: the value and its interval
   GainBasis basis = GainBasis::kWithout;
 };
 
@@ -32,8 +32,8 @@ struct ExpectedGainPct {
 };
 std::optional<ExpectedGainPct> ExpectedGainPctOf(const Finding& finding);
 
-// The order of a report: what is worth most first, what is for information only last. A fact without a cost stands
-// where the least cost of its severity would.
+// The order of a report: the largest gain first, findings for information last. A fact without a cost ranks like the
+// smallest cost of its severity.
 bool GainsMore(const Finding& finding, const Finding& other);
 
 }  // namespace loopscope

@@ -22,7 +22,7 @@ std::string_view VerdictName(Verdict verdict);     // "found", "clear", "cannot-
 enum class CostKind {
   kBound,     // no fix can gain more; it may gain nothing
   kMeasured,  // what the fix gains was measured in the program
-  kExact,     // the time is spent on this alone, and goes with it
+  kExact,     // the time is spent on this alone, and disappears with it
   kLeast,     // it costs this or more, and is part of every other figure
 };
 std::string_view CostKindName(CostKind kind);  // "bound", "measured", "exact", "least"
@@ -37,11 +37,11 @@ struct Evidence {
 
 // A time that several rules look at.
 enum class Time {
-  kLongSteps,   // what long steps take more than the others
+  kLongSteps,   // what long steps take beyond the others
   kEpochStart,  // from the last step of an epoch to the first of the next
   kEvaluation,
-  kAnyLine,      // of the training thread, wherever it happens to stand
-  kGrowth,       // what later steps take more than earlier ones
+  kAnyLine,      // of the training thread, at any place
+  kGrowth,       // what later steps take beyond earlier ones
   kOptimizer,    // the optimizer's updates
   kIdleDevices,  // devices have nothing to do while a step lasts
   kLoaderWait,   // parts of a step, as PartName() has them
@@ -52,9 +52,9 @@ enum class Time {
   kCalls,          // of operators, whatever they compute
   kItsPlaces,      // what the lines of its evidence take
 };
-std::string_view TimeName(Time time);  // "long_steps", "epoch_start", …; of parts of a step, PartName()
+std::string_view TimeName(Time time);  // "long_steps", "epoch_start", …; for parts of a step, PartName()
 
-// How a finding stands beside others that claim the same time.
+// How a finding relates to others that claim the same time.
 enum class Standing {
   kReason,    // it knows why the time is spent
   kWhole,     // the time as a whole: for information only, beside a reason that explains half of it
@@ -91,9 +91,9 @@ struct Finding {
   // steps, and may exceed one.
   bool per_epoch = false;
   std::vector<Claim> claims;       // its own, and those of its rule
-  double usual_share = 0.5;        // of a bound, what the fix usually brings
-  bool whatever_runs = false;      // it says where time goes, and no cause of it
-  bool setting = false;            // it was found by what is switched on, not by times
+  double usual_share = 0.5;        // for a bound, the share that the fix usually brings
+  bool whatever_runs = false;      // it says where time goes, not why
+  bool setting = false;            // found from a setting, not from times
   std::vector<Evidence> evidence;  // the first names the place to change, where one is known
   std::string treatment;           // the treatment's value to try first when it is not the obvious one; may be empty
   // Filled in by Diagnose():

@@ -38,7 +38,7 @@ std::string_view GrownKindName(GrownKind kind);  // "part", "line", "operator", 
 // What took longer per step in a traced launch of the candidate than in one of what it is gated against (WhatGrew).
 struct GrownTime {
   GrownKind kind = GrownKind::kPart;
-  std::string name;                 // "forward", "aten::clone"; of a line what runs there, may be empty
+  std::string name;                 // "forward", "aten::clone"; for a line what runs there, may be empty
   std::optional<Where> where = {};  // of a line
   double before_ms = 0, after_ms = 0;
   bool touched = false;  // the other side's file has no such line

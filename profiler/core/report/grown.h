@@ -9,9 +9,9 @@
 
 namespace loopscope {
 
-// Parts of the step, then lines, then operators and kernels, each the largest growth first, at most five of each. Left
-// out is what grew by less than 2 % of the earlier step or a tenth of its own time. Lines are told apart by their
-// file's name, function and what runs there, since edits move them.
+// Parts of the step, then lines, then operators and kernels, each the largest growth first, at most five of each.
+// Growth of less than 2 % of the earlier step or a tenth of its own time is left out. Lines are matched by file name,
+// function and what runs there, since edits move them.
 std::vector<GrownTime> WhatGrew(const Report& before, const Report& after);
 
 }  // namespace loopscope

@@ -10,22 +10,22 @@
 namespace loopscope {
 namespace {
 
-constexpr double kMinPct = 5;             // less of the step, or of the run, is no cause worth a first sentence
-constexpr double kMinPctOfPlace = 15;     // where most of the step computes: a place that no rule knows is no cause
-constexpr double kMinPctOverFact = 20;    // where no finding may be worth it, memory that fills up comes first
-constexpr double kMinEvaluationPct = 25;  // an evaluation is work that was asked for: only a large one is said
+constexpr double kMinPct = 5;             // of the step or the run: smaller causes do not lead the report
+constexpr double kMinPctOfPlace = 15;     // for a place that no rule explains, if most of the step computes
+constexpr double kMinPctOverFact = 20;    // if no finding can reach this, memory that fills up comes first
+constexpr double kMinEvaluationPct = 25;  // evaluations are intended: only report large ones
 constexpr double kMinSpreadPct = 20, kFewOfSpread = 0.3;
 constexpr double kMinComputePct = 50;
 constexpr double kMinCallsPct = 50;  // of the step
-constexpr double kMinBusyPct = 90;   // a GPU that has work for so much of the step is what limits it
-constexpr double kAllOfIt = 0.9;     // of a finding's cost: its place has all of it
+constexpr double kMinBusyPct = 90;   // from this share on, the GPU limits the step
+constexpr double kAllOfIt = 0.9;     // of a finding's cost: from here on its place has all of it
 
 bool Usable(const std::optional<double>& mean_ms) {
   return mean_ms && std::isfinite(*mean_ms) && *mean_ms > 0;
 }
 
-// Makes ms of a step and of what lies outside of steps comparable: as shares of the run without its start-up. Where the
-// run is unknown, a step and what lies outside of it by the rule that knows of most stand for it.
+// Makes ms within and outside of steps comparable, as shares of the run without its start-up. Otherwise use one step
+// plus the largest per-epoch cost.
 class Scale {
  public:
   explicit Scale(const Report& report) : mean_ms_(*report.steps.mean_ms) {
@@ -47,7 +47,7 @@ class Scale {
   double Of(const Finding& finding) const { return Of(Positive(finding.worth_ms()), finding.per_epoch); }
   double Of(double ms, bool per_epoch) const {
     if (!per_epoch) return OfStep(ms);
-    // Of a run that was seen for a few epochs only, an epoch's cost may have come less often than it does.
+    // A run seen for only a few epochs may underrepresent a per-epoch cost.
     return std::min(100 * ms / std::max(per_step_ms_, mean_ms_ + ms), 100.0);
   }
 
@@ -55,7 +55,7 @@ class Scale {
   double mean_ms_, run_ms_ = 0, steps_pct_ = 100, per_step_ms_ = 0;
 };
 
-// A candidate, what it is about and what mending it is expected to gain, as shares on the common scale.
+// A candidate: its size and the expected gain of fixing it, as shares on the common scale.
 struct Candidate {
   Headline headline = {};
   double pct = 0, gain_pct = 0;
@@ -85,7 +85,7 @@ Candidate OfFinding(const Finding& finding, const Report& report, const Scale& s
   return candidate;
 }
 
-// Of those that slow a step down, and that no rerun has shown to bring nothing.
+// Whether it slows a step down and no rerun has shown its fix to bring nothing.
 bool Rivals(const Report& report, const Finding& finding) {
   return finding.severity != Severity::kInfo && !Refuted(report, finding);
 }
@@ -100,7 +100,7 @@ Candidate BestFinding(const Report& report, const Scale& scale) {
   return best;
 }
 
-// The most that any finding may be worth, proven or bounded.
+// The largest possible gain of any finding, proven or bounded.
 double MostPct(const Report& report, const Scale& scale) {
   double most = 0;
   for (const Finding& finding : report.findings) {
@@ -191,7 +191,7 @@ bool Computes(double compute_pct) {
   return compute_pct >= kMinComputePct;
 }
 
-// Nothing is worth much: is that because the loop computes?
+// No cause is large: does the loop mostly compute?
 Headline WithoutCause(const Report& report, const Scale& scale, const Candidate& finding) {
   if (const Finding* const fact = GraveFact(report)) return OfFinding(*fact, report, scale).headline;
   if (report.gpu && report.gpu->busy_pct.value_or(0) >= kMinBusyPct) {
@@ -228,7 +228,7 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
           .share_pct = compute_pct};
 }
 
-// What slows down all that is measured, nobody knows how much, comes before any figure.
+// A cause that distorts every measurement by an unknown amount is reported first.
 const Finding* Distorting(const Report& report) {
   const auto found = std::ranges::find_if(report.findings, [&](const Finding& finding) {
     return finding.cost_is == CostKind::kLeast && finding.severity >= Severity::kMedium && !Refuted(report, finding);

@@ -31,8 +31,8 @@ struct Headline {
   std::optional<Where> called_at = {};            // as in Evidence; for kFinding
   bool of_run = false;  // the share is that of the run as far as it was seen, without its start-up; else of the step
   double ms = 0, share_pct = 0;  // kPlace, kSpread, kFinding: per step; kWholePart: of the run
-  // What of it is at `where`: for kSpread; for kWholePart, of one start of an epoch (or evaluation), that takes
-  // occurrence_ms; for kFinding where `where` is known to have a part of its cost only, else 0.
+  // The part of it at `where`: for kSpread; for kWholePart, within one start of an epoch (or evaluation), which takes
+  // occurrence_ms; for kFinding if `where` is known to have only part of its cost, else 0.
   double at_ms = 0, occurrence_ms = 0;
   int places = 0;  // kSpread: how many lines
 };
@@ -42,8 +42,8 @@ struct Headline {
 // report must outlive the result.
 Headline HeadlineOf(const Report& report);
 
-// What the finding costs of the run as far as it was seen, without its start-up, in percent; absent where the run is
-// unknown or the finding has no cost.
+// The finding's cost in percent of the observed run without its start-up; absent if the run is unknown or the finding
+// has no cost.
 std::optional<double> ShareOfRunPct(const Report& report, const Finding& finding);
 
 }  // namespace loopscope

@@ -21,7 +21,7 @@ double Ms(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
-// "" for what ranks do not enter together.
+// "" for operations that ranks do not enter together.
 std::string Synchronizing(std::string_view operation) {
   const std::string plain = PlainOperation(operation);
   for (const char* one : {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}) {
@@ -249,7 +249,7 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
   summary.mean_step_ms = timeline.mean_step_ms();
   if (timeline.loader_known()) summary.loader_wait_ms = timeline.part_ms(Part::kLoaderWait);
   const IntervalSet communicating = OnlyCommunicating(timeline);
-  // Where the devices were not recorded, the host's calls show when exchanges were asked for, not when they ran.
+  // Without device records, the host's calls show when exchanges were requested, not when they ran.
   const bool shown = !timeline.device_coverage().used || timeline.device_coverage().why_not.empty();
   summary.communication_seen = !summary.collectives.empty() || (shown && !communicating.intervals().empty());
   for (const std::uint32_t index : timeline.steady()) {

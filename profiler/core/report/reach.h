@@ -33,8 +33,8 @@ struct ReachEffect {
 };
 
 // The p value is Wilcoxon's over ln(treated / baseline) with censored runs at their limit. Under "no effect" the two
-// runs of a seed could change places, limit and all, so that the signs are random and the test is exact, however many
-// are censored. A pair of two censored runs counts for both sides. The ends of the interval assume the worst for each
+// runs of a seed are exchangeable, limit included, so the signs are random and the test is exact, however many are
+// censored. A pair of two censored runs counts for both sides. The ends of the interval assume the worst for each
 // censored pair: with the treated run censored, the logarithm lies anywhere above its known bound, and so on. An end
 // left without a bound is absent, and so is the estimate when the bounds give two values for it.
 ReachEffect CompareReach(std::span<const ReachPair> pairs);

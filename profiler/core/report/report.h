@@ -27,8 +27,8 @@ struct GpuFacts {
       "loopscope";  // or "hta": those of Holistic Trace Analysis, see profiler/core/timeline/hta.h
   int devices = 0;
   int steps = 0;  // in the window, which is these steady steps; 0: all that the devices did
-  // Why part of what the devices did is not in the trace; empty when all is. Then what is busy is a lower bound: idle
-  // time and shares are unknown.
+  // Why some device work is not in the trace; empty if all is. If set, busy time is a lower bound: idle time and shares
+  // are unknown.
   std::string incomplete;
   double span_us = 0, idle_us = 0, compute_us = 0, communication_us = 0, memory_us = 0;
   double other_us = 0;  // communication or memory without compute
@@ -69,8 +69,8 @@ struct CollectiveRow {
   double count = 0, ms = 0;
   double exposed_ms = 0;                   // while the rank did nothing else
   std::optional<double> mbytes;            // of messages
-  std::optional<double> bus_gbytes_per_s;  // what the links carried while the last rank was there, too
-  std::optional<double> skew_ms;           // of that time, waiting for the last rank; unknown with one rank's trace
+  std::optional<double> bus_gbytes_per_s;  // what the links carried once the last rank had arrived
+  std::optional<double> skew_ms;           // of it, waiting for the last rank; unknown with one rank's trace
 };
 
 struct Report {
@@ -89,7 +89,7 @@ struct Report {
   std::vector<TrialRow> trials;
   std::optional<CombinedRow> combined;
   NoiseFacts noise;
-  std::vector<std::string> plan;             // of an experiment, as it was printed before it began
+  std::vector<std::string> plan;             // an experiment's plan, as printed before it began
   std::vector<CollectiveRow> collectives;    // costliest first; empty where none were recorded
   std::vector<RankRow> per_rank;             // by rank; empty when one rank was recorded
   std::optional<Comparison> compare;         // with the run before this one

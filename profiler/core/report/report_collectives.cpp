@@ -11,7 +11,7 @@
 namespace loopscope {
 namespace {
 
-// The lengths of one collective on all ranks that met in it.
+// The lengths of one collective on all ranks that took part in it.
 struct Meeting {
   std::size_t ranks = 0;
   std::int64_t shortest_ns = INT64_MAX, sum_ns = 0;

@@ -9,7 +9,7 @@
 namespace loopscope {
 namespace {
 
-constexpr double kLeastTrendPct = 10;  // over the window: less is no matter
+constexpr double kLeastTrendPct = 10;  // over the window: smaller trends are ignored
 
 // The smallest value that at least `share` of the sorted values do not exceed (nearest rank).
 double Percentile(const std::vector<double>& sorted, double share) {
@@ -94,7 +94,7 @@ std::string_view ClockSourceName(ClockSource source) {
 StepFacts StepFactsOf(const Timeline& timeline) {
   StepFacts facts;
   facts.warmup = static_cast<int>(std::ranges::count_if(timeline.steps(), &Step::warmup));
-  // Slowed down or not, settled or not.
+  // Counts all of them, slowed down or not, settled or not.
   const auto count = [&](bool operators) {
     return static_cast<int>(std::ranges::count_if(timeline.steps(), [&](const Step& step) {
       return step.kind() >= StepKind::kTransient && step.operators == operators;

@@ -30,7 +30,7 @@ struct SweepCell {
   std::optional<double> ms;                   // per step, or per sample: SweepFacts::metric
   std::optional<double> samples_per_s;        // unknown without samples per step
   std::optional<double> epoch_ms;             // extra time at the end and start of an epoch
-  std::optional<double> ratio;                // ms over the best cell's, within blocks: >= 1 but for noise
+  std::optional<double> ratio;                // ms over the best cell's, within blocks: >= 1 except for noise
   std::optional<std::array<double, 2>> ci95;  // of the ratio, unadjusted; the best was picked from the same launches
   std::optional<double> peak_bytes;
   std::optional<double> published_s;  // what others report for these settings: SweepFacts::published

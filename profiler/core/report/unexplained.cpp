@@ -13,13 +13,13 @@
 namespace loopscope {
 namespace {
 
-// Parts of a step that are lost, whatever is computed.
+// Parts of a step that count as lost, whatever is computed.
 constexpr std::array kLostParts = {Time::kLoaderWait, Time::kCopyToDevice, Time::kCommunication, Time::kOther};
 
-constexpr double kCarries = 0.5;  // of the time at a place: what has that is what takes it
+constexpr double kCarries = 0.5;  // share of a place's time from which one callee is named for all of it
 
 bool IsOperator(const LineRow& row) {
-  // Python's functions have no "::" in their names; in C++ only the namespaces of PyTorch's operators tell them.
+  // Python's functions have no "::" in their names; in C++ only PyTorch's namespaces identify operators.
   const std::size_t colons = row.what.find("::");
   if (row.what.find("Backward") != row.what.npos) return true;
   if (colons == row.what.npos) return false;
@@ -30,7 +30,7 @@ bool IsOperator(const LineRow& row) {
   return std::ranges::find(kNamespaces, std::string_view(row.what).substr(0, colons)) != std::end(kNamespaces);
 }
 
-// Host code between operators, and waiting for what is no device.
+// Host code between operators, and waits for anything but a device.
 bool IsLost(const LineRow& row) {
   constexpr std::string_view kLost[] = {"other", "loader_wait", "h2d_copy", "communication_exposed"};
   if (ops::IsCompiledRegion(row.what)) return false;  // the model, or an update outside of the passes
@@ -83,7 +83,7 @@ bool HasNoPlace(const Finding& finding) {
   return std::ranges::none_of(finding.evidence, [](const Evidence& one) { return one.where.has_value(); });
 }
 
-// Time of no known line is explained by steps that nobody looked into.
+// uneven-steps without a place explains unattributed time.
 double ExplainedAt(const Report& report, const std::optional<Where>& where) {
   double ms = 0;
   for (const Finding& finding : report.findings) {
@@ -119,7 +119,7 @@ std::vector<LineRow> LostRows(const Report& report) {
   return rows;
 }
 
-// What of a step a device that stands still can gain at most, without what findings explain; no limit without one.
+// Upper bound on lost time per step: unexplained device idle time; no limit without a device.
 double MostThatDevicesLose(const Report& report) {
   if (!report.gpu || !report.gpu->idle_pct || !report.steps.mean_ms) return HUGE_VAL;
   double explained_ms = 0;
@@ -129,8 +129,8 @@ double MostThatDevicesLose(const Report& report) {
   return std::max(*report.gpu->idle_pct / 100 * *report.steps.mean_ms - explained_ms, 0.0);
 }
 
-// As one: the largest of them, with the time of all. Where several callees or lines of a library share its time, none
-// of them is what takes it.
+// Merges rows into the largest one, with the time of all. If several callees or library lines share the time, none of
+// them is named.
 UnexplainedPlace AsOne(const std::vector<const LineRow*>& rows) {
   const LineRow& largest = **std::ranges::max_element(rows, {}, [](const LineRow* row) { return row->ms; });
   UnexplainedPlace place{.row = largest};
@@ -149,7 +149,7 @@ UnexplainedPlace AsOne(const std::vector<const LineRow*>& rows) {
   return place;
 }
 
-// Rows of one place as one.
+// Merges the rows of each place.
 std::vector<UnexplainedPlace> Merged(const std::vector<LineRow>& rows, const std::string& directory) {
   std::vector<std::vector<const LineRow*>> groups;
   for (const LineRow& row : rows) {
@@ -164,8 +164,8 @@ std::vector<UnexplainedPlace> Merged(const std::vector<LineRow>& rows, const std
   return places;
 }
 
-// A rule has looked at this part, and would have told. Of the one start of an epoch that a short recording holds, its
-// share of the run says nothing.
+// A rule has judged this part. A single epoch start in a short recording says nothing about its share of the
+// run.
 bool WasJudged(const Report& report, const UnexplainedPart& part) {
   const auto judges = [&](const RuleRow& row) { return row.judges == part.name; };
   const auto rule = std::ranges::find_if(report.rules, judges);

@@ -1,4 +1,4 @@
-// Time of a step and of the run that is not computing, and that no finding explains; and the lines that have most.
+// Time of a step and of the run that does not compute and that no finding explains, and the lines with most of it.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace loopscope {
 
-double Positive(double value);  // 0 for what is not finite, or less
+double Positive(double value);  // 0 if it is negative or not finite
 
-// The finding costs less than it says: what cures it was measured and brought nothing. Not where its cost is one part
-// of the step: that time is lost whatever the fix brings (the loop waits for its loader, and more workers do not help).
+// The finding costs less than stated: its treatment was measured and brought nothing. Except if its cost is one part of
+// the step: that time is lost whatever the fix brings (the loop waits for its loader, and more workers do not help).
 bool Refuted(const Report& report, const Finding& finding);
 
-// All lost time at one place, whatever the phase; without a place, of one phase.
+// All lost time at one place, in any phase; without a place, of one phase.
 struct UnexplainedPlace {
   LineRow row;          // of the largest of its rows, with the ms of all; names what has half of phase_ms, else nothing
   double left_ms = 0;   // per step: what no finding explains

@@ -7,13 +7,13 @@
 namespace loopscope {
 namespace {
 
-// Large ones grow soonest where pairs hardly differ; where they differ by half, all but the small ones are lost at
+// Large bets grow fastest where pairs hardly differ; where pairs differ by half, all but the small ones are lost at
 // once.
 constexpr std::array<double, Bets::kSizes> kBetSizes = {1, 2, 4, 8, 11.3, 16, 22.6, 32, 45.3, 64, 90.5, 128};
-// Shares of the capital, of their sum: the n-th size gets n. Pairs rarely differ by more than a tenth, and an effect of
-// that size is then clear a pair sooner than with even shares.
+// The n-th size gets n / kShares of the capital. Pairs rarely differ by more than a tenth, and an effect of that size
+// is then clear one pair sooner than with equal shares.
 constexpr double kShares = Bets::kSizes * (Bets::kSizes + 1) / 2.0;
-constexpr double kBeyond = 1;  // far outside of what was seen: each bet wins all that it can
+constexpr double kBeyond = 1;  // far outside the observed values: each bet wins the maximum
 constexpr int kHalvings = 60;
 
 double Evidence(std::span<const double> d, Bets::On side, double center) {
@@ -26,7 +26,7 @@ double EvidenceBelow(std::span<const double> d, double center) {
   return Evidence(d, Bets::On::kBelow, center);
 }
 
-// What is so surely wrong (Ville) that p is at most that.
+// Ville's inequality: p is at most 1 / evidence.
 double PFrom(double evidence) {
   return std::min(1.0, 1 / evidence);
 }

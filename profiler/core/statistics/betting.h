@@ -10,9 +10,9 @@
 
 namespace loopscope {
 
-// Bets against one value of what pairs are symmetric about. Where that value is right, the capital that the bets are
-// expected to make stays 1 whatever the noise, and so it ever reaches 1 / a with a probability of at most a (Ville
-// 1939): it can be looked at after each pair, and betting may end at any time. A bet of size b multiplies its capital
+// Bets against one value of what pairs are symmetric about. If that value is right, the expected capital stays 1
+// whatever the noise, and so it ever reaches 1 / a with a probability of at most a (Ville 1939): it can be checked
+// after each pair, and betting may stop at any time. A bet of size b multiplies its capital
 // by 1 + tanh(b (d - center)), whose mean is 1 where d is symmetric about `center`; the capital is shared among sizes
 // from 1 to 128, the larger the more. Betting as a test: Ramdas, Gruenwald, Vovk and Shafer 2023, Statistical Science
 // 38.
@@ -39,9 +39,9 @@ std::optional<double> BetsUpper(std::span<const double> d, double evidence);
 inline constexpr double kEachSide95 = 40;
 inline constexpr int kClearPairs = 6;
 
-// As CompareWithReference of one arm, but true whenever one looks: p = 2 / the larger evidence of a bet on each side of
-// no difference, and the interval holds what neither of such bets makes evidence of kEachSide95 against (none where d's
-// are too few to bound anything). `margin` is on the log scale.
+// Like CompareWithReference for one arm, but valid whenever one looks: p = 2 / the larger evidence of a bet on each
+// side of no difference; the interval holds the values against which neither bet reaches evidence kEachSide95 (none
+// where d's are too few to bound anything). `margin` is on the log scale.
 Effect CompareByBets(std::span<const double> d, double margin);
 
 }  // namespace loopscope

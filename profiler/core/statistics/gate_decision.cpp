@@ -46,7 +46,7 @@ std::string ReasonOf(const GateDecision& decision, const GateLimits& limits) {
 GateLimits LimitsFor(int workloads, double max_slowdown) {
   GateLimits limits;
   limits.max_slowdown = max_slowdown;
-  // A floor over the limit would let through what the limit forbids.
+  // A floor above the limit would pass slowdowns that the limit forbids.
   limits.floor = std::min(limits.floor, max_slowdown / 2);
   limits.fails_from *= std::max(1, workloads);
   return limits;

@@ -10,8 +10,8 @@ struct GatePower {
   double pairs = 0;              // mean
 };
 
-// Of a program that is slower by `slowdown`, where pairs differ normally with standard deviation `pair_sd` of
-// ln(T_B / T_A). To about 2 points.
+// For a program that is slower by `slowdown`; ln(T_B / T_A) is normal with standard deviation `pair_sd`. Accurate to
+// about 2 points.
 GatePower PowerOf(double pair_sd, double slowdown, const GateLimits& limits);
 
 // The smallest slowdown that fails in 80 % of gates.

@@ -9,8 +9,8 @@
 namespace loopscope {
 namespace {
 
-constexpr double kSlack = 0.05;         // of a distance; one under 20 must be exact
-constexpr double kMostByChance = 0.05;  // of any distance: as many are possible as the mean distance, about
+constexpr double kSlack = 0.05;         // as a share of the distance; one under 20 must be exact
+constexpr double kMostByChance = 0.05;  // over all distances: about as many are possible as the mean distance
 
 struct Fit {
   int once = 0, alike = 0;  // distances like it, and like a multiple of it: one in between was missed
@@ -30,7 +30,7 @@ Fit FitOf(std::uint32_t distance, const std::vector<std::uint32_t>& distances) {
   return fit;
 }
 
-// That one follows another at this distance or a multiple up to `longest`, if one in `mean` places has one.
+// The chance that one follows another at this distance or a multiple up to `longest`, with one in `mean` places.
 double Chance(std::uint32_t distance, std::uint32_t slack, std::uint32_t longest, double mean) {
   double chance = 0;
   for (std::uint32_t like = distance; like <= longest + slack; like += distance) {

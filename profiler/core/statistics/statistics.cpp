@@ -135,7 +135,7 @@ double SignedRankCdf(int n, int w) {
 
 double BinomialTail(int trials, int hits, double chance) {
   if (chance >= 1) return hits <= trials ? 1 : 0;
-  double tail = 0, term = std::pow(1 - chance, trials);  // of no success, then of one more each
+  double tail = 0, term = std::pow(1 - chance, trials);  // P(no success), then of one more success each turn
   for (int k = 0; k <= trials; ++k) {
     if (k >= hits) tail += term;
     term *= chance / (1 - chance) * (trials - k) / (k + 1);

@@ -17,7 +17,7 @@ double MedianInPlace(std::vector<double>& values) {
   return *middle;
 }
 
-// Of Kendall's S, with ties.
+// The variance of Kendall's S, with ties.
 double Variance(const std::vector<double>& values) {
   const auto term = [](double n) { return n * (n - 1) * (2 * n + 5); };
   std::map<double, double> equal;

@@ -13,7 +13,7 @@ struct Trend {
 };
 
 // Absent with fewer than 10 values, or where p exceeds 0.001 (Kendall, Rank Correlation Methods, 1975; Sen, JASA 63,
-// 1968). Of a long series, every n-th value is taken, so that at most 400 are compared.
+// 1968). In a long series every n-th value is used, so that at most 400 are compared.
 std::optional<Trend> FindTrend(std::span<const double> values);
 
 }  // namespace loopscope

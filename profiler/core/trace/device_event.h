@@ -45,13 +45,13 @@ struct Device {
 struct Collective {
   StringId operation = 0;      // "allreduce"
   StringId group = 0;          // name of the process group
-  StringId purpose = 0;        // what the program made the group for: "default_pg", "mesh_tp"; 0 unknown
+  StringId purpose = 0;        // the group's purpose: "default_pg", "mesh_tp"; 0 unknown
   int ranks = 0;               // in the group; 0 unknown
   std::uint64_t sequence = 0;  // of the collective in its group; 0 unknown
 };
 
-// A collective that a rank entered, as a flight recorder kept it: it tells who is missing where a run hangs. Times are
-// ns since 1970; 0 unknown.
+// A collective that a rank entered, as a flight recorder kept it: shows which rank is missing when a run hangs. Times
+// are ns since 1970; 0 unknown.
 struct EnteredCollective {
   StringId operation = 0, group = 0, purpose = 0;  // as in Collective
   std::uint64_t sequence = 0;                      // in its group, counted apart between two ranks

@@ -90,7 +90,7 @@ Factors OfNvjet(std::string_view name) {
   }
 }
 
-// "fbgemm_gpu::permute_2D_data_kernel" is no product.
+// "fbgemm_gpu::permute_2D_data_kernel" is not a product.
 bool HasGemm(std::string_view name) {
   for (std::size_t at = name.find("gemm"); at != name.npos; at = name.find("gemm", at + 1)) {
     if (at < 2 || name.substr(at - 2, 2) != "fb") return true;

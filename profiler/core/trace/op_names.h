@@ -20,7 +20,7 @@ bool IsAccumulate(std::string_view name);    // aten::add, aten::add_
 bool IsScatter(
     std::string_view name);  // has a slower form under torch.use_deterministic_algorithms: scatter, index_add …
 bool IsUninitialized(std::string_view name);  // aten::empty and its variants, aten::resize_
-// What torch.compile made of a function runs under a name of its own: "Torch-Compiled Region: 0/0".
+// Code that torch.compile generated runs under its own name: "Torch-Compiled Region: 0/0".
 bool IsCompiledRegion(std::string_view name);
 bool IsBackwardNode(std::string_view name);     // autograd::engine::evaluate_function: …
 std::string_view Shown(std::string_view name);  // without autograd's prefix of backward nodes

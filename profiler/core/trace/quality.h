@@ -28,8 +28,8 @@ struct Warning {
   std::string text;
 };
 
-// A stretch in the middle of a long run of which nothing of the moment is in the trace, from the end of one step to
-// that of another.
+// A stretch in the middle of a long run that the recording did not keep, from the end of one step to that of
+// another.
 struct SkippedTime {
   Interval time;  // empty: nothing was skipped
   std::uint64_t steps = 0;

@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-// The nearest to the middle of those between the two that can be judged; 0: there is none.
+// The judgeable commit between the two that is nearest to the middle; 0: there is none.
 int NearestToMiddle(int good, int bad, const std::set<int>& unknown) {
   const int middle = good + (bad - good) / 2;
   for (int away = 0; away < bad - good; ++away) {

@@ -14,8 +14,8 @@ std::string_view CommitVerdictName(CommitVerdict verdict);  // "slower", "not sl
 using CommitJudge = std::function<CommitVerdict(int base, int commit)>;
 
 struct SlowCommit {
-  int commit = 0, base = 0;  // base: what it was judged against
-  std::vector<int> maybe;    // those just before it that could not be judged: it may be one of them
+  int commit = 0, base = 0;  // base: the commit that it was judged against
+  std::vector<int> maybe;    // unjudged commits just before it: the slow one may be among them
 };
 
 struct Bisection {
@@ -24,8 +24,8 @@ struct Bisection {
   bool rest_unknown = false;                      // whether more commits after the last of them slow it down
 };
 
-// `last`: the place of the bad one, at least 1. A commit that cannot be judged gives its place to the nearest one that
-// can. After each commit found, the last one is judged against it, so that none hides behind another.
+// `last`: the place of the bad one, at least 1. A commit that cannot be judged is replaced by the nearest one that can.
+// After each commit found, the last one is judged against it, so that a second slow commit is not masked.
 Bisection Bisect(int last, const CommitJudge& judge);
 
 }  // namespace loopscope

@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-// What decides whether figures of two runs are comparable.
+// Identifies the machine: decides whether figures of two runs are comparable.
 struct Fingerprint {
   std::string cpu, torch, driver;  // empty: unknown
   int cores = 0;
@@ -21,14 +21,14 @@ Fingerprint FingerprintOf(const RunInfo& run);
 
 // "another CPU: A against B"; empty when both are the same machine as far as known.
 std::vector<std::string> OtherMachine(const Fingerprint& recorded, const Fingerprint& here);
-// The same for what decides which operators run: torch's version, and whether there is a GPU.
+// The same for what determines the operators: torch's version, and whether there is a GPU.
 std::vector<std::string> OtherOperators(const Fingerprint& recorded, const Fingerprint& here);
 
 struct CounterFile {
   Fingerprint machine;
   std::vector<std::pair<std::string, Counters>> workloads;  // by command, as it could be typed
 
-  // The only one there is, whatever its command, or the one of that command; null when there is none.
+  // The only entry, whatever its command, or the entry of that command; null if there is none.
   const Counters* Find(const std::string& command, bool only) const;
 };
 

@@ -105,7 +105,7 @@ bool InsertFinding(sqlite3* database, std::int64_t run, const HistoryFinding& fi
   return sqlite3_step(statement.get()) == SQLITE_DONE;
 }
 
-// Counts the runs that were not there yet.
+// Counts the runs that were added.
 bool Insert(sqlite3* database, const HistoryRun& run, int& added) {
   const Statement statement = Prepare(database, kInsert);
   if (statement == nullptr) return false;

@@ -24,19 +24,19 @@ struct HistoryRun {
   std::string command;                // as it could be typed
   std::string machine;                // "AMD EPYC, 2 cores, torch 2.11.0": times of two machines are two series
   std::string verdict;                // of a gate; "" for a report
-  std::optional<double> ms_per_step;  // a gate's is the candidate's: the median of its launches; none: not timed
+  std::optional<double> ms_per_step;  // for a gate the candidate's, median of its launches; none: not timed
   std::optional<double> slowdown, upper95;
   int pairs = 0;
   int failed_counters = 0;
-  std::string report = {};                    // what tells the report from any other; "" for a gate
+  std::string report = {};                    // identifies the report; "" for a gate
   std::vector<HistoryFinding> findings = {};  // of a report, costliest first
 };
 
 std::vector<HistoryRun> HistoryOf(const GateFacts& gate, const RunInfo& run);
 std::string MachineText(const RunInfo& run);
 
-// <folder>/history.sqlite, made when it is missing. Several may add to it at once. A report that it holds already is
-// left out; returns how many runs were added. Errors (exit 2): the folder or the file cannot be made, written or
+// <folder>/history.sqlite, made when it is missing. Several may add to it at once. Skips a report that it already
+// holds; returns how many runs were added. Errors (exit 2): the folder or the file cannot be made, written or
 // understood.
 Result<int> AppendHistory(const std::filesystem::path& folder, const std::vector<HistoryRun>& runs);
 

@@ -18,9 +18,9 @@
 namespace loopscope {
 namespace {
 
-constexpr int kUsualPairs = 13;  // of an unchanged program at 5 % noise, in simulations
-// p of a drift within launches, two-sided: all of five pairs, or nearly all of six to eight, and a gate goes on; from
-// as many pairs on as can leave no doubt (2 / 2^9), only what leaves none takes a pass back.
+constexpr int kUsualPairs = 13;  // for an unchanged program at 5 % noise, in simulations
+// Two-sided p of a drift within launches. kPossibly (all of five pairs, or nearly all of six to eight) only continues a
+// gate. From kPairsForSure pairs on, which allow p = 2 / 2^9, a pass is revoked at kSurely only.
 constexpr double kPossibly = 0.07, kSurely = 0.005;
 constexpr std::size_t kPairsForSure = 9;
 constexpr double kMuch = 0.25;  // a drift of both sides
@@ -81,8 +81,8 @@ class Gate {
     return drifts;
   }
 
-  // Sides whose steps get longer or shorter alike may be compared: half of the drift is what a slowdown is diluted by.
-  // Where only one side leaks or is still warming up, or both change a lot, there is no step time to compare.
+  // Sides that drift alike can be compared: a slowdown is diluted by half of the drift. If only one side leaks or is
+  // still warming up, or both drift a lot, there is no step time to compare.
   std::string WhyUnsteady(const std::vector<Drifts>& drifts) const {
     const double p = drifts.size() < kPairsForSure ? kPossibly : kSurely;
     std::vector<double> apart, alike;

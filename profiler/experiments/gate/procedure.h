@@ -1,4 +1,4 @@
-// The time part of `gate`: pairs of launches, until what is seen after one of them decides.
+// The time part of `gate`: pairs of launches until one of them brings a decision.
 #pragma once
 
 #include "profiler/core/launch.h"

@@ -17,7 +17,7 @@ void LeaveOut(ExperimentPlan& plan, int arm, const std::string& why) {
   plan.left_out += plan.subjects_without_comparison() - before;
 }
 
-// The reference of a comparison that failed is out too, unless others need it.
+// Fails the comparisons that have this arm on either side.
 void Fail(ExperimentPlan& plan, int arm, const std::string& why) {
   for (PlannedComparison& one : plan.comparisons) {
     if (one.arm != arm && one.reference != arm) continue;
@@ -27,7 +27,7 @@ void Fail(ExperimentPlan& plan, int arm, const std::string& why) {
   plan.arms[arm].repeats = 0;
 }
 
-// Arms whose pilots are launched next; what there is no time for is left out.
+// Arms whose pilots are launched next; arms without time are left out.
 std::vector<int> NextPilots(const ExperimentInput& input, const LaunchSeries& series, ExperimentPlan& plan) {
   std::vector<int> next;
   double end_s = series.spent_s();
@@ -43,7 +43,7 @@ std::vector<int> NextPilots(const ExperimentInput& input, const LaunchSeries& se
   return next;
 }
 
-// Those without a launch yet take as long as what they are compared with.
+// Assume that arms without a launch take as long as their reference.
 void GuessOthers(ExperimentPlan& plan) {
   for (const PlannedComparison& one : plan.comparisons) {
     if (plan.arms[one.arm].to_pilot && one.arm > kAllArm) plan.arms[one.arm].wall_s = plan.arms[one.reference].wall_s;

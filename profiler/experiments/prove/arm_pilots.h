@@ -1,4 +1,4 @@
-// The pilots of the arms that are planned: each arm's own, after those that all fixes share.
+// The pilots of the planned arms, after the pilots of all fixes together.
 #pragma once
 
 #include <span>
@@ -13,15 +13,15 @@
 
 namespace loopscope {
 
-// What is known of the plan's arms before their own pilots: an arm takes about as long as what it is compared with.
+// Estimates for the plan's arms before their own pilots: an arm takes about as long as its reference.
 // `all_changed`: ALL's members differ from those of its pilot.
 void GuessArms(const FixPilots& pilots, bool all_changed, ExperimentPlan& plan);
 
-// The same after pairs of the baseline and ALL: how long their launches took in the middle. Pilots come first, on cold
-// caches, and may take much longer.
+// The same after pairs of the baseline and ALL: the median of their launches. Pilots run first, with cold caches, and
+// may take much longer.
 void GuessFromPairs(const Observations& pairs, ExperimentPlan& plan);
 
-// The pilots that are still to be made, and every arm's estimate for launches with the final window, which it chooses.
+// Launches the missing pilots, chooses the final window, and estimates every arm's launches with it.
 // A comparison whose arm fails gets the verdict "failed".
 Result<void> RunArmPilots(const ExperimentInput& input, std::span<const Contender> contenders, FixPilots& pilots,
                           ExperimentPlan& plan, LaunchSeries& series);

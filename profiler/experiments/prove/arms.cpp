@@ -42,7 +42,7 @@ ExperimentPlan PlanArms(std::span<const Candidate> candidates, const std::vector
                                   .metric = candidates[i].treatment->metric});
     };
     if (in_all[i] && all.size() > 1) compare(true, IndexOfArm(plan, "ALL-" + own.first, Without(all, own)));
-    // One fix that is all there is, or that fails with the others, is measured alone.
+    // A single fix, or one that fails with the others, is measured alone.
     const bool only_alone = !in_all[i] || all.size() == 1;
     if (only_alone || costliest++ < wanted) compare(false, IndexOfArm(plan, own.first, {own}));
   }

@@ -1,4 +1,4 @@
-// What several fixes bring together, as the report has it.
+// The report's row for several fixes together.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace loopscope {
 // Without a speedup.
 CombinedRow RowOf(const std::vector<int>& members, std::span<const Contender> contenders);
 
-// Adds what the blocks say of the plan's only comparison, of its second arm with the first; `units`: what they are
+// Adds the result of the plan's only comparison, of its second arm with the first; `units`: what blocks are
 // called.
 void AddMeasured(const ExperimentPlan& plan, const Observations& observed, Metric step_metric, double margin,
                  std::string_view units, CombinedRow& row);

@@ -15,7 +15,7 @@ struct CandidateState {
   TrialVerdict verdict = TrialVerdict::kOpen;  // not applicable, failed, different training, dropped or untried
   std::string reason;
   bool in_all = true;  // false: works, but not together with the others
-  std::string note;    // what a reader of its trial should know
+  std::string note;    // a note for its trial
   std::vector<Applied> applied;
   LossFacts loss;
 };

@@ -1,4 +1,4 @@
-// Which fix makes a launch of all of them fail, by bisection.
+// Finds the fix that makes a launch of all fixes fail, by bisection.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 namespace loopscope {
 
 struct CulpritSearch {
-  std::vector<int> members;                               // that fail together, those to suspect most last
+  std::vector<int> members;                               // fixes that fail together, the most suspect last
   std::size_t first = 0;                                  // how many of them are tried first; 0: half
   std::function<bool(const std::vector<int>&)> works;     // launches these alone
   std::function<bool()> may_go_on = [] { return true; };  // asked before each launch
@@ -15,7 +15,7 @@ struct CulpritSearch {
 
 struct Culprits {
   std::vector<int> suspects;  // the last of the shortest failing prefix; several if the search had to end early
-  bool only_whole = false;    // all that was tried works: the last one is to blame, or none
+  bool only_whole = false;    // all tried subsets work: the last one is to blame, or none
 };
 
 Culprits FindCulprits(const CulpritSearch& search);

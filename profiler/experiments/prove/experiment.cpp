@@ -82,7 +82,7 @@ class Experiment {
     series_.Expect(arms, -1);
   }
 
-  // Writes rows for those that are out; the others go on.
+  // Writes rows for fixes that are out, and keeps the others.
   void SetAside() {
     for (const Contender& one : contenders_) {
       if (one.alive()) continue;
@@ -109,7 +109,7 @@ class Experiment {
       EndAll("interrupted before it was measured by itself");
       return {};
     }
-    // What there will be no time for needs no pilot.
+    // Arms that the budget cannot measure need no pilot.
     ShapePlan(plan_, input_.options, input_.options.budget_s - series_.spent_s());
     if (whole_ && (whole_->with_first_fix() || plan_.blocks < kFewestBlocks)) {
       EndAll("the budget left no blocks for it by itself, only for all fixes together (--budget, --only)");
@@ -139,7 +139,7 @@ class Experiment {
   }
 
   void RunAndJudge() {
-    // Where the pilots left no hope for the fewest useful blocks, the blocks themselves may be quicker.
+    // Even if the pilots predict fewer than the minimum of blocks, try: blocks may be quicker.
     const BlockRun run{.blocks = std::max(plan_.blocks, std::min(kFewestBlocks, input_.options.blocks)),
                        .seed = input_.options.seed,
                        .end_s = input_.options.budget_s,
@@ -155,15 +155,15 @@ class Experiment {
     Combine(step_metric, observed);
   }
 
-  // The first of the fixes was measured beside all of them.
+  // Uses the first fix's result from the pairs, where it ran beside ALL.
   void PutFirstFix() {
     const auto first = std::ranges::find(plan_.comparisons, 0, &PlannedComparison::subject);
     report_.trials[first - plan_.comparisons.begin()] =
         JudgeFixes(whole_->PlanOfFirstFix(), whole_->observed, contenders_, input_.options.margin).front();
   }
 
-  // What is recommended is measured afresh only where it was chosen: all fixes together were measured before anything
-  // was known of each.
+  // The recommended set needs fresh launches only if it was selected: ALL was measured before anything was known about
+  // each fix.
   void Combine(Metric step_metric, const Observations& observed) {
     const std::vector<int> members = Recommended(step_metric);
     const bool chosen = SettingsOf(members, contenders_) != plan_.arms[kAllArm].settings;

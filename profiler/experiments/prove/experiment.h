@@ -1,5 +1,5 @@
-// `prove`: launches a program many times in random blocks and says what each fix is worth. Everything goes
-// through a Launcher, so that the whole runs without a clock in tests.
+// `prove`: launches a program many times in random blocks and measures what each fix gains. All launches go through a
+// Launcher, so that tests run without a clock.
 #pragma once
 
 #include "profiler/core/launch.h"

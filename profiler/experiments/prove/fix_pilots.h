@@ -1,4 +1,4 @@
-// What the pilots of fixes showed, and what they may spend.
+// Results of the fixes' pilots, and how much time they may spend.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ struct FixPilots {
   PilotRun run;                // for the pilots of the other arms
 };
 
-// Seconds spent, up to which other launches leave the budget what `pairs` of the baseline and ALL need, the fewest that
-// give a verdict; the whole budget where a number of blocks is asked for.
+// Spent seconds up to which other launches leave time for the fewest `pairs` of the baseline and ALL that give a
+// verdict; the whole budget if a number of blocks was given.
 double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots, int pairs = kFewestBlocks);
 
-// Whether `launches` more like ALL, and the fewest that compare losses, leave time for such pairs.
+// Whether `launches` more like ALL, and the fewest check launches, leave time for such pairs.
 bool HasTimeBeforePairs(const ExperimentInput& input, const FixPilots& pilots, const LaunchSeries& series,
                         std::size_t launches);
 

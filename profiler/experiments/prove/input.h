@@ -1,4 +1,4 @@
-// What `prove` is given.
+// The input of `prove`.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct ExperimentInput {
   ExperimentOptions options;
   std::string clock;                  // the step clock that the diagnosis chose
   int steps_per_epoch = 0;            // 0 unknown
-  double diagnosis_s = 0;             // what the diagnosis took: it counts against the budget
+  double diagnosis_s = 0;             // time of the diagnosis, which counts against the budget
   double startup_s = 0, step_ms = 0;  // as diagnosed; 0 unknown
   LoaderDepth loader;                 // the untreated one
   std::filesystem::path journal;      // file of finished launches; empty: none, and no --resume

@@ -18,9 +18,9 @@ namespace loopscope {
 namespace {
 
 constexpr int kSettle = 2, kFewestSteps = 5, kMostSteps = 50;  // per block
-constexpr double kBlockMs = 100;  // measured: short against drift, long against the clock's and the scheduler's grain
+constexpr double kBlockMs = 100;  // measured: short against drift, long against clock and scheduler resolution
 constexpr int kMostRounds = 20;
-// All fixes together until a bet can be won, and the fewest blocks of one fix with its pilot.
+// Pairs of all fixes until a bet can be won, plus the fewest blocks of one fix with its pilot.
 constexpr int kPairsThatMatterMore = kClearPairs + kFewestBlocks + 1;
 constexpr double kActs = 0.9;  // share of the blocks that a treatment must act in when it is on
 
@@ -34,7 +34,7 @@ std::uint32_t Bits(const Arm& arm, const Settings& treatments) {
   return bits;
 }
 
-// Arms that no comparison needs would only take time.
+// Drops arms that no comparison needs.
 std::vector<std::uint32_t> ArmsInUse(const ExperimentPlan& plan, const Settings& treatments) {
   std::vector<std::uint32_t> bits;
   for (int arm = 0; arm < static_cast<int>(plan.arms.size()); ++arm) {
@@ -151,7 +151,7 @@ LaunchSpec LiveSpec(const ExperimentInput& input, const LivePlan& live) {
   const LaunchWindow window{PilotWindow(input.options, input.loader.run_ahead(), 0).warmup, live.steps()};
   LaunchSpec spec = SpecOf(input.options, input.clock, window, "live pairs");
   spec.live = live.schedule;
-  // Its length is known: only a program that hangs takes several times that.
+  // Its length is known: only a hanging program takes several times as long.
   spec.timeout_s = std::max(spec.timeout_s, 4 * live.seconds);
   return spec;
 }
@@ -203,7 +203,7 @@ void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders
                            .seed = input.options.seed});
   if (ones.size() < 2 || live.rounds == 0 || series.stopped()) return;
   LaunchSpec spec = LiveSpec(input, live);
-  // The others are on all the time, so that what is compared is what launches will compare.
+  // The others stay on, so that live pairs compare what launches will compare.
   for (int i = 0; i < static_cast<int>(contenders.size()); ++i) {
     const bool on = contenders[i].together() && std::ranges::find(indices, i) == indices.end();
     if (on) spec.treatment.push_back(contenders[i].candidate.KeyAndValue());

@@ -1,5 +1,5 @@
 // Live pairs: treatments that can be switched between steps take turns within one launch, in blocks of steps of random
-// order. Many are compared in the time of a few launches, but all in one process: it ranks, launches confirm.
+// order. Compares many in the time of a few launches, but in one process: it only ranks, launches confirm.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ struct LivePlan {
 struct LiveSizes {
   double step_ms = 0;  // of the slowest arm, as far as known
   double startup_s = 0;
-  int run_ahead = 0;  // batches; what a slow arm leaves in the queue would flatter the next
+  int run_ahead = 0;  // batches; a slow arm's queue would make the next arm look faster
   double seconds = 0;
   int alone = 0;  // fixes that are also compared alone
   std::uint64_t seed = 1;
@@ -40,7 +40,7 @@ inline constexpr int kFewestRounds = kExactBlocks;
 
 bool CanGoLive(const Candidate& candidate);
 
-// The contenders that take turns, as if nothing were known of them yet; `indices`: their places.
+// Copies of the contenders that take turns, without their state; `indices`: their places.
 std::vector<Contender> LiveOnes(std::span<const Contender> contenders, std::vector<int>& indices);
 
 // Too few rounds, or too many candidates: plan.rounds is 0.
@@ -56,9 +56,9 @@ Observations ObserveLive(const LaunchResult& result, const LivePlan& live);
 std::vector<TrialRow> JudgeLive(const LaunchResult& result, const LivePlan& live, std::vector<Contender> contenders,
                                 double margin);
 
-// Before the blocks of launches: clear losers get the verdict "dropped", the others an order, the best first. Takes a
-// fifth of what is left of the budget at most, and nothing of what the pairs of all fixes and the costliest fix's
-// blocks need; does nothing where there is nothing to compare.
+// Before the blocks of launches: clear losers get the verdict "dropped", the others an order, the best first. Takes at
+// most a fifth of the remaining budget, and no time that the pairs of all fixes and the costliest fix's blocks need;
+// does nothing if there is nothing to compare.
 void ScreenLive(const ExperimentInput& input, std::vector<Contender>& contenders, const FixPilots& pilots,
                 LaunchSeries& series);
 

@@ -16,7 +16,7 @@
 namespace loopscope {
 namespace {
 
-// Launches differ by a few percent, on a busy machine by some tens of percent, but hardly by this much.
+// Launches vary by a few percent, on a busy machine by tens of percent, but hardly by this much.
 constexpr double kSlowStart = 2;  // times a launch that compiles nothing
 constexpr double kHopeless = 1.5, kProbablySlower = 1.15, kSlowerThanNone = 1.1;
 
@@ -43,7 +43,7 @@ class PilotPhase {
     if (!Fits(0)) return WithoutTime();
     SetRivalsApart();
     const std::optional<LaunchResult> beside = LaunchFirst();
-    // A diagnosis that saw no epoch end does not know how long they are.
+    // Without an epoch's end, the diagnosis does not know their length.
     const bool told =
         baseline_.ok() && holds_epochs_ && !input_.steps_per_epoch && run_.HoldEpochs(baseline_.steps_per_epoch);
     if (told) baseline_ = run_.Launch({.name = "baseline, whole epochs", .settings = {}});
@@ -87,7 +87,7 @@ class PilotPhase {
 
   bool Compiles(int i) const { return contenders_[i].candidate.treatment->compiles; }
 
-  // The baseline, and beside it ALL, where neither waits for what the other shows and one does not take far longer.
+  // The baseline, with ALL beside it if neither depends on the other's result and their lengths are similar.
   std::optional<LaunchResult> LaunchFirst() {
     const Arm baseline{.name = "baseline", .settings = {}};
     const std::vector<int> members = together_.Members();
@@ -101,8 +101,8 @@ class PilotPhase {
     return std::move(both[1]);
   }
 
-  // A model is compiled once: the last in treatments.def of the fixes that compile it, which asks for least, runs with
-  // the others, and the rest are tried in its place.
+  // A model is compiled only once: of the fixes that compile it, the last in treatments.def (the least demanding) runs
+  // with the others, and the rest are tried in its place.
   void SetRivalsApart() {
     const auto row = [&](int i) { return std::ranges::find(AllTreatments(), contenders_[i].candidate.treatment); };
     for (const int i : together_.Members()) {
@@ -152,7 +152,7 @@ class PilotPhase {
     return StepMetric(CandidatesIn(contenders_)) == Metric::kSampleTime ? result.ms_per_sample : result.ms_per_step;
   }
 
-  // Where launches that compile leave the budget no pairs, the others go on without.
+  // If launches that compile leave no budget for pairs, the others continue without.
   void DropCompiled(LaunchResult& all) {
     if (!all.ok() || series_.stopped()) return;
     if (all.wall_s < kSlowStart * baseline_.wall_s) return;
@@ -173,7 +173,7 @@ class PilotPhase {
   }
 
   // When all together are slower than none, a fix that slows the others down would hide what they bring: it is measured
-  // alone. One that slows them down very much would cost every further launch, and is out.
+  // alone. One that slows them down a lot would slow every further launch: drop it.
   void DropHopeless(LaunchResult& all) {
     for (int i = 0; i < size() && !series_.stopped(); ++i) {
       if (!all.ok() || Ms(all) <= kSlowerThanNone * Ms(baseline_) || !Fits(all.wall_s)) return;

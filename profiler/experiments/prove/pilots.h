@@ -12,8 +12,8 @@
 
 namespace loopscope {
 
-// Baseline, ALL, and the values of treatments that offer several: the fastest in one launch each is kept. A failing ALL
-// is bisected. Error (exit 4): the untreated program fails; (exit 3) interrupted.
+// Baseline, ALL, and the values of treatments that offer several: the fastest in one launch each is kept. Bisects a
+// failing ALL. Error (exit 4): the untreated program fails; (exit 3) interrupted.
 Result<FixPilots> RunPilots(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// `prove --quick`: one launch of live pairs is all.
+// `prove --quick`: a single launch of live pairs.
 #pragma once
 
 #include "profiler/core/report/report.h"

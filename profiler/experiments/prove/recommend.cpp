@@ -10,8 +10,8 @@
 namespace loopscope {
 namespace {
 
-// Time for the fresh blocks was kept back; launches slower than their pilots must not prevent measuring what all fixes
-// bring. docs/commands/prove.md promises a tenth, the rest of it is for launches that take longer still.
+// Time for the fresh blocks was reserved, but launches slower than their pilots may exceed it: allow 5 % more.
+// docs/commands/prove.md promises a tenth; the rest is a margin for still slower launches.
 constexpr double kBudgetToFinish = 1.05;
 constexpr double kLaunchesVary = 1.02;
 
@@ -40,7 +40,7 @@ ExperimentPlan FreshPlan(const ExperimentPlan& plan, const Settings& settings) {
   return fresh;
 }
 
-// An arm that the experiment did not have has cold caches: one launch is discarded. Returns why it cannot be measured.
+// A new arm has cold caches, so one launch is discarded. Returns why it cannot be measured.
 std::string Warm(const ExperimentOptions& options, const ExperimentPlan& plan, ExperimentPlan& fresh,
                  LaunchSeries& series) {
   Arm& recommended = fresh.arms[kAllArm];

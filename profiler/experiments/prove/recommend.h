@@ -1,4 +1,4 @@
-// The recommended set: what was shown to help, measured once more as a whole on launches that chose nothing.
+// The recommended set: the fixes that help, measured together on launches that were not used for the selection.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ namespace loopscope {
 // of the others; of those that fail with the others one is recommended, only when nothing else is.
 std::vector<int> RecommendedSet(const ExperimentPlan& plan, std::span<const TrialRow> rows);
 
-// Of all fixes together, which are faster than none: indices of those in ALL that are not shown to bring nothing or to
-// harm there. What could not be decided stays, since it was part of what was measured.
+// If ALL is faster than none: indices of its members, without those shown to bring nothing or to harm. Undecided ones
+// stay, since they were part of the measured set.
 std::vector<int> KeptOfAll(const ExperimentPlan& plan, std::span<const TrialRow> rows,
                            std::span<const Contender> contenders);
 
-// Fresh blocks of baseline and recommended set: the winners of the first blocks are partly winners by luck. At least
+// Fresh blocks of baseline and recommended set: the winners of the first blocks won partly by chance. At least
 // four, at most as many as the experiment had, within the budget. None when nothing is recommended (`members` is
 // empty).
 std::optional<CombinedRow> MeasureRecommended(const ExperimentInput& input, const ExperimentPlan& plan,

@@ -15,7 +15,7 @@ namespace loopscope {
 std::vector<TrialRow> JudgeFixes(const ExperimentPlan& plan, const Observations& observed,
                                  std::span<const Contender> contenders, double margin);
 
-// The row of a fix that never came to the blocks.
+// The row of a fix that did not reach the blocks.
 TrialRow RowWithoutBlocks(const Contender& contender);
 
 }  // namespace loopscope

@@ -46,7 +46,7 @@ LossFacts Say(LossFacts facts, LossCall call) {
   return facts;
 }
 
-// What keeps two curves from being compared at all.
+// Why two curves cannot be compared; empty if they can.
 std::optional<LossCall> NotComparable(const LaunchResult& baseline, const LaunchResult& treated) {
   for (const LaunchResult* launch : {&baseline, &treated}) {
     if (!launch->ok()) return Untold(fmt::format("a check launch ended with {}", launch->status.Text()));
@@ -119,7 +119,7 @@ LossFacts JudgeExact(const LaunchResult& baseline, const LaunchResult& treated) 
 LossFacts JudgeResampled(const LaunchResult& baseline, const LaunchResult& treated) {
   LossFacts facts = FactsOf(baseline.losses, treated.losses);
   if (const auto call = NotComparable(baseline, treated)) return Say(std::move(facts), *call);
-  // A loader that runs ahead has drawn more batches by the end: what both drew is compared.
+  // A loader that runs ahead has drawn more batches by the end: compare the common part.
   const std::size_t drawn = std::min(baseline.sample_hashes.size(), treated.sample_hashes.size());
   if (drawn == 0) return Say(std::move(facts), Untold("the samples that were drawn were not seen"));
   if (!std::equal(baseline.sample_hashes.begin(), baseline.sample_hashes.begin() + static_cast<std::ptrdiff_t>(drawn),

@@ -37,7 +37,7 @@ LossFacts JudgeNumeric(const LaunchResult& baseline, const LaunchResult& treated
 
 // Any class on a program whose losses do not repeat: an exact permutation test of treated-to-baseline distances against
 // baseline-to-baseline ones, on at least kSpreadBaselines baseline curves. Different when p <= `alpha`. A program whose
-// losses repeat is judged so on curves of as many seeds, each launch with one of its own.
+// losses repeat is judged the same way on curves of as many seeds, a different one for each launch.
 inline constexpr int kSpreadBaselines = 6;
 LossFacts JudgeAgainstSpread(std::span<const LaunchResult> baselines, std::span<const LaunchResult> treated,
                              double alpha);

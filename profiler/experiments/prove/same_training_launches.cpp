@@ -67,7 +67,7 @@ class CheckPhase {
 
   LaunchSpec Spec(std::vector<int> members, const std::string& name, bool hash_samples) const {
     std::ranges::sort(members);
-    // One step of warm-up: losses are recorded from the first step on in any case.
+    // One step of warm-up suffices: losses are recorded from the first step on.
     LaunchSpec spec = SpecOf(input_.options, input_.clock, {1, input_.options.check_steps}, "check, " + name);
     spec.mode = LaunchMode::kCheck;
     spec.hash_samples = hash_samples;
@@ -89,8 +89,8 @@ class CheckPhase {
     bool hash_samples = false;
   };
 
-  // Launches that need nothing of each other: their start-ups overlap, which is most of what a check takes, and their
-  // steps take turns. Launch() then gives their results. What is left is launched when it is asked for.
+  // Starts independent launches together: their start-ups, most of a check's time, overlap, and their steps take turns.
+  // Launch() then returns their results. Remaining ones are launched on demand.
   void StartTogether(const std::vector<Planned>& planned) {
     for (std::size_t next = 0; next + 1 < planned.size() && series_.takes_turns(); next += kStartAtOnce) {
       if (series_.stopped() || !HasTimeFor(kStartAtOnce)) return;
@@ -112,7 +112,7 @@ class CheckPhase {
     return members;
   }
 
-  // What is compared with launches that are made by now.
+  // Check launches whose references have been launched by now.
   std::vector<Planned> Others() {
     std::vector<Planned> planned;
     ForEach([](const Candidate& one) { return one.treatment->exactness == Exactness::kResampled; },
@@ -129,11 +129,11 @@ class CheckPhase {
   }
 
   std::string FixedSamplesName(int i) const { return contenders_[i].candidate.Setting() + ", fixed samples"; }
-  // Whether `name` was launched, or there is time for it and for what it is compared with.
+  // Whether `name` was launched, or there is time for it and for its reference.
   bool CanLaunch(const std::string& name, int launches) const { return made_.contains(name) || HasTimeFor(launches); }
   bool HasTimeFor(int launches) const { return series_.spent_s() + launches * launch_s_ <= until_s_; }
 
-  // The candidate on top of what keeps every bit.
+  // The candidate on top of the fixes proved bit-identical.
   std::vector<int> Over(int i) const {
     std::vector<int> members = contenders_[i].state.in_all ? identical_ : std::vector<int>{};
     members.push_back(i);
@@ -190,7 +190,7 @@ class CheckPhase {
     if (!CanLaunch(FixedSamplesName(i), fixed_samples_ ? 1 : 2)) return CannotTellOf(i, kNoTime);
     if (!fixed_samples_) fixed_samples_ = Launch(identical_, kFixedBaseline, true);
     LossFacts facts = JudgeResampled(*fixed_samples_, Launch(Over(i), FixedSamplesName(i), true));
-    // A program that does not repeat itself even so may still be judged by its spread.
+    // A program that still does not repeat itself may be judged by its spread.
     if (!repeats_ && !BitIdentical(facts.baseline, facts.treated)) return;
     Set(i, std::move(facts));
   }
@@ -277,7 +277,7 @@ class CheckPhase {
   const ExperimentInput& input_;
   std::vector<Contender>& contenders_;
   LaunchSeries& series_;
-  double launch_s_, until_s_;  // of one launch; of all that are spent when the last of these ends
+  double launch_s_, until_s_;  // seconds of one launch; spent seconds by which the last one must end
   std::vector<LaunchResult> baselines_;
   std::map<std::string, LaunchResult> made_;  // by StartTogether
   std::optional<LaunchResult> fixed_samples_;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 4;  // per treatment
 
-// A contender with several values, and what was seen of them.
+// A contender with several values, and their results.
 struct Screened {
   int contender = 0;
   std::string first, best;
@@ -72,7 +72,7 @@ class Screening {
     one.fastest = result;
   }
 
-  // How many of the next are launched beside each other. A fix of which no value applied yet needs no time to spare.
+  // How many of the next values start together. A fix without an applicable value yet may use the whole budget.
   std::size_t WithTime(std::span<const OtherValue> left) {
     std::size_t count = std::min(left.size(), kStartAtOnce);
     const auto fits = [&](const OtherValue& one) {
@@ -100,7 +100,7 @@ class Screening {
     }
   }
 
-  // One other value was launched with the rest; several were not yet launched with each other.
+  // A single changed value was already launched with the rest; several were not yet launched together.
   void LaunchChosen() {
     std::vector<Screened*> changed;
     for (Screened& one : screened_) {

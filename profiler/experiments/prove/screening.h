@@ -1,4 +1,4 @@
-// Which of the values of a fix is worth blocks: one launch of ALL for each.
+// Chooses the value of a fix that gets blocks: one launch of ALL for each value.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace loopscope {
 
-// Leaves each contender that runs with the others one value, the fastest of those that there is time for, or none: not
-// applicable. pilots.all is a launch of ALL with the first values, and in the end one of it with the values that were
+// Leaves each contender in ALL one value, the fastest of those that the budget allowed, or none: not applicable.
+// pilots.all is a launch of ALL with the first values, and in the end one of it with the values that were
 // chosen.
 void ScreenValues(const ExperimentInput& input, std::vector<Contender>& contenders, Together& together,
                   LaunchSeries& series, FixPilots& pilots);

@@ -66,7 +66,7 @@ LaunchResult Together::LaunchAll(const std::optional<LaunchResult>& first) {
   }
 }
 
-// What compiles takes longest to try: one launch without it clears all the others.
+// Fixes that compile take longest to try: one launch without them clears all the others.
 Culprits Together::CulpritsOf(std::vector<int> members, const LaunchResult& all, int attempt) {
   const auto compiling =
       std::ranges::stable_partition(members, [&](int i) { return !contenders_[i].candidate.treatment->compiles; });
@@ -79,7 +79,7 @@ Culprits Together::CulpritsOf(std::vector<int> members, const LaunchResult& all,
                        }});
 }
 
-// For another launch that may fail like `all`, with time left for pairs of launches as long as the baseline's.
+// Whether another launch as long as `all` leaves time for pairs of launches as long as the baseline's.
 bool Together::HasTimeToSearch(const LaunchResult& all) const {
   return series_.spent_s() + all.wall_s <= MayBeSpentBeforePairs(input_, {baseline_, baseline_, run_});
 }

@@ -14,13 +14,13 @@
 
 namespace loopscope {
 
-// Of a fix that runs with the others: not the value that it has there.
+// Another value of a fix in ALL than the one it has there.
 struct OtherValue {
   int contender = 0;
   std::string value;
 };
 
-// Keeps references to what it is made from.
+// Keeps references to its arguments.
 class Together {
  public:
   Together(const ExperimentInput& input, std::vector<Contender>& contenders, LaunchSeries& series, PilotRun& run)
@@ -33,7 +33,7 @@ class Together {
   Arm ArmOf(const std::vector<int>& members, const std::string& name) const;
 
   // ALL, without those that make it fail: those are out, or are measured alone. May be a failure only if interrupted.
-  // What there is no time to search, so that the budget still holds pairs without it, is dropped. `first`: a launch of
+  // If there is no time to search and still measure pairs, the suspects are dropped. `first`: a launch of
   // all members that was made already.
   LaunchResult LaunchAll(const std::optional<LaunchResult>& first = std::nullopt);
 
@@ -54,7 +54,7 @@ class Together {
   LaunchResult baseline_;
 };
 
-// What `result`, a launch with it, tells of a contender: where it acted, or why it is out.
+// Records from `result`, a launch with the contender, where it acted, or why it is out.
 void SetApplied(Contender& contender, const LaunchResult& result);
 
 void Fail(Contender& contender, const LaunchResult& result);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostPairs = 12, kMostPairsOfOne = 24;
 constexpr double kShare = 0.5;          // of the budget that is left
-constexpr double kMayTakeLonger = 1.1;  // launches than their pilots, until there is surely time for blocks after pairs
+constexpr double kMayTakeLonger = 1.1;  // launches than their pilots, when deciding whether blocks fit after the pairs
 
 // A block has a launch of each arm.
 double BlockSeconds(const ExperimentPlan& plan) {
@@ -44,7 +44,7 @@ ExperimentPlan PairsOf(const ExperimentInput& input, std::span<const Contender> 
   const Metric metric = only_fix ? contenders.front().candidate.treatment->metric : Metric::kStepTime;
   pairs.comparisons = {{.with_others = false, .arm = kAllArm, .reference = kBaselineArm, .metric = metric}};
   if (fix) {
-    // Without a pilot: as long as one between the two.
+    // Without a pilot, estimate the mean of the two.
     Arm arm = plan.arms[fix->arm];
     arm.wall_s = (pairs.arms[kBaselineArm].wall_s + pairs.arms[kAllArm].wall_s) / 2;
     arm.ms_per_step = (pairs.arms[kBaselineArm].ms_per_step + pairs.arms[kAllArm].ms_per_step) / 2;
@@ -63,7 +63,7 @@ ExperimentPlan PairsOf(const ExperimentInput& input, std::span<const Contender> 
   return pairs;
 }
 
-// With the first fix beside the pairs where its own blocks do not fit after them, but six of such rounds fit.
+// Adds the first fix to the pairs if its own blocks do not fit after them, but six such rounds fit.
 ExperimentPlan PairsThatFit(const ExperimentInput& input, std::span<const Contender> contenders,
                             const FixPilots& pilots, const ExperimentPlan& plan, double left_s) {
   ExperimentPlan pairs = PairsOf(input, contenders, pilots, plan, false);
@@ -73,7 +73,7 @@ ExperimentPlan PairsThatFit(const ExperimentInput& input, std::span<const Conten
   return kClearPairs * BlockSeconds(rounds) <= left_s ? rounds : pairs;
 }
 
-// Whether all comparisons are decided; the arms that those which are not need go on.
+// Whether all comparisons are decided; otherwise keeps only the arms that undecided ones need.
 bool AllDecided(const Observations& observed, Metric step_metric, double margin, ExperimentPlan& plan) {
   std::vector<bool> needed(plan.arms.size(), false);
   for (const PlannedComparison& one : plan.comparisons) {
@@ -88,7 +88,7 @@ bool AllDecided(const Observations& observed, Metric step_metric, double margin,
   return false;
 }
 
-// Its members differ from those of its pilot. False: it fails, which its comparisons will say.
+// New pilot for ALL, whose members changed. Returns false if it fails; its comparisons then report that.
 bool Pilot(const FixPilots& pilots, std::span<const Contender> contenders, Arm& all) {
   PilotRun run = pilots.run;
   const LaunchResult result =

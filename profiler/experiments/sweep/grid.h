@@ -20,14 +20,14 @@ Result<std::vector<SweepAxis>> ParseGrid(std::span<const std::string> words);
 // All of them, by value; the last axis varies fastest.
 std::vector<SweepCell> CellsOf(std::span<const SweepAxis> axes);
 
-// Indices of the cells next to `cell` that are still in ("live"), one step along one axis: along an axis of numbers the
-// nearest live one on either side, along one of words every other.
+// Indices of the live neighbours of `cell`, one step along one axis: on an axis of numbers the nearest live one on
+// either side, on an axis of words every other one.
 std::vector<int> NeighboursOf(std::span<const SweepAxis> axes, int cell, const std::vector<bool>& live);
 
 // "loader.workers=2, loader.pin_memory=off"; "as it is" for a cell without values.
 std::string CellName(std::span<const SweepAxis> axes, const SweepCell& cell);
 
-// Adds what others have published for a grid of workers and pinned memory; nothing for other grids.
+// Adds published figures for a grid of workers and pinned memory; nothing for other grids.
 void AddPublished(SweepFacts& sweep);
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// What a sweep is given.
+// The input of a sweep.
 #pragma once
 
 #include <filesystem>

@@ -107,9 +107,9 @@ class SweepPilots {
     plan_.live[cell] = false;
   }
 
-  // How many cells are launched next, beside each other: such that after them there is time for a block of all cells
-  // that were launched and for the fewest fresh blocks, at the pace of the slowest yet. The first two only need time
-  // for themselves: one cell is no grid.
+  // How many cells to launch next, together: afterwards there must be time for a block of all launched cells and for
+  // the fewest fresh blocks, at the pace of the slowest so far. The first two only need time for themselves: one cell
+  // is not a grid.
   std::size_t CellsWithTime() const {
     std::vector<Arm> timed(1);
     Estimate(timed[0], as_it_is_);
@@ -152,7 +152,7 @@ class SweepPilots {
     NoteWorkers(result);
   }
 
-  // What the loader had before a cell changed it counts for running ahead too.
+  // The loader's own settings before a cell changed them also count for running ahead.
   void NoteWorkers(const LaunchResult& result) {
     for (const Applied& one : result.applied) {
       if (one.key != "loader.workers" || one.flags != 0) continue;

@@ -9,9 +9,9 @@
 
 namespace loopscope {
 
-// A pilot launch of the program as it is and of each cell; the last cells are left out where the budget would not hold
-// a block of the grid and the fewest fresh blocks after them. Fills the cells: verdicts of those that are out, which
-// one is the program's own; where none is, the program as it is becomes one more cell. The plan has no blocks yet.
+// A pilot launch of the unchanged program and of each cell; the last cells are left out if the budget would not hold a
+// block of the grid and the fewest fresh blocks after them. Fills the cells: verdicts of those that are out, and which
+// one equals the unchanged program; if none does, that becomes one more cell. The plan has no blocks yet.
 Result<SweepPlan> RunSweepPilots(const SweepInput& input, SweepFacts& sweep, LaunchSeries& series);
 
 }  // namespace loopscope

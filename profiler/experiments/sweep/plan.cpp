@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kGridShare = 0.5;  // of the budget; the rest is for fresh blocks
 
-// The most that a block of a cell and its neighbours can take: whichever cell turns out to be the best.
+// Upper bound for a block of the best cell, whichever that is, and its neighbours.
 double DearestFreshBlock(const SweepPlan& plan, const SweepFacts& sweep) {
   double dearest = 0;
   for (int cell = 0; cell < static_cast<int>(CellsOf(sweep.axes).size()); ++cell) {

@@ -113,7 +113,7 @@ class Sweep {
     if (!epochs.empty()) cell.epoch_ms = Median(epochs);
   }
 
-  // Chooses among the grid's own cells; the program as it is, beside them, is not a candidate.
+  // Chooses among the grid's own cells; the unchanged program is not a candidate.
   void ChooseBest(const std::vector<int>& cells) {
     for (const int cell : cells) {
       const SweepCell& one = sweep_.cells[cell];
@@ -154,7 +154,7 @@ class Sweep {
     report_.noise.detectable_pct = Percent(DetectableEffect(std::sqrt(spread.variance), n, n - 1.0));
   }
 
-  // The best one first, then its neighbours, then what the program does by itself.
+  // The best one first, then its neighbours, then the unchanged program.
   std::vector<int> FreshCells() {
     std::vector<int> cells{*sweep_.best};
     neighbours_ = NeighboursOf(sweep_.axes, *sweep_.best, plan_.live);

@@ -1,5 +1,5 @@
 // `sweep`: launches every cell of a grid in random blocks, picks the quickest, and compares it with its neighbours on
-// fresh blocks, since what was picked for its time flatters it.
+// fresh blocks, since selection biases its time.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a sweep says in one sentence.
+// A sweep's result in one sentence.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace loopscope {
 
-// What became of the best cell, and whether it stands out from its `neighbours` (indices of cells).
+// The best cell, and whether it is better than its `neighbours` (indices of cells).
 void SaySweep(const std::vector<int>& neighbours, SweepFacts& sweep);
 
 }  // namespace loopscope

@@ -109,7 +109,7 @@ class ToTarget {
     return {};
   }
 
-  // Launches every arm once with the same seed; false when it was cut short, and then nothing of it is kept.
+  // Launches every arm once with the same seed; false if interrupted: then nothing of it is kept.
   bool RunSeed() {
     std::vector<std::size_t> order;
     for (std::size_t arm = 0; arm < arms_.size(); ++arm) {

@@ -1,4 +1,4 @@
-// From times to a target to words.
+// Turns times to a target into verdicts.
 #pragma once
 
 #include <span>

@@ -7,7 +7,7 @@ namespace {
 
 using wire::RecordKind;
 
-// What follows the fixed part of a record, at most `bytes` of it.
+// The variable part of a record, at most `bytes` of it.
 template <class Record>
 std::string_view Tail(wire::RecordHead head, const char* at, std::size_t bytes) {
   const std::size_t size = std::size_t{head.words} * 8;
@@ -88,7 +88,7 @@ class DefinitionReader {
     all_.applied.push_back({Text(record.key), Text(record.where), Text(record.old), Text(record.now), record.flags});
   }
 
-  // Times that no clock gives are a damaged record's.
+  // Impossible times mean a damaged record.
   void AddGain(const wire::GainRecord& record) {
     constexpr std::uint64_t kMostNs = 3600ull * 1'000'000'000;
     if (Text(record.change).empty() || record.before_ns == 0 || record.before_ns > kMostNs) return;

@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// One line for each device whose clock was throttled in a tenth or more of its samples: its times are not those of a
-// device at full speed, and differ from run to run.
+// One line for each device whose clock was throttled in at least a tenth of its samples: its times are not those at
+// full speed, and differ from run to run.
 std::vector<std::string> SlowedDevices(const Trace& trace);
 
 }  // namespace loopscope

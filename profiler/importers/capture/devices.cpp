@@ -77,13 +77,13 @@ class DeviceReader {
   }
 
  private:
-  // What a name in the file means in the trace, worked out once per name.
+  // A name of the file resolved to the trace, computed once per name.
   struct KernelName {
     StringId name = 0;
     std::uint32_t collective = kNone;
   };
 
-  // Its times are possible, and it is not to be left out.
+  // Its times are possible, and it does not lie in a stretch that is left out.
   bool Counts(std::uint64_t start_ns, std::uint64_t duration_ns) {
     const bool sound = start_ns <= kMaxTimeNs && duration_ns <= kMaxTimeNs - start_ns;
     losses_.impossible += !sound;

@@ -15,7 +15,7 @@ namespace loopscope {
 // Records of device activity that could not be used.
 struct DeviceLosses {
   std::uint64_t impossible = 0;      // their times cannot be
-  std::uint64_t without_device = 0;  // which of several devices did it is not known
+  std::uint64_t without_device = 0;  // which of several devices did it is unknown
 };
 
 // Adds devices, their events by start, the collectives, and the calls of runtime and driver to the threads that made
@@ -23,7 +23,7 @@ struct DeviceLosses {
 // `trace`. Returns how many records were left out.
 DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, const LeftOut& left_out, Trace& trace);
 
-// What the reader of a report should know about them, one line each.
+// Warnings for the report about them, one line each.
 std::vector<std::string> DeviceWarnings(const Trace& trace);
 
 }  // namespace loopscope

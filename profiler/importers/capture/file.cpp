@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kHowToRecord[] = "pass a run folder or a .cap file that `loopscope run` wrote";
 constexpr std::uint32_t kMaxHeaderBytes = 1u << 20;
-constexpr std::size_t kWorthGivingBack = 4096;  // bytes; the pages of less would be mapped again for its neighbours
+constexpr std::size_t kWorthGivingBack = 4096;  // bytes; smaller ranges share pages with their neighbours
 
 Error CannotRead(const std::filesystem::path& path, int error) {
   return {std::string("cannot be read: ") + std::strerror(error), path.string(), kHowToRecord};
@@ -47,7 +47,7 @@ Result<wire::FileHeader> ReadHeader(std::span<const char> file, const std::files
                path.string(), "run the program again"};
 }
 
-// Of one file. Chunks that the recorder had copied to another one, to use them again, count no more.
+// Reads one file's chunks. Ignores chunks that the recorder copied elsewhere and reused.
 class ChunkReader {
  public:
   ChunkReader(std::span<const char> file, CaptureChunks& capture, bool give_back)
@@ -136,7 +136,7 @@ class ChunkReader {
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is not waited for
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // do not wait for a pipe
   if (file < 0) return CannotRead(path, errno);
   struct stat status;
   const bool known = fstat(file, &status) == 0;

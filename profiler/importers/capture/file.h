@@ -41,8 +41,8 @@ struct ChunkView {
 
 struct CaptureChunks {
   wire::FileHeader header{};
-  std::vector<ChunkView> chunks;     // in the order in which they were handed out; those of several threads are cut up
-  std::uint64_t torn_bytes = 0;      // that were written, or claimed, and cannot be used
+  std::vector<ChunkView> chunks;     // in the order of allocation; chunks shared by several threads are split
+  std::uint64_t torn_bytes = 0;      // written or claimed, but unusable
   std::uint64_t missing_bytes = 0;   // of chunks that were handed out, past the end of the file
   std::uint32_t damaged_chunks = 0;  // closed chunks whose bytes are not what was written
 };

@@ -12,7 +12,7 @@ namespace loopscope {
 
 // How many records of a kind a chunk of the capture holds.
 struct CountedChunk {
-  std::uint64_t start_ns = 0, count = 0;  // of its first record of a kind; of those records
+  std::uint64_t start_ns = 0, count = 0;  // time of its first record of a kind; count of those records
   void Add(std::uint64_t record_ns) {
     if (count++ == 0) start_ns = record_ns;
   }
@@ -187,7 +187,7 @@ void LeftOut::Mark(Trace& trace) const {
   bool before_skipped = skipped_.time.length() > 0;
   for (const loopscope::Mark& mark : trace.marks) {
     if (!is_switch(mark)) continue;
-    if (before_skipped && mark.time_ns >= skipped_.time.end_ns) {  // this switch says what held until it
+    if (before_skipped && mark.time_ns >= skipped_.time.end_ns) {  // this switch shows the state before it
       before_skipped = false;
       if (off_ns >= 0) off.push_back({off_ns, skipped_.time.start_ns});
       off_ns = mark.kind == MarkKind::kOpsBegin ? skipped_.time.end_ns : -1;

@@ -1,6 +1,6 @@
-// What ran and is not in the trace: the recorder kept its file below a size, or there is more than a report can hold in
-// memory. Operators and work of devices that began in a stretch in the middle are left out; the start of the run, its
-// detail windows and the newest are there. Of a run of very many steps some in the middle are skipped as a whole.
+// What ran but is not in the trace, because the recorder limits its file's size or a report's memory is limited.
+// Operators and work of devices that began in a stretch in the middle are left out; the start of the run, its
+// detail windows and the newest are there. In a run of very many steps some in the middle are skipped entirely.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace loopscope {
 
-// How much of a run is read: operators and work of devices, some 80 bytes each with what the analysis derives from
-// them, and ranges and marks, some 150 with the steps that they make up.
+// How much of a run is read: operators and work of devices, about 80 bytes each including what the analysis derives
+// from them, and ranges and marks, about 150 bytes including their steps.
 struct MostRead {
   std::uint64_t operators = 1'500'000, others = 1'000'000;
 };
@@ -22,15 +22,15 @@ struct MostRead {
 class LeftOut {
  public:
   LeftOut() = default;
-  // Of one capture file, of which about `most` are to be read.
+  // For one capture file, of which about `most` records are read.
   LeftOut(const CaptureChunks& chunks, MostRead most);
 
-  // Of what began, or happened, then: whether operators are left out, and whether everything is.
+  // Whether operators that began at that time are left out, and whether everything then is.
   bool Has(std::uint64_t start_ns) const;
   bool Skips(std::uint64_t time_ns) const;
   const SkippedTime& skipped() const { return skipped_; }
 
-  // Makes steps whose operators are left out known as such. The marks are no longer by time.
+  // Marks steps whose operators are left out. Leaves the marks out of time order.
   void Mark(Trace& trace) const;
 
   std::vector<std::string> Warnings(std::uint64_t run_start_ns) const;

@@ -14,7 +14,7 @@
 namespace loopscope {
 namespace {
 
-// "at::native::Copy<float>::Run" → "at::native::Copy::Run": their arguments are longer than what they tell.
+// "at::native::Copy<float>::Run" → "at::native::Copy::Run": template arguments are long and say little.
 std::string WithoutTemplates(const std::string& name) {
   if (name.find("operator") != name.npos) return name;
   std::string kept;

@@ -1,4 +1,4 @@
-// Which function of a library an address lies in, by the library's symbol table.
+// Finds the function of a library that contains an address, by the library's symbol table.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ void WarnOfNewerModules(const CaptureDefinitions& all, std::uint64_t run_real_ns
 
 namespace {
 
-// Of the program; its libraries may be others', and Python's own code is no user's.
+// Only the main program counts as user code; libraries and CPython do not.
 void SayWithoutLines(const CaptureDefinitions& all, const std::vector<std::string>& files, Trace& trace) {
   const auto is_python = [](const auto& stack) {
     return std::ranges::any_of(stack, [](std::uint64_t frame) { return (frame & wire::kFrameIsText) != 0; });

@@ -122,7 +122,7 @@ class Module {
 
   struct Place {
     std::vector<Where> frames;  // the user's
-    bool has_line = false;      // whoever's it is
+    bool has_line = false;      // anybody's
   };
 
   Place PlaceAt(std::uint64_t address, const std::string& path) {
@@ -163,8 +163,8 @@ class Module {
     std::size_t file_count = 0;
     dwarf_getsrcfiles(unit, &files, &file_count);
     const auto [scopes, count] = ScopesAt(unit, address);
-    // With few details (clang's -g1) the classes around a function, or the function at all, are in its symbol only. One
-    // without a name for others is known by its own.
+    // With few details (clang's -g1) the classes around a function, or the function itself, are only in its symbol. A
+    // function with internal linkage keeps its own name.
     std::string symbol = ReadableName(dwfl_module_addrname(module_, address + bias));
     if (symbol.find("(anonymous namespace)") != symbol.npos || symbol.starts_with("_GLOBAL_")) symbol.clear();
     for (int i = 0; i < count && path; ++i) {
@@ -196,8 +196,8 @@ class Module {
     return {Scopes(nest, &std::free), std::max(count, 0)};
   }
 
-  // clang writes no table of which unit is where (.debug_aranges), the only one that elfutils looks at: what the units
-  // themselves say.
+  // clang writes no .debug_aranges, the only table of units by address that elfutils reads: use the units' own
+  // ranges.
   Dwarf_Die* UnitByRanges(std::uint64_t address, Dwarf_Addr& bias) {
     if (!units_) {
       units_.emplace();

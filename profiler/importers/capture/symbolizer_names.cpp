@@ -1,4 +1,4 @@
-// Which frames are the user's, and what they are called.
+// Decides which frames are the user's, and names them.
 #include <cxxabi.h>
 
 #include <algorithm>

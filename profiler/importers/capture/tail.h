@@ -24,13 +24,13 @@ class CaptureTail {
   CaptureTail(const CaptureTail&) = delete;
   CaptureTail& operator=(const CaptureTail&) = delete;
 
-  // What was written since the last call; empty also where the file cannot be read, or is no capture of this version.
+  // What was written since the last call; also empty if the file cannot be read or is not a capture of this version.
   std::vector<NewRecords> Poll();
 
  private:
   struct Chunk {
     std::uint32_t order = 0, read = 0;  // bytes of its records
-    bool is_copy = false;               // what is kept of chunks that were used again: it was seen there
+    bool is_copy = false;               // kept records of a reused chunk, which were already read there
   };
   void Read(std::uint32_t index, std::vector<NewRecords>& into);
 

@@ -80,7 +80,7 @@ std::vector<std::uint32_t> StartOrder(const std::vector<std::uint64_t>& starts) 
     }
     open.push_back(i);
   }
-  open.clear();  // now the places of the parents above the event at hand
+  open.clear();  // now the places of the parents above the current event
   auto free_end = static_cast<std::uint32_t>(starts.size());
   for (std::size_t i = starts.size(); i-- > 0;) {
     const std::uint32_t size = places[i];

@@ -108,7 +108,7 @@ EnteredCollective EnteredOf(const json& entry, Strings& strings, Trace& trace) {
   entered.entered_ns = Whole<std::int64_t>(entry, "time_created_ns");
   entered.ended_ns = Whole<std::int64_t>(entry, "time_discovered_completed_ns");
   entered.length_ns = static_cast<std::int64_t>(Number(entry, "duration_ms").value_or(0) * 1e6);
-  // gloo notes no more than that an entry is done with; NCCL's watchdog also gives up one that ran out of time.
+  // gloo only marks entries as retired; NCCL's watchdog also retires one that timed out.
   const bool retired = Flag(entry, "retired") && backend != "nccl";
   entered.ended = Text(entry, "state") == "completed" || entered.ended_ns > 0 || retired;
   entered.bytes = std::max(TensorBytes(Member(entry, "input_sizes"), Member(entry, "input_dtypes")),
@@ -140,11 +140,11 @@ class InspectorLines {
  public:
   explicit InspectorLines(Trace& trace) : trace_(trace), strings_(trace) {}
 
-  // False: it is none.
+  // False if it is not such a line.
   bool Add(const json& object) {
     if (!object.is_object()) return false;
     const json& header = Member(object, "header");
-    std::vector<std::pair<const json*, bool>> records;  // and whether between two
+    std::vector<std::pair<const json*, bool>> records;  // and whether it is point to point
     for (const bool between_two : {false, true}) {
       const json& performed = Member(object, between_two ? "p2p_perf" : "coll_perf");
       if (performed.is_object()) records.push_back({&performed, between_two});
@@ -168,7 +168,7 @@ class InspectorLines {
     return true;
   }
 
-  std::uint64_t lost() const { return lost_; }  // by NCCL itself, as it says
+  std::uint64_t lost() const { return lost_; }  // by NCCL, as it reports
 
  private:
   void AddRecord(const json& performed, bool between_two) {
@@ -211,7 +211,7 @@ class InspectorLines {
   StringId group_ = 0;
   std::int64_t written_ns_ = 0;
   bool any_header_ = false, grouped_after_ = false;
-  std::size_t complete_ = 0;  // of the records: their group is known
+  std::size_t complete_ = 0;  // whether records name their group
   std::uint64_t lost_ = 0;
 };
 
@@ -220,7 +220,7 @@ class InspectorLines {
 Trace TraceOfFlightDump(const json& dump) {
   Trace trace;
   trace.run.source = "flight-recorder";
-  trace.run.rank = -1;  // the name of the file tells it
+  trace.run.rank = -1;  // taken from the file's name
   trace.quality.clean_end = true;
   const json groups = Member(dump, "pg_config");
   AddGroups(groups, trace);

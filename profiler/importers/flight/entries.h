@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// Of PyTorch's flight recorder: {"version": …, "pg_config": {…}, "entries": [{…}]}. Entries that are not objects count
-// as dropped.
+// From PyTorch's flight recorder: {"version": …, "pg_config": {…}, "entries": [{…}]}. Entries that are not objects
+// count as dropped.
 Trace TraceOfFlightDump(const nlohmann::json& dump);
 
 // One JSON object a line, as NCCL's plugin "inspector" writes them. Lines that cannot be read count as dropped.

@@ -211,7 +211,7 @@ class Machine {
   std::unordered_map<std::uint64_t, Value*> memo_;
 };
 
-// Writes out what is shared, within bounds: a few bytes may stand for any number of values.
+// Expands shared values, within bounds: a few bytes may represent any number of values.
 class Expansion {
  public:
   json Of(const Value& value, int depth = 0) {

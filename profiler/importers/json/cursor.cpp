@@ -62,7 +62,7 @@ void AppendUtf8(std::string& text, std::uint32_t point) {
   for (int i = more; i-- > 0;) text += static_cast<char>(0x80 | (point >> (6 * i) & 0x3f));
 }
 
-// Appends the character that the "\u" at `at` stands for; returns how many bytes of `raw` it took.
+// Appends the character of the "\u" escape at `at`; returns how many bytes of `raw` it took.
 std::size_t AppendCodePoint(std::string_view raw, std::size_t at, std::string& text) {
   const int unit = CodeUnit(raw, at);
   if (unit < 0) {

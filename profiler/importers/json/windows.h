@@ -1,4 +1,4 @@
-// Cuts the big array of a JSON text, wherever it stands in the top-level object, into windows of whole elements.
+// Cuts the big array of a JSON text, wherever it is in the top-level object, into windows of whole elements.
 #pragma once
 
 #include <cstdint>

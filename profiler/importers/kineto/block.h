@@ -52,7 +52,7 @@ struct KinetoBlock {
 template <class T>
 struct KinetoColumn {
   std::vector<KinetoBlock<T>> blocks;
-  std::vector<T> current;  // of the window at hand
+  std::vector<T> current;  // of the current window
 
   void Close(std::uint32_t window) {
     if (current.empty()) return;

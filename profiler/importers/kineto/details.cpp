@@ -5,7 +5,7 @@
 namespace loopscope {
 namespace {
 
-// Ranges whose place rules ask for, if no op above has it.
+// Ranges that need their own place if no op above them has one.
 bool WantsStack(const Event& event) {
   return event.kind == EventKind::kRange && !event.is_range(RangeCategory::kDeviceCall);
 }
@@ -18,7 +18,7 @@ void KinetoDetails::Enter(const PythonCall& call) {
   frames_.push_back({call.end_ns, stacks_.Called(caller, call.name), caller, call.name});
 }
 
-// The function that runs is the caller, and the call tells in which of its lines it is.
+// The caller is the running function; the call names the line within it.
 std::uint32_t KinetoDetails::CalledBy(const PythonCall& call) {
   if (frames_.empty()) return kNone;
   const Frame& running = frames_.back();

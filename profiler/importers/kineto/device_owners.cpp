@@ -15,7 +15,7 @@ namespace {
 using Shards = std::vector<std::unique_ptr<KinetoShard>>;
 
 constexpr std::int64_t kClockSlackNs = 1'000'000;  // between the host's clock and the device's
-constexpr double kWholeShare = 0.98;               // of a pid's work, launched by one process: all of it is
+constexpr double kWholeShare = 0.98;               // of a pid's work: one process that launched so much has all
 
 // The calls of all training processes, to look up which of them launched a piece of work.
 class Launchers {
@@ -104,7 +104,7 @@ std::optional<std::size_t> ByName(std::string_view text, const std::vector<Kinet
   return best;
 }
 
-// The process that all work under one pid belongs to; nullopt where several share the pid, or nothing tells.
+// The process that all work under one pid belongs to; nullopt if several share the pid, or it is unknown.
 class Owners {
  public:
   Owners(const Shards& shards, const std::vector<KinetoProcess>& training, const Launchers& launchers)
@@ -125,7 +125,7 @@ class Owners {
     }
     if (sum > 0) return std::nullopt;
     if (const auto named = ByName(TextOf(shards, key.second), training)) return named;
-    // As many pids as processes, and no other sign: in the order of both.
+    // As many pids as processes, and no other sign: match them in order.
     std::vector<std::uint32_t> pids;
     for (const auto& [other, counts] : counts_) {
       if (other.first == key.first) pids.push_back(other.second);

@@ -1,4 +1,4 @@
-// Whose work the devices of a file with several processes did.
+// Assigns device work to the processes of a file with several.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ struct Placed {
   const KinetoEdge* edge;
 };
 
-// A column's window at hand is closed, so each event becomes a block of the window that holds its begin.
+// A column's current window is closed, so each event becomes a block of the window that holds its begin.
 template <class T>
 void Append(KinetoColumn<T>& column, const KinetoEdge& begin, const T& record) {
   column.current.push_back(record);

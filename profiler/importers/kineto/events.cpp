@@ -110,7 +110,7 @@ Event KinetoEvents::HostEvent(const Element& element) {
   event.start_ns = element.start_ns;
   event.end_ns = element.start_ns + element.duration_ns;
   event.name = Name(element.name);
-  // A call carries the number of the op that makes it.
+  // A call carries its op's number, not its own.
   event.order = element.category == KinetoCategory::kCall ? kNone : Clamped<std::uint32_t>(args.external);
   const Meaning& meaning = MeaningOf(event.name, element.name, element.category);
   if (meaning.range) {

@@ -56,7 +56,7 @@ class KinetoEvents {
   std::uint32_t Name(std::string_view raw) { return shard_.names.Id(raw, seen_at()); }
   std::uint64_t seen_at() { return std::uint64_t{window_} << 32 | element_; }
 
-  // What a name means, worked out once per name and category.
+  // The meaning of a name, computed once per name and category.
   struct Meaning {
     bool known = false, range = false, collective = false;
     RangeCategory category{};

@@ -31,7 +31,7 @@ void KinetoEvents::AddBegin(const Element& element) {
   shard_.edges.push_back(edge);
 }
 
-// An end needs to say no more than where and when.
+// An end only needs its thread and time.
 void KinetoEvents::AddEnd(const Element& element) {
   if (!element.has_start || !element.fits) return void(++shard_.impossible);
   shard_.edges.push_back({.seen_at = seen_at(),

@@ -27,7 +27,7 @@ bool BeginsFirst(const Event& a, const Event& b) {
   return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.order < b.order;
 }
 
-// The same event once more, as its number or its call's shows.
+// The same event again, identified by its own or its call's number.
 bool IsSame(const Event& a, const Event& b) {
   if (a.start_ns != b.start_ns || a.end_ns != b.end_ns || a.name != b.name || a.order != b.order) return false;
   return a.value == b.value && (a.order != kNone ? a.order != 0 : a.value != 0);

@@ -1,4 +1,4 @@
-// What a Kineto trace holds besides "traceEvents": the machine, the rank, the clock.
+// Metadata of a Kineto trace, beside "traceEvents": the machine, the rank, the clock.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ constexpr auto kCategories = std::to_array<std::pair<std::string_view, KinetoCat
     {"cuda_sync", KinetoCategory::kWait},
     {"python_function", KinetoCategory::kPython},
     {"cpu_instant_event", KinetoCategory::kInstant},
-    // Of torch up to 1.12.
+    // Categories of torch up to 1.12.
     {"Operator", KinetoCategory::kOp},
     {"Runtime", KinetoCategory::kCall},
     {"Kernel", KinetoCategory::kKernel},

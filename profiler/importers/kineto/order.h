@@ -36,7 +36,7 @@ void SortRuns(std::span<T> all, Before before) {
   }
 }
 
-// Leaves out what is the same as what comes before it, and returns how much that was.
+// Drops records equal to the previous one, and returns how many.
 template <class T, class Same>
 std::size_t DropDuplicates(std::vector<T>& sorted, Same same) {
   const auto last = std::unique(sorted.begin(), sorted.end(), same);

@@ -14,7 +14,7 @@ namespace loopscope {
 struct KinetoProcesses {
   std::vector<KinetoProcess> training;  // named ones by where they begin in the file, then by pid; fewer than two: one
   std::size_t shown = 0;                // index into it
-  std::uint64_t unowned = 0;            // pieces of device work of which it is not known whose they are: left out
+  std::uint64_t unowned = 0;            // device work of unknown owner, left out
 };
 
 // Processes that did at least half of what the busiest did train. Where several did, only the one with the pid `wanted`

@@ -52,7 +52,7 @@ struct KinetoDevice {
   KinetoColumn<Collective> collectives;  // DeviceEvent::group counts from 0 in each window
 };
 
-// Ids that stand for a text (a pid of "rank0:4242") lie above all others.
+// Ids of texts (a pid of "rank0:4242") lie above all others.
 inline constexpr std::uint32_t kNamedId = 0x80000000u;
 
 // One half of a piece of work that is written as two elements, a begin ("B") and an end ("E").

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxFrames = 32;  // innermost ones; the rest of a recursion adds nothing new
 
-// Of "train.py:41"; 0 where that is not in `path`.
+// The line of "train.py:41"; 0 if the place is not in `path`.
 int LineIn(std::string_view path, std::string_view place) {
   int line = 0;
   if (!place.starts_with(path) || !place.substr(path.size()).starts_with(':')) return 0;

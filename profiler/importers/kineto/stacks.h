@@ -14,8 +14,8 @@ class KinetoStacks {
   explicit KinetoStacks(Trace& trace) : trace_(trace) {}
 
   // The stack in which `frame` (a string's id: "train.py(12): main") was called from `caller` (kNone at the outermost);
-  // `caller` itself for a frame that is not the user's. The number in a frame's name is not of the line that runs: it
-  // is that of the function's definition, or of the line it was in when recording began. `line` tells it
+  // `caller` itself for a frame that is not the user's. The number in a frame's name is not the running line's: it is
+  // that of the function's definition, or of its line when recording began. `line` is the running one
   // ("train.py:41").
   std::uint32_t Called(std::uint32_t caller, StringId frame, StringId line = kNone);
 

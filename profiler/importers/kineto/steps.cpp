@@ -25,8 +25,8 @@ struct StepRange {
 struct Group {
   int likeness = 0;
   std::vector<StepRange> ranges;
-  std::size_t overlapping = 0;  // that began before the one before them ended: that one is cut there
-  std::size_t inside = 0;       // of another: left out
+  std::size_t overlapping = 0;  // began before the previous one ended, which is cut there
+  std::size_t inside = 0;       // inside another: left out
 };
 
 bool Better(const Group& a, const Group& b) {
@@ -123,7 +123,7 @@ void MarkRanges(Trace& trace, Group group) {
   trace.marks.push_back({last.end_ns, MarkKind::kMeasureEnd, name, group.ranges.size(), last.thread});
 }
 
-// The optimizer that most time goes to has most parameters.
+// Assume that the optimizer with most time has most parameters.
 void MarkOptimizer(Trace& trace) {
   std::map<std::pair<std::uint32_t, StringId>, std::int64_t> times_ns;
   for (std::uint32_t t = 0; t < trace.threads.size(); ++t) {

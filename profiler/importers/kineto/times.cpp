@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kDayNs = 86'400 * kSecondNs;
 constexpr std::int64_t kMinGapNs = kSecondNs / 10;      // from 0 to the first other event: nearer, 0 may be a time
-constexpr std::int64_t kMinLongestNs = 30 * kSecondNs;  // what one event may last in the shortest recording
+constexpr std::int64_t kMinLongestNs = 30 * kSecondNs;  // longest event allowed in a short recording
 constexpr std::int64_t kMaxSpanNs = 14 * kDayNs;        // of a recording
 
 template <class Visit>
@@ -36,7 +36,7 @@ KinetoReach ReachOf(const std::vector<std::unique_ptr<KinetoShard>>& shards) {
   return all;
 }
 
-// What follows the last start is one event, and others that enclose it: it may last as long as all before it.
+// After the last start only events that already run continue: allow them as long as the span before it.
 std::int64_t LatestEnd(const KinetoReach& reach) {
   return reach.last_ns + std::max(reach.last_ns - reach.first_ns, kMinLongestNs);
 }
@@ -50,7 +50,7 @@ bool InOrder(const KinetoReach& reach) {
   return !ZeroIsNoTime(reach) && reach.last_ns - reach.first_ns <= kMaxSpanNs && reach.last_end_ns <= LatestEnd(reach);
 }
 
-// The middle of all starts that are not 0: most of a trace is in its place.
+// The median of all nonzero starts: most events have correct times.
 std::int64_t MiddleStart(std::vector<std::unique_ptr<KinetoShard>>& shards) {
   std::vector<std::int64_t> starts;
   ForEachColumn(shards, [&](KinetoShard&, const auto& column) {

@@ -1,4 +1,4 @@
-// Leaves out events whose times cannot be true beside those of all others: at 0, days away, longer than the trace.
+// Leaves out events whose times are implausible beside all others: at 0, days away, longer than the trace.
 #pragma once
 
 #include <memory>

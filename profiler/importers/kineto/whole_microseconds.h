@@ -1,4 +1,4 @@
-// Times in whole microseconds (torch before 2.3) leave open what is inside what: many events begin and end at once.
+// Times in whole microseconds (torch before 2.3) leave the nesting ambiguous: many events begin and end at once.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace loopscope {
 
-// Moves the events of one thread, which are in order, apart by nanoseconds, so that their times alone say what is
-// inside what: of events at equal times those that began later are inside the earlier ones. Does nothing where a time
+// Moves the events of one thread, which are in order, apart by nanoseconds, so that times alone define the nesting: at
+// equal times, events that began later are inside the earlier ones. Does nothing where a time
 // has fractions of a microsecond. `base_ns` was added to all times.
 void SeparateWholeMicroseconds(std::int64_t base_ns, std::vector<Event>& events);
 

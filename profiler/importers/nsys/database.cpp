@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 constexpr int kMaxTextBytes = 4096;
 constexpr int kMaxValueBytes = 64 << 20;  // exports keep whole log files as values; they are never read
 constexpr int kStepsPerLook = 1'000'000;
-// A row of an event table is some 60 bytes and 40 steps of SQLite's machine.
+// A row of an event table takes about 60 bytes and 40 steps of SQLite's virtual machine.
 constexpr std::int64_t kStepsPerByte = 20, kStepsBesides = 200'000'000;
 
 // Allows what the two queries made here need, and nothing else.
@@ -130,7 +130,7 @@ std::optional<Error> NsysDatabase::Prepare(const fs::path& path) {
                "export it again: nsys export --type sqlite REPORT.nsys-rep"};
 }
 
-// Real tables only: not views or virtual tables, since reading those runs what the file says. The authorizer is set
+// Real tables only: not views or virtual tables, since reading those runs SQL from the file. The authorizer is set
 // afterwards, since it allows only the later queries.
 bool NsysDatabase::ListTables() {
   const Statement list = Compile(

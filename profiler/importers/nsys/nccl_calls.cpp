@@ -11,10 +11,10 @@ namespace {
 // Before the payload: domain (4 bytes), 4 more, schema (4), 4 more, its size (8), the size of all (8).
 constexpr std::size_t kHeaderBytes = 32, kSchemaAt = 8;
 constexpr std::size_t kMostEntries = 64;
-// A call that nothing was launched for by then was recorded into a graph, or had a single rank.
+// Calls without a launch by then were recorded into a graph, or had a single rank.
 constexpr std::int64_t kLongestWaitNs = 1'000'000'000;
 
-// Of nvtxPayloadEntryType (nvToolsExtPayload.h): the whole numbers that NCCL uses; 0 for others.
+// Size of an nvtxPayloadEntryType (nvToolsExtPayload.h): the integers that NCCL uses; 0 for others.
 std::size_t SizeOfType(std::int64_t type) {
   switch (type) {
     case 5:   // int
@@ -61,7 +61,7 @@ void NcclPayloads::ReadSchemas(NsysDatabase& database) {
     } else if (name != "Message size [bytes]") {
       return;
     }
-    const std::int64_t offset = row.whole(4);  // none: it is the first
+    const std::int64_t offset = row.whole(4);  // absent for the first entry
     entry.size = SizeOfType(row.whole(2));
     if (entry.size == 0 || offset < 0 || offset > 4096) return;
     entry.offset = static_cast<std::size_t>(offset);

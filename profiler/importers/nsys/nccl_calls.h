@@ -1,5 +1,5 @@
-// What NCCL's own NVTX ranges say of its calls in an Nsight Systems export: of which communicator, how many bytes. The
-// ranges carry it as typed payloads; what their bytes mean stands in tables beside them.
+// NCCL's own NVTX ranges in an Nsight Systems export: each call's communicator and bytes. The ranges carry typed
+// payloads, whose layout is in tables of the export.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct NcclCall {
   std::int64_t start_ns = 0, end_ns = 0;
   std::string operation;  // "allreduce", "send"
   std::uint64_t communicator = 0;
-  std::uint64_t bytes = 0;  // as the call counts them: of gathers and scatters those of one rank
+  std::uint64_t bytes = 0;  // as the call counts them: one rank's share of gathers and scatters
 };
 
 // The calls of one thread whose kernels were not seen yet. Those of a group are launched together at its end: one
@@ -49,7 +49,7 @@ struct NcclCall {
 class NcclCalls {
  public:
   void Add(NcclCall call) { waiting_.push_back(std::move(call)); }  // by start
-  // The call that a kernel comes from which this thread launched then, with the bytes of all that it serves; `kernel`
+  // The call behind a kernel that this thread launched then, with the bytes of all calls that it serves; `kernel`
   // as CollectiveOfKernel says. Launches by start. nullopt where none fits.
   std::optional<NcclCall> TakeFor(std::string_view kernel, std::int64_t launched_ns);
 
@@ -57,7 +57,7 @@ class NcclCalls {
   std::deque<NcclCall> waiting_;
 };
 
-// "ncclAllReduce" → "allreduce"; "" for what sends nothing.
+// "ncclAllReduce" → "allreduce"; "" for calls that send nothing.
 std::string NcclOperation(std::string_view range);
 
 }  // namespace loopscope

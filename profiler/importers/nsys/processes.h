@@ -1,4 +1,4 @@
-// What an Nsight Systems export recorded, process by process: one file may hold a launcher and several ranks.
+// The contents of an Nsight Systems export by process: one file may hold a launcher and several ranks.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ std::string HexText(std::uint64_t number) {
 
 constexpr std::int64_t kMaxDevices = 1024;
 
-// A CUDA graph that begins on the host names no device: it is that of its stream, or the only one.
+// A CUDA graph that begins on the host names no device: use its stream's, or the only one.
 std::int64_t DeviceOf(const NsysProcess& process, std::uint32_t stream, std::int64_t named) {
   if (named >= 0 && named < kMaxDevices) return named;
   const auto on_stream = process.stream_devices.find(stream);
@@ -128,7 +128,7 @@ void NsysTableReader::NameMessage(const NsysProcess& process, const NcclCall& ca
       collective_index_.try_emplace({operation, group}, static_cast<std::uint32_t>(tables_.collectives.size()));
   if (added) tables_.collectives.push_back({.operation = operation, .group = group, .ranks = ranks});
   kernel.group = known->second;
-  // As elsewhere, the message of a gather or a scatter is all that its ranks have.
+  // As elsewhere, a gather's or scatter's message counts the data of all ranks.
   const bool parts = call.operation == "allgather" || call.operation == "reducescatter" || call.operation == "alltoall";
   kernel.bytes = parts ? call.bytes * static_cast<std::uint64_t>(ranks) : call.bytes;
 }

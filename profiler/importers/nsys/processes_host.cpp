@@ -135,7 +135,7 @@ void NsysTableReader::ReadWaits() {
   });
 }
 
-// Only threads that did something are of interest.
+// Skip threads without events.
 void NsysTableReader::ReadThreadNames() {
   constexpr auto kColumns = std::to_array<std::string_view>({"nameId", "globalTid"});
   database_.Read("ThreadNames", kColumns, 2, [&](const NsysRow& row) {

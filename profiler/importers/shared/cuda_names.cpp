@@ -19,7 +19,7 @@ bool IsSynchronizingCall(std::string_view plain_call) {
 }
 
 std::string CollectiveOfKernel(std::string_view kernel) {
-  // A template's or a lambda's arguments may name a collective that the kernel is not.
+  // Template or lambda arguments may name a collective that this kernel does not run.
   kernel = kernel.substr(0, kernel.find_first_of("(<"));
   for (const std::string_view prefix : {"ncclDevKernel_", "ncclSymDevKernel_", "ncclSymkDevKernel_", "ncclKernel_"}) {
     if (!kernel.starts_with(prefix)) continue;

@@ -1,4 +1,4 @@
-// What CUDA's and NCCL's own names mean, for importers that get them as the libraries write them.
+// The meaning of CUDA's and NCCL's own names, for importers that read them as the libraries write them.
 #pragma once
 
 #include <string>

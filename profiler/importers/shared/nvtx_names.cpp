@@ -10,7 +10,7 @@
 namespace loopscope {
 namespace {
 
-// What follows `key` up to the next comma; "" when there is no such field.
+// The text after `key` up to the next comma; "" if there is no such field.
 std::string_view Field(std::string_view message, std::string_view key) {
   const std::size_t at = message.find(key);
   if (at == message.npos) return "";

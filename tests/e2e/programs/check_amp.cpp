@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-// What the probe learns from the optimizer.
+// The device of the optimizer's parameters, set by the test.
 std::optional<c10::DeviceType> trained;
 std::optional<c10::DeviceType> TrainedDevice() noexcept {
   return trained;

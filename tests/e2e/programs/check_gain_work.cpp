@@ -1,6 +1,6 @@
-// Trains one step of a network with each kind of product and convolution, and checks what probes/torch/gain_work.h
-// makes of them: done again on operands of its own, each gives outcomes of the same sizes, with as many operations as
-// counted by hand.
+// Trains one step of a network with each kind of product and convolution, and checks probes/torch/gain_work.h on
+// them: repeated on its own operands, each gives results of the same sizes, with as many operations as counted by
+// hand.
 #include <ATen/record_function.h>
 #include <fmt/format.h>
 #include <torch/torch.h>

@@ -1,4 +1,4 @@
-// Prints what the scaler of the training programs does with gradients, for a test.
+// Prints the effect of the training programs' scaler on gradients, for a test.
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <fmt/format.h>

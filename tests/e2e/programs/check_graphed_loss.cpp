@@ -38,7 +38,7 @@ class Again : public DeviceGraph {
   }
 
  private:
-  // As recording does, whoever launches.
+  // With gradients enabled, as during recording, whatever the caller's mode.
   std::vector<at::Tensor> Run() const {
     const torch::AutoGradMode grad(true);
     return work_();

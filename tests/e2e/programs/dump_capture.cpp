@@ -1,4 +1,4 @@
-// Prints a capture's header and records as they lie in the file, one line each.   dump_capture FILE [--ops]
+// Prints a capture's header and raw records, one line each.   dump_capture FILE [--ops]
 #include <cstdio>
 #include <cstring>
 #include <fstream>

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-std::map<unsigned, double> taken;  // line to ms, of the step at hand
+std::map<unsigned, double> taken;  // line to ms, of the current step
 
 void Note(Clock::time_point begin, std::source_location here = std::source_location::current()) {
   taken[here.line()] = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();

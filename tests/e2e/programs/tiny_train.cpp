@@ -214,7 +214,7 @@ void Train(const Options& options) {
 int main(int count, char** arguments) {
   const Options options = Parse(count, arguments);
   if (Get(options, "draw", 0)) std::printf("draw %.17g\n", torch::rand({1}).item<double>());
-  if (Get(options, "stream", 0)) std::ios::sync_with_stdio(false);  // C++'s streams keep what they hold to themselves
+  if (Get(options, "stream", 0)) std::ios::sync_with_stdio(false);  // C++ streams may still hold unflushed text
   if (Get(options, "fork", 0)) {
     if (fork() == 0) {
       torch::ones({8}).add_(1);

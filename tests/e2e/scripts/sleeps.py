@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 clock = time.perf_counter
-taken = {"batch": collections.Counter(), "step": collections.Counter()}  # line -> ms, of what is at hand
+taken = {"batch": collections.Counter(), "step": collections.Counter()}  # line -> ms, of the current batch or step
 
 
 made = {"sleep": time.sleep}

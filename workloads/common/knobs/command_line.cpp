@@ -40,7 +40,7 @@ LOOPSCOPE_TREATMENT="key=value;..." sets knobs over everything else.
 struct Options {
   std::string preset, data, checkpoints;
   std::vector<std::string> items;
-  int ranks = 0;  // 0: as the environment says
+  int ranks = 0;  // 0: from the environment
   bool help = false, list_knobs = false, print_losses = false;
 };
 
@@ -100,7 +100,7 @@ void Check(const std::optional<std::string>& error) {
 }
 
 void Configure(const Program& program, const Options& options, CommonSettings& settings, const Knobs& knobs) {
-  // Presets plant and cure other flaws on a GPU.
+  // On a GPU, presets plant and fix other flaws.
   for (const std::string& item : options.items) {
     if (item.starts_with("device=")) Check(knobs.AssignItem(item));
   }

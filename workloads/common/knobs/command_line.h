@@ -17,7 +17,7 @@ struct Program {
   std::string_view summary;  // one line for --help
   std::string_view data;     // what --data means, for --help; empty: there is no such option
   Presets presets;
-  // Trains with what the command line says; `data` is the option's value, empty without it.
+  // Trains with the command line's settings; `data` is the option's value, empty without it.
   std::function<void(const TrainingRun& run, const std::filesystem::path& data)> train;
 };
 

@@ -32,7 +32,7 @@ class Knobs {
  public:
   using Reason = std::optional<std::string>;
 
-  // `conflict` says why the settings as they are cannot train together, `idle` why a knob has no effect with them.
+  // `conflict` returns why the current settings cannot train together, `idle` why a knob has no effect with them.
   Knobs(std::vector<Knob> knobs, std::function<Reason()> conflict, std::function<Reason(std::string_view key)> idle)
       : knobs_(std::move(knobs)), conflict_(std::move(conflict)), idle_(std::move(idle)) {}
 
@@ -46,7 +46,7 @@ class Knobs {
   // Sets the knob; returns what is wrong with the value, if anything, and then changes nothing.
   Reason Assign(const Knob& knob, std::string_view value) const;
 
-  // Sets "key=value"; returns a message that names the item and what would be right, if anything is wrong.
+  // Sets "key=value"; on error returns a message that names the item and what would be valid.
   Reason AssignItem(std::string_view item) const;
 
   Reason Conflict() const { return conflict_(); }

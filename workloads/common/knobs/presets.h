@@ -19,7 +19,7 @@ struct Flaw {
   bool of_gpus = false;  // it needs a GPU
 };
 
-// Of thread-oversubscription: half as many threads again as there are processors. Far more would take minutes a step.
+// For thread-oversubscription: 1.5 threads per processor. Far more would take minutes per step.
 Flaw TooManyThreads();
 
 struct Presets {

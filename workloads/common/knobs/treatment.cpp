@@ -26,7 +26,7 @@ void ApplySetting(const Knobs& knobs, const std::string& key, std::vector<Treate
 }  // namespace
 
 std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs) {
-  // Whether a value is asked for or not: who asks offers the knob, and `prove` tries what is offered.
+  // Also without a requested value: asking offers the knob, and `prove` tries offered knobs.
   for (const Knob& one : knobs.all()) loopscope::Knob(one.key);
   std::vector<TreatedKnob> treated;
   const char* treatment = std::getenv(env::kTreatment);
@@ -43,7 +43,7 @@ void ReportTreatment(const std::vector<TreatedKnob>& treated, const Knobs& knobs
     if (const auto reason = knobs.Idle(key)) {
       NotApplicable(key.c_str(), reason->c_str());
     } else if (now == before) {
-      // Nothing was changed, and what was asked for holds.
+      // Nothing was changed, and the requested value is in effect.
       Applied(key.c_str(), fmt::format("workloads/{}", knob->place).c_str(), now.c_str(), now.c_str());
     } else {
       Applied(key.c_str(), fmt::format("workloads/{}", knob->place).c_str(), before.c_str(), now.c_str());

@@ -15,10 +15,10 @@ struct TreatedKnob {
   std::string before;
 };
 
-// Values read back from where they act, by key; a key that is missing acts as it is set.
+// Values read back from where they act, by key; missing keys act as set.
 using InEffect = std::map<std::string, std::string, std::less<>>;
 
-// Applies what the treatment asks for. What cannot be applied is reported as not applicable with the reason.
+// Applies the requested treatment. Reports items that cannot be applied as not applicable, with the reason.
 std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs);
 
 // Reports each treated knob: applied with the value read back, or not applicable when that has not changed.

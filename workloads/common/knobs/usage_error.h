@@ -1,4 +1,4 @@
-// What cannot be done as it was asked for: the program says so in one line and ends with status 2.
+// A request that cannot be fulfilled: the program reports it in one line and ends with status 2.
 #pragma once
 
 #include <stdexcept>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kBytesPerMb = 1024 * 1024;
 
-// A parameter that another module owns too counts once.
+// A parameter that several modules share counts once.
 std::vector<torch::Tensor> Trained(const torch::nn::Module& module) {
   std::vector<torch::Tensor> trained;
   for (const torch::Tensor& one : module.parameters()) {
@@ -68,7 +68,7 @@ DataParallel::DataParallel(RankGroup& group, torch::nn::Module& module, const Da
   const auto bytes = static_cast<std::int64_t>(options.bucket_mb * kBytesPerMb);
   const std::vector<bool> sparse(parameters.size(), false);
   // One bucket at first: they are rebuilt in the order in which the first backward pass makes gradients. With a search
-  // for unused parameters they are not, and stay as they are made here.
+  // for unused parameters they are not rebuilt.
   const auto first = static_cast<std::size_t>(std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, bytes));
   const std::vector<std::size_t> limits = find_unused_
                                               ? std::vector<std::size_t>{first, static_cast<std::size_t>(bytes)}

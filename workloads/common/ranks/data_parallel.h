@@ -1,5 +1,5 @@
-// Gradients averaged over the ranks while the backward pass runs, as DistributedDataParallel does it: buckets, one
-// all-reduce each, begun as soon as the gradients in it are there.
+// Gradients averaged over the ranks while the backward pass runs, like DistributedDataParallel: buckets, one all-reduce
+// each, started as soon as the bucket's gradients are ready.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -17,7 +17,7 @@ namespace loopscope::train {
 struct DataParallelOptions {
   double bucket_mb = 25;     // MiB of gradients that travel together
   bool find_unused = false;  // search the graph of every step for parameters without a gradient
-  int exchanges = 1;         // of every bucket: what a slower link takes, on one that is too quick to show it
+  int exchanges = 1;         // added per bucket: simulates a slower link
 };
 
 class DataParallel {

@@ -44,7 +44,7 @@ void ListenForEnd() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-// A folder of this run's own, removed when the launcher ends.
+// This run's own folder, removed when the launcher ends.
 class Folder {
  public:
   Folder() {
@@ -135,7 +135,7 @@ class Launch {
   long Running() const { return std::ranges::count_if(children_, &Child::running); }
   bool AnyFailed() const { return std::ranges::any_of(children_, &Child::failed); }
 
-  // A rank that a signal killed did not fail because another one did.
+  // A rank killed by a signal did not fail because of another one.
   const Child& FirstToBlame() const {
     const auto killed =
         std::ranges::find_if(children_, [](const Child& one) { return one.failed() && WIFSIGNALED(one.status); });

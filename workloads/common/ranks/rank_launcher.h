@@ -1,4 +1,4 @@
-// --ranks N: starts the program N times as ranks of one training run, and makes sure that none outlives the others.
+// --ranks N: starts the program N times as ranks of one training run, and ensures that none outlives the others.
 #pragma once
 
 #include <string_view>

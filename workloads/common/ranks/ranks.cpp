@@ -57,7 +57,7 @@ void FindHost(const Launcher& launcher, Ranks& ranks) {
   const char* agent = Variable("TORCHELASTIC_USE_AGENT_STORE");
   const bool agent_serves = agent != nullptr && std::string_view(agent) == "True";
   ranks.serves = ranks.leads() && !agent_serves;
-  // A restarted run finds the keys of the one before in the agent's store.
+  // A restarted run finds the previous run's keys in the agent's store.
   const char* attempt = Variable("TORCHELASTIC_RESTART_COUNT");
   if (agent_serves) ranks.prefix = fmt::format("attempt-{}", attempt != nullptr ? attempt : "0");
 }

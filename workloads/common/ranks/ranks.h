@@ -1,4 +1,4 @@
-// One process of several that train together: which it is, and how it finds the others.
+// One process of several that train together: its rank, and how it finds the others.
 #pragma once
 
 #include <filesystem>

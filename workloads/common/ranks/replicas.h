@@ -1,6 +1,6 @@
 // One process that computes each batch on all GPUs of the machine: LibTorch's data_parallel. It makes a replica of the
-// network on each device for every batch, gives each a share, and gathers the results on the first. Ranks
-// (--ranks N) do better: here copies and launches are one process's work.
+// network on each device for every batch, gives each a share, and gathers the results on the first. Ranks (--ranks N)
+// are faster: here one process does all copies and launches.
 #pragma once
 
 #include <c10/core/Device.h>
