@@ -12,6 +12,7 @@
 #include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
 #include "analyzers/shared/devices.h"
+#include "analyzers/shared/processors.h"
 #include "profiler/core/parallel.h"
 #include "profiler/core/report/expected_gain.h"
 
@@ -128,6 +129,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
   ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
   Attribute(findings);
+  if (report.headroom) report.headroom->shared = OthersInterfere(timeline);
   if (auto warning = InterferenceWarning(timeline)) report.quality.warnings.push_back(*std::move(warning));
   report.rules.clear();
   report.findings.clear();

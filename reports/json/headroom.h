@@ -36,6 +36,7 @@ struct JsonFields<Headroom> {
     fields("operators_ms", headroom.operators_ms);
     fields("unknown_ms", headroom.unknown_ms);
     fields("mfu_pct", headroom.mfu_pct);
+    fields("shared", headroom.shared);
     fields("peaks", headroom.peaks);
     fields("lines", headroom.lines);
   }

@@ -59,9 +59,10 @@ void WriteHeadroom(const Report& report, Page& page) {
              {fmt::format("all per step, {} of it", HumanPct(100 * headroom.operators_ms / headroom.step_ms))});
   std::size_t shown = 0;
   for (const HeadroomLine& line : headroom.lines) {
-    if (shown++ == kMostShown || line.ms - line.floor_ms < kLeastPct / 100 * headroom.step_ms) break;
+    if (shown++ == kMostShown || line.above_ms() < kLeastPct / 100 * headroom.step_ms) break;
+    const std::string floor = line.floor_ms ? HumanMs(*line.floor_ms) : "unknown";
     const std::string place = line.where ? PlaceText(*line.where, report.run.working_directory) + ": " : "";
-    page.Entry(kHeadroomColumn, {fmt::format("  {:>9} {:>9}  ", HumanMs(line.ms), HumanMs(line.floor_ms))},
+    page.Entry(kHeadroomColumn, {fmt::format("  {:>9} {:>9}  ", HumanMs(line.ms), floor)},
                {place + Printable(line.what, 60)});
   }
 }

@@ -108,12 +108,20 @@ std::string FindingSentence(const Headline& headline, const Report& report) {
   return headline.ms > 0 ? text + ": " + CostSentence(headline, report) : text;
 }
 
-// Of a step that computes: how far it is from what its operators need. "" where that is not known of most of it.
-std::string HeadroomText(const Report& report) {
+// Of a step that computes, how far it is from what its operators need.
+enum class Nearness { kUnknown, kNear, kFar };
+
+Nearness NearnessOf(const Report& report) {
   const std::optional<Headroom>& headroom = report.headroom;
-  if (!headroom || headroom->floor_ms <= 0 || headroom->unknown_pct() > kMostUnknownPct) return "";
+  if (!headroom || headroom->shared || headroom->floor_ms <= 0 || headroom->unknown_pct() > kMostUnknownPct) {
+    return Nearness::kUnknown;
+  }
+  return headroom->times_floor() <= kNearFloor ? Nearness::kNear : Nearness::kFar;
+}
+
+std::string TimesFloorText(const Report& report) {
   return fmt::format(", {:.1f} times what the arithmetic and memory traffic of its operators need on this machine",
-                     std::max(headroom->times_floor(), 1.0));
+                     std::max(report.headroom->times_floor(), 1.0));
 }
 
 // The operator that takes longest beyond its floor.
@@ -125,15 +133,16 @@ std::string AboveFloorText(const Report& report) {
   return fmt::format(", most of it beyond that at {} ({})", PlaceText(*line.where, report.run.working_directory), what);
 }
 
+// "Nothing" is said only where it was measured that little is left.
 std::string HealthySentence(const Headline& headline, const Report& report) {
   const bool gpu = headline.part == "gpu";
-  const std::string headroom = gpu ? "" : HeadroomText(report);
-  const bool near = headroom.empty() || report.headroom->times_floor() <= kNearFloor;
-  std::string text = near ? "Nothing that costs this loop time was found: " : "No known flaw was found: ";
+  const Nearness nearness = gpu ? Nearness::kNear : NearnessOf(report);
+  std::string text =
+      nearness == Nearness::kNear ? "Nothing that costs this loop time was found: " : "No known flaw was found: ";
   text += gpu ? fmt::format("the GPU has work for {} of the step", HumanPct(headline.share_pct))
               : fmt::format("{} of the step is computing", HumanPct(headline.share_pct));
-  text += headroom;
-  if (!near) {
+  if (!gpu && nearness != Nearness::kUnknown) text += TimesFloorText(report);
+  if (nearness == Nearness::kFar) {
     text += AboveFloorText(report);
   } else if (headline.where) {
     text += fmt::format(", most of it at {}{}", Place(headline, report), WhatText(headline, " (", ")"));

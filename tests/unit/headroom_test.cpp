@@ -68,12 +68,14 @@ TEST(Headroom, IsWhatOperatorsTakeBeyondTheirFloor) {
   EXPECT_NEAR(headroom->floor_ms, 1 + 1 + 1.2, 1e-6);
   EXPECT_NEAR(headroom->times_floor(), 20 / 3.2, 1e-6);
   EXPECT_NEAR(headroom->mfu_pct, 100 * 2.0 / 20, 1e-6);
-  ASSERT_EQ(headroom->lines.size(), 2u);
+  ASSERT_EQ(headroom->lines.size(), 3u);
   EXPECT_EQ(headroom->lines[0].what, "aten::mm");
   EXPECT_EQ(headroom->lines[0].where->line, 10) << "its backward pass is its line's";
   EXPECT_NEAR(headroom->lines[0].ms, 7, 1e-9);
-  EXPECT_NEAR(headroom->lines[0].floor_ms, 2, 1e-6);
-  EXPECT_EQ(headroom->lines[1].where->line, 20);
+  EXPECT_NEAR(headroom->lines[0].floor_ms.value(), 2, 1e-6);
+  EXPECT_EQ(headroom->lines[1].what, "mine::op") << "all of what is unknown may be above the floor";
+  EXPECT_FALSE(headroom->lines[1].floor_ms);
+  EXPECT_EQ(headroom->lines[2].where->line, 20);
   EXPECT_EQ(headroom->peaks.size(), 4u);
 }
 
@@ -83,7 +85,7 @@ TEST(Headroom, AnOperatorFasterThanThePeakIsItsOwnFloor) {
   const Timeline timeline = Timeline::Build(std::move(builder.trace()));
   const auto headroom = HeadroomOf(timeline);
   ASSERT_TRUE(headroom);
-  EXPECT_NEAR(headroom->lines.back().floor_ms, headroom->lines.back().ms, 1e-9);
+  EXPECT_NEAR(headroom->lines.back().floor_ms.value(), headroom->lines.back().ms, 1e-9);
 }
 
 TEST(Headroom, IsUnknownWithoutPeaksOrShapes) {

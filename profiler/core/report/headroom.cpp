@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "profiler/core/graph/operator_cost.h"
@@ -89,11 +90,10 @@ class Summing {
     for (const auto& [key, peak] : peaks_) headroom.peaks.push_back({key.substr(key.find('.') + 1), peak});
     for (auto& [key, line] : lines_) {
       line.ms /= steps;
-      line.floor_ms /= steps;
+      if (line.floor_ms) *line.floor_ms /= steps;
       headroom.lines.push_back(std::move(line));
     }
-    std::ranges::stable_sort(headroom.lines, std::ranges::greater{},
-                             [](const HeadroomLine& line) { return line.ms - line.floor_ms; });
+    std::ranges::stable_sort(headroom.lines, std::ranges::greater{}, &HeadroomLine::above_ms);
     return headroom;
   }
 
@@ -112,7 +112,13 @@ class Summing {
       calls = true;
       AddTree({ref.thread, i});
     }
-    if (!calls) unknown_ms_ += undisturbed_ * static_cast<double>(own.duration_ns()) / 1e6;
+    if (!calls) AddUnknown(ref);
+  }
+
+  void AddUnknown(EventRef ref) {
+    const double ms = undisturbed_ * static_cast<double>(timeline_.event(ref).duration_ns()) / 1e6;
+    unknown_ms_ += ms;
+    LineOf(ref, false).ms += ms;
   }
 
   const BySize& ProductsIn(std::string_view dtype) {
@@ -125,10 +131,7 @@ class Summing {
     double floor_ms = cost.bytes / copies_.At(cost.bytes / 2) / 1e6;
     if (cost.product) {
       const BySize& products = ProductsIn(cost.dtype);
-      if (!products.known()) {
-        unknown_ms_ += ms;
-        return;
-      }
+      if (!products.known()) return AddUnknown(ref);
       // As large as a product of square matrices with as many FLOPs.
       floor_ms = std::max(floor_ms, cost.flops / products.At(std::cbrt(cost.flops / 2)) / 1e6);
       at_peak_ms_ += cost.flops / products.largest() / 1e6;
@@ -136,9 +139,9 @@ class Summing {
     floor_ms = std::min(floor_ms, ms);
     operators_ms_ += ms;
     floor_ms_ += floor_ms;
-    HeadroomLine& line = LineOf(ref);
+    HeadroomLine& line = LineOf(ref, true);
     line.ms += ms;
-    line.floor_ms += floor_ms;
+    *line.floor_ms += floor_ms;
   }
 
   // The forward operator whose backward pass calls this one; {kNone, kNone} where none does.
@@ -164,13 +167,18 @@ class Summing {
   }
 
   // The place and the name of the forward call.
-  HeadroomLine& LineOf(EventRef ref) {
+  HeadroomLine& LineOf(EventRef ref, bool known) {
     const EventRef made_by = MadeBy(ref);
     const EventRef of = Outermost(made_by.thread != kNone ? made_by : ref);
     const Where* where = timeline_.where(of);
-    const std::string what(timeline_.name(of));
-    const auto [line, added] = lines_.try_emplace({where != nullptr ? *where : Where{}, what});
-    if (added) line->second = {where != nullptr ? std::optional(*where) : std::nullopt, what};
+    // What has no formula is named by itself.
+    const std::string what(ops::Shown(timeline_.name(known ? of : ref)));
+    const auto [line, added] = lines_.try_emplace({where != nullptr ? *where : Where{}, what, known});
+    if (added) {
+      line->second.where = where != nullptr ? std::optional(*where) : std::nullopt;
+      line->second.what = what;
+      if (known) line->second.floor_ms = 0;
+    }
     return line->second;
   }
 
@@ -179,7 +187,7 @@ class Summing {
   const BySize copies_;
   const double undisturbed_;
   std::map<std::string, BySize> products_;
-  std::map<std::pair<Where, std::string>, HeadroomLine> lines_;
+  std::map<std::tuple<Where, std::string, bool>, HeadroomLine> lines_;  // by place, operator, whether it has a formula
   double floor_ms_ = 0, operators_ms_ = 0, unknown_ms_ = 0, at_peak_ms_ = 0;
 };
 

@@ -20,8 +20,10 @@ struct Peak {
 // One operator of one line: its forward and its backward calls together.
 struct HeadroomLine {
   std::optional<Where> where;
-  std::string what;             // "aten::convolution"
-  double ms = 0, floor_ms = 0;  // per step
+  std::string what;                // "aten::convolution"
+  double ms = 0;                   // per step
+  std::optional<double> floor_ms;  // likewise; empty: no formula is known for it
+  double above_ms() const { return ms - floor_ms.value_or(0); }
 };
 
 struct Headroom {
@@ -35,7 +37,9 @@ struct Headroom {
   // one each, recomputation included, of what the step's time holds at the largest peak of their types.
   double mfu_pct = 0;
   std::vector<Peak> peaks;
-  std::vector<HeadroomLine> lines;  // by what is above the floor, most first
+  std::vector<HeadroomLine> lines;  // by what is above the floor, or unknown, most first
+  // Other programs used the processors meanwhile: what is above the floor may be their doing.
+  bool shared = false;
 
   double times_floor() const { return floor_ms > 0 ? step_ms / floor_ms : 0; }
   double unknown_pct() const { return step_ms > 0 ? 100 * unknown_ms / step_ms : 0; }
