@@ -83,7 +83,7 @@ void NoteProductType(const at::RecordFunction& function) {
 
 void MeasurePeaks() {
   const unsigned types = seen_types.load(std::memory_order_relaxed);
-  if (types == 0 || seen_device) return;
+  if (seen_device) return;
   const c10::impl::ExcludeDispatchKeyGuard plain(WhatThreadsSwitchOn());
   for (std::size_t i = 0; i < kTypes.size(); ++i) {
     if ((types >> i & 1) != 0) MeasureProducts(kTypes[i]);

@@ -191,6 +191,14 @@ bool Computes(double compute_pct) {
   return compute_pct >= kMinComputePct;
 }
 
+// The line that computes most: with its backward pass, where operators of both are joined by line.
+LineRow LargestComputing(const Report& report) {
+  if (!report.headroom || report.headroom->lines.empty()) return LargestComputeLine(report);
+  const HeadroomLine& most = *std::ranges::max_element(report.headroom->lines, {}, &HeadroomLine::ms);
+  if (!most.where) return LargestComputeLine(report);
+  return {.where = most.where, .library = {}, .what = most.what, .phase = {}};
+}
+
 // No cause is large: does the loop mostly compute?
 Headline WithoutCause(const Report& report, const Scale& scale, const Candidate& finding) {
   if (const Finding* const fact = GraveFact(report)) return OfFinding(*fact, report, scale).headline;
@@ -217,7 +225,7 @@ Headline WithoutCause(const Report& report, const Scale& scale, const Candidate&
             .ms = calls->cost_ms_per_step,
             .share_pct = calls->cost_pct};
   }
-  const LineRow line = LargestComputeLine(report);
+  const LineRow line = LargestComputing(report);
   return {.kind = HeadlineKind::kHealthy,
           .finding = finding.headline.finding,
           .part = line.phase,
