@@ -1,6 +1,7 @@
 // Writes captures byte by byte from probes/wire.h alone, so that the importer is not tested against the probes' writer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -88,6 +89,13 @@ class CaptureBuilder {
   void Mark(wire::MarkKind kind, std::string_view name, std::uint64_t time_ns, std::uint64_t value = 0) {
     Write(
         wire::MarkRecord{{wire::RecordKind::kMark, static_cast<std::uint8_t>(kind), 0}, String(name), time_ns, value});
+  }
+
+  void Step(std::string_view clock, std::uint64_t end_ns, std::uint64_t samples, std::uint8_t bits = 0,
+            std::initializer_list<float> sums_ns = {}) {
+    wire::StepRecord step{{wire::RecordKind::kStep, bits, 0}, String(clock), end_ns, samples, {}};
+    std::copy(sums_ns.begin(), sums_ns.end(), step.sums_ns);
+    Write(step);
   }
 
   std::uint32_t Stack(std::initializer_list<std::uint64_t> frames) {

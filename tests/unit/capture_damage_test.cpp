@@ -33,7 +33,7 @@ std::string SmallCapture() {
     capture.Op("aten::linear", at + 100, at + 400, wire::kOpGraph, static_cast<std::uint32_t>(i));
     capture.Range(wire::RangeCategory::kBackward, "backward", at + 400, at + 800);
     capture.Range(wire::RangeCategory::kOptimizer, "SGD", at + 850, at + 950, 12);
-    capture.Mark(wire::MarkKind::kStepEnd, "optimizer:SGD#1", at + 960, 32);
+    capture.Step("optimizer:SGD#1", at + 960, 32, wire::kStepSummed | wire::kStepOperators, {10, 300, 400, 100});
     if (i == 2) capture.Close();
     if (i == 2) capture.Mark(wire::MarkKind::kEpochStart, "", at + 970);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -56,6 +57,33 @@ void AddSteps(CaptureBuilder& capture, int steps, std::uint64_t from_ns = 1'000'
     capture.Range(wire::RangeCategory::kOptimizer, "SGD", at + 850, at + 950, 12);
     capture.Mark(MarkKind::kStepEnd, "optimizer:SGD#1", at + 960, 32);
   }
+}
+
+TEST_F(CaptureImporter, ReadsWhatAStepsRecordSays) {
+  CaptureBuilder capture;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    const bool recorded = i != 4;
+    const unsigned bits =
+        wire::kStepSummed | (i == 1 ? wire::kStepWarmUp : 0u) | (recorded ? wire::kStepOperators : 0u);
+    capture.Step("optimizer:SGD#1", i * 1'000'000, 32, static_cast<std::uint8_t>(bits), {kNan, 2e5, 3e5, -1, 4e30f});
+  }
+  capture.Step("optimizer:SGD#1", UINT64_MAX, 32);
+  const Result<Trace> trace = Read(capture);
+  ASSERT_TRUE(trace) << trace.error().Message();
+  ASSERT_EQ(trace->steps.size(), 5u) << "a time that cannot be is left out";
+  EXPECT_EQ(trace->steps[2].end_ns, 3'000'000);
+  EXPECT_EQ(trace->steps[2].samples, 32u);
+  EXPECT_EQ(trace->text(trace->steps[2].clock), "optimizer:SGD#1");
+  EXPECT_THAT(trace->steps[2].sums_ns, ElementsAre(0, 2e5f, 3e5f, 0, 0, 0, 0, 0)) << "what no time can be is none";
+  const Timeline timeline = Timeline::Build(*trace);
+  ASSERT_EQ(timeline.steps().size(), 4u) << "the first one's start is not known";
+  EXPECT_EQ(timeline.clock(), "optimizer:SGD#1");
+  EXPECT_FALSE(timeline.steps()[2].operators);
+  EXPECT_EQ(timeline.steps()[2].parts_ns[static_cast<std::size_t>(Part::kForward)], 200'000);
+  EXPECT_EQ(timeline.steps()[2].parts_ns[static_cast<std::size_t>(Part::kBackward)], 300'000);
+  EXPECT_EQ(timeline.steps()[2].parts_ns[static_cast<std::size_t>(Part::kOther)], 500'000);
+  EXPECT_EQ(timeline.steps()[1].parts_ns[static_cast<std::size_t>(Part::kForward)], 0) << "there, ranges say it";
 }
 
 TEST_F(CaptureImporter, OrdersEventsByStartParentsFirst) {
