@@ -163,7 +163,7 @@ std::string MsText(double ms) {
 }
 
 std::string TimesPerStep(double times) {
-  const std::string text = fmt::format("{:.3g}", times);
+  const std::string text = times < 1000 ? fmt::format("{:.3g}", times) : fmt::format("{:.0f}", times);
   return text == "1" ? "once per step" : text + " times per step";
 }
 

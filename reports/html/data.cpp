@@ -161,6 +161,22 @@ Json LineRowsJson(const std::vector<LineRow>& rows, const RunInfo& run) {
   return all;
 }
 
+// The lines whose operators take longest beyond what their shapes need.
+Json HeadroomJson(const Report& report) {
+  constexpr std::size_t kMostShown = 10;
+  Json rows = Json::array();
+  if (!report.headroom) return rows;
+  for (const HeadroomLine& line : report.headroom->lines) {
+    if (rows.size() == kMostShown || line.above_ms() < report.headroom->step_ms / 100) break;
+    const LineRow row{.where = line.where, .library = {}, .what = line.what, .phase = {}};
+    rows.push_back({{"ms", line.ms},
+                    {"floor", line.floor_ms ? Json(*line.floor_ms) : Json()},
+                    {"place", Printable(LinePlaceText(row, report.run.working_directory), kTextColumns)},
+                    {"code", CodeOf(row, report.run)}});
+  }
+  return rows;
+}
+
 Json WholeJson(const Report& report) {
   Json rows = Json::array();
   for (const WholeRow& row : WholeRows(report)) {
@@ -193,6 +209,7 @@ Json WordsJson(const Report& report) {
           {"whole", WholeJson(report)},
           {"lines", LineRowsJson(report.lines, report.run)},
           {"whole_lines", LineRowsJson(report.whole_lines, report.run)},
+          {"headroom", HeadroomJson(report)},
           {"worker_lines", LineRowsJson(report.worker_lines, report.run)},
           {"gate", std::move(gate)},
           {"findings", std::move(findings)},

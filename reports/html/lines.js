@@ -29,9 +29,18 @@ function linesTable(caption, rows) {
     row.code ? element("code", { class: "source" }, row.code) : ""]));
 }
 
+// Operators beside what their shapes need, the furthest above it first.
+function headroomTable(rows) {
+  return table("By line, forward and backward together, per step; those with most above what they need first",
+    ["line", "time#", "needs#", "source"],
+    rows.map((row) => [element("span", { class: "path" }, row.place), duration(row.ms), row.floor === null ? "unknown" : duration(row.floor),
+      row.code ? element("code", { class: "source" }, row.code) : ""]));
+}
+
 function linesSection() {
   const parts = [];
   if (words.lines.length) parts.push(element("h3", {}, "A step"), icicle(words.lines), linesTable("The lines of an average step; they sum to it", words.lines));
+  if (words.headroom.length) parts.push(element("h3", {}, "Operators, and what their shapes need on this machine"), headroomTable(words.headroom));
   if (words.worker_lines.length) parts.push(element("h3", {}, "A loader's worker"), linesTable("The lines of a worker, per batch", words.worker_lines));
   if (words.whole.length) {
     parts.push(element("h3", {}, "The run"), table("The run, as far as it was seen", ["part", "time#", "share#"],
