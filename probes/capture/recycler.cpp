@@ -24,12 +24,12 @@ std::atomic_ref<T> Shared(T& value) noexcept {
   return std::atomic_ref<T>(value);
 }
 
-// Start of an operator or of a device's work.
+// An operator, or a device's work.
 bool IsWork(RecordKind kind) noexcept {
   return kind == RecordKind::kOp || kind == RecordKind::kDevice || kind == RecordKind::kDeviceCall;
 }
 
-// Of what makes room for newer records.
+// Whether the record makes room for newer ones: work, and the ranges that go with it.
 bool GivesWay(wire::RecordHead head, const unsigned char* at) noexcept {
   if (head.kind != RecordKind::kRange) return IsWork(head.kind);
   std::uint64_t duration_ns;
@@ -91,7 +91,7 @@ void Recycler::Forked() noexcept {
 
 struct Recycler::Left {
   std::uint32_t kept_bytes = 0;
-  Stretch work, moments;  // times of dropped operators and device work; of all dropped moments
+  Stretch work, moments;  // times of what gave way; of all dropped moments
   std::uint64_t steps = 0;
 };
 
@@ -145,8 +145,7 @@ std::uint32_t Recycler::OldestClosed() noexcept {
   return chunk;
 }
 
-// A chunk of a dead process, possibly unused. Only the process that made the file looks for
-// them.
+// A chunk of a dead process, possibly unused. Only the process that made the file looks for them.
 std::uint32_t Recycler::Abandoned() noexcept {
   const auto own = static_cast<std::uint32_t>(getpid());
   if (header()->pid != own) return 0;

@@ -342,10 +342,6 @@ Cost Joining(Inputs in) {
   return OperatorCost{0, bytes, parts.front().dtype, false};
 }
 
-Cost Nothing(Inputs) {
-  return OperatorCost{};
-}
-
 // --- The table ------------------------------------------------------------------------------------------------------
 
 struct Formula {
@@ -486,7 +482,7 @@ static_assert(std::ranges::is_sorted(kFormulas, {}, &Formula::op));
 }  // namespace
 
 std::optional<OperatorCost> CostOf(std::string_view op, std::span<const TensorText> inputs) {
-  if (ops::IsView(op) || ops::IsUninitialized(op)) return Nothing(inputs);
+  if (ops::IsView(op) || ops::IsUninitialized(op)) return OperatorCost{};
   constexpr std::string_view kNamespace = "aten::";
   if (!op.starts_with(kNamespace)) return std::nullopt;
   op.remove_prefix(kNamespace.size());

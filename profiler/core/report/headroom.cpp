@@ -100,9 +100,8 @@ class Summing {
  private:
   // An operator with a formula stands for all that it calls; of others, those that it calls are looked at.
   void AddTree(EventRef ref) {
-    const std::string_view inputs = timeline_.inputs(ref);
-    if (const auto cost = CostOf(timeline_.name(ref), ParseInputs(inputs)); cost && !inputs.empty()) {
-      return Add(ref, *cost);
+    if (const std::string_view inputs = timeline_.inputs(ref); !inputs.empty()) {
+      if (const auto cost = CostOf(timeline_.name(ref), ParseInputs(inputs))) return Add(ref, *cost);
     }
     bool calls = false;
     const std::vector<Event>& events = timeline_.trace().threads[ref.thread].events;
