@@ -38,6 +38,7 @@ bool BelongsToClipping(std::string_view name) {
 }
 
 // Stretches in which the gradients are ready and not used yet: from the end of a backward pass to the optimizer's step.
+// Where the program updates its parameters itself, to the first operator of the next forward pass.
 class Stretches {
  public:
   explicit Stretches(const Timeline& timeline) {
@@ -47,17 +48,22 @@ class Stretches {
       if (ref.thread != timeline.training_thread()) return;
       if (event.is_range(RangeCategory::kBackward)) ready_ns = event.end_ns;
       optimizer_seen_ |= event.is_range(RangeCategory::kOptimizer);
-      if (!event.is_range(RangeCategory::kOptimizer) || ready_ns < 0) return;
-      const bool same_step = timeline.step_at(ready_ns) == timeline.step_at(event.start_ns);
-      if (same_step && ready_ns < event.start_ns) stretches_.push_back({ready_ns, event.start_ns});
+      if (ready_ns < 0 || ready_ns >= event.start_ns) return;
+      if (event.is_range(RangeCategory::kOptimizer)) {
+        if (timeline.step_at(ready_ns) == timeline.step_at(event.start_ns))
+          to_step_.push_back({ready_ns, event.start_ns});
+      } else if (event.kind == EventKind::kOp && (event.flags & wire::kOpGraph) != 0) {
+        to_forward_.push_back({ready_ns, event.start_ns});
+      } else {
+        return;
+      }
       ready_ns = -1;
     });
   }
-  const std::vector<Interval>& all() const { return stretches_; }
-  bool optimizer_seen() const { return optimizer_seen_; }
+  const std::vector<Interval>& all() const { return optimizer_seen_ ? to_step_ : to_forward_; }
 
  private:
-  std::vector<Interval> stretches_;
+  std::vector<Interval> to_step_, to_forward_;
   bool optimizer_seen_ = false;
 };
 
@@ -106,10 +112,7 @@ double TensorsPerPass(const Timeline& timeline) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   const Stretches stretches(timeline);
-  if (stretches.all().empty()) {
-    if (!stretches.optimizer_seen()) return {Finding::CannotTell("no optimizer's step was seen")};
-    return {Finding::NotApplicable("nothing runs between a backward pass and the optimizer's step")};
-  }
+  if (stretches.all().empty()) return {Finding::NotApplicable("nothing runs between a backward pass and the update")};
   const Clipping clipping = Collect(timeline, stretches.all());
   const auto steps = static_cast<double>(stretches.all().size());
   const double calls = static_cast<double>(clipping.calls) / steps;
@@ -124,7 +127,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   Finding finding =
       Costing(timeline, ms, fmt::format("gradients are clipped one tensor at a time: {} per step", MsText(ms)));
   finding.evidence = clipping.sites.Describe([&](const CallSites::Site& site) {
-    return fmt::format("{:.3g} norms or cuts per optimizer step", static_cast<double>(site.count) / steps);
+    return fmt::format("{:.3g} norms or cuts per update", static_cast<double>(site.count) / steps);
   });
   if (clipping.reads > 0) {
     finding.evidence.push_back({fmt::format("the host reads the norm {}",

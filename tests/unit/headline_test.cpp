@@ -110,6 +110,20 @@ TEST(Headline, NamesTheLibraryBesideALineThatOnlyCallsIt) {
               HasSubstr("at replay.py:37 in sample (/usr/lib/trainer.py:210 in fit): torch.tensor"));
 }
 
+// Most of the step computes, so that 14 % of it at a line would be no headline: neither does it stand in the way of
+// one.
+TEST(Headline, OfAPlaceTooSmallToLeadLeavesItToTheFinding) {
+  Report report = Unexplained();
+  report.breakdown_ms = {0, 0, 60, 60, 2, 0, 0, 36};
+  report.lines = {Line(At(12, "/home/ann/train/model.py", "forward"), "aten::linear", "forward", 60),
+                  Line(At(60), "aten::mm", "backward", 60), Line(At(37), "sample", "other", 20)};
+  report.findings = {Loader(12, 7.6)};
+  const Headline headline = HeadlineOf(report);
+  ASSERT_NE(headline.finding, nullptr);
+  EXPECT_EQ(headline.kind, HeadlineKind::kFinding);
+  EXPECT_EQ(headline.finding->rule, "input-starvation");
+}
+
 TEST(Headline, IsTheFindingThatExplainsThePlace) {
   Report report = Unexplained();
   Finding code = test::SampleFinding("host-code", "the loop's own code: torch.tensor", Severity::kHigh, 140, 88.6);

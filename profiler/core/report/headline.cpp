@@ -264,8 +264,9 @@ Headline HeadlineOf(const Report& report) {
   const Candidate finding = BestFinding(report, scale);
   const std::vector<UnexplainedPlace> places = UnexplainedPlaces(report);
   const Candidate place = LargestPlace(places, report, scale), whole = LargestWholePart(report, scale);
+  const bool place_counts = place.pct >= kMinPctOfPlace || !Computes(ComputePct(report).value_or(0));
   const Candidate* largest = &finding;
-  if (place.gain_pct > largest->gain_pct) largest = &place;
+  if (place_counts && place.gain_pct > largest->gain_pct) largest = &place;
   if (whole.gain_pct > largest->gain_pct) largest = &whole;
   if (!places.empty()) {
     const Candidate spread = Spread(places, report, scale);
@@ -273,9 +274,7 @@ Headline HeadlineOf(const Report& report) {
     if (spread.pct > 0 && !rival) return spread.headline;
   }
   const bool fact_first = GraveFact(report) != nullptr && MostPct(report, scale) < kMinPctOverFact;
-  double least = fact_first ? kMinPctOverFact : kMinPct;
-  if (largest == &place && Computes(ComputePct(report).value_or(0))) least = std::max(least, kMinPctOfPlace);
-  if (largest->pct >= least) return largest->headline;
+  if (largest->pct >= (fact_first ? kMinPctOverFact : kMinPct)) return largest->headline;
   return WithoutCause(report, scale, finding);
 }
 
