@@ -3,6 +3,7 @@
 // until the preloaded library, which finds this one by its table, installs observers.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,8 +30,10 @@ struct CallObserver {
 
 struct CallTable {
   const OpCalls* (*real_op_calls)();  // LibTorch's own; members are null where it has none of that name
-  void (*set_op_calls)(const OpCalls& calls);
-  void (*observe_memory)(const MemoryObserver* observer);  // from now on; null: none. The pointer is kept
+  // From now on. While the gate, which is kept, lacks kGateOps, LibTorch's own callbacks_unless_empty is called. Calls
+  // that make bare RecordFunctions stay for good: only they can take them apart.
+  void (*set_op_calls)(const OpCalls& calls, const std::atomic<std::uint32_t>& gate);
+  void (*observe_memory)(const MemoryObserver* observer);  // from now on; null: nobody. Kept, not copied
   void (*observe_waits)(const WaitObserver* observer);     // likewise
   void (*observe_calls)(const CallObserver* observer);     // likewise
 };

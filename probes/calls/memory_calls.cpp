@@ -14,7 +14,26 @@
 namespace loopscope {
 namespace {
 
-std::atomic<const MemoryObserver*> memory_observer{nullptr};
+// What every call looks at, in one cache line.
+struct alignas(64) Targets {
+  std::atomic<const MemoryObserver*> observer{nullptr};
+  std::atomic<void* (*)(std::size_t)> alloc{nullptr};
+  std::atomic<void (*)(void*)> free{nullptr};
+};
+constinit Targets memory;
+
+template <class Function>
+[[gnu::cold]] Function* Find(std::atomic<Function*>& known, const char* symbol) {
+  auto* const function = reinterpret_cast<Function*>(RealFunction(symbol));
+  known.store(function, std::memory_order_relaxed);
+  return function;
+}
+
+template <class Function>
+Function* Real(std::atomic<Function*>& known, const char* symbol) {
+  Function* const function = known.load(std::memory_order_relaxed);
+  return function != nullptr ? function : Find(known, symbol);
+}
 
 // The size in malloc of this memory of LibTorch's; 0 if LibTorch has its own allocator, as builds for some processors
 // do.
@@ -26,26 +45,26 @@ std::size_t MallocHolds(void* data) noexcept {
 }  // namespace
 
 void ObserveMemory(const MemoryObserver* observer) noexcept {
-  memory_observer.store(observer, std::memory_order_release);
+  memory.observer.store(observer, std::memory_order_release);
 }
 
 }  // namespace loopscope
 
 extern "C" LOOPSCOPE_EXPORT void* AllocCpu(std::size_t) asm(LOOPSCOPE_ALLOC);
 void* AllocCpu(std::size_t bytes) {
-  static auto* const real = reinterpret_cast<void* (*)(std::size_t)>(loopscope::RealFunction(LOOPSCOPE_ALLOC));
-  void* const data = real(bytes);
-  if (const auto* const observer = loopscope::memory_observer.load(std::memory_order_acquire)) {
-    observer->allocated(data, bytes, loopscope::MallocHolds(data));
+  using namespace loopscope;
+  void* const data = Real(memory.alloc, LOOPSCOPE_ALLOC)(bytes);
+  if (const auto* const observer = memory.observer.load(std::memory_order_acquire)) {
+    observer->allocated(data, bytes, MallocHolds(data));
   }
   return data;
 }
 
 extern "C" LOOPSCOPE_EXPORT void FreeCpu(void*) asm(LOOPSCOPE_FREE);
 void FreeCpu(void* data) {
-  static auto* const real = reinterpret_cast<void (*)(void*)>(loopscope::RealFunction(LOOPSCOPE_FREE));
-  if (const auto* const observer = loopscope::memory_observer.load(std::memory_order_acquire)) {
-    observer->frees(data, loopscope::MallocHolds(data));
+  using namespace loopscope;
+  if (const auto* const observer = memory.observer.load(std::memory_order_acquire)) {
+    observer->frees(data, MallocHolds(data));
   }
-  real(data);
+  Real(memory.free, LOOPSCOPE_FREE)(data);
 }

@@ -63,16 +63,20 @@ bool CalledByProgram(const void* address) noexcept {
 }
 
 template <class Function>
-Function* Next(std::atomic<Function*>& known, const char* name) noexcept {
-  Function* function = known.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-    known.store(function, std::memory_order_relaxed);
-  }
+[[gnu::cold]] Function* Find(std::atomic<Function*>& known, const char* name) noexcept {
+  auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  known.store(function, std::memory_order_relaxed);
   return function;
 }
 
+template <class Function>
+Function* Next(std::atomic<Function*>& known, const char* name) noexcept {
+  Function* const function = known.load(std::memory_order_relaxed);
+  return function != nullptr ? function : Find(known, name);
+}
+
 using Open = std::FILE*(const char*, const char*);
+using Lock = int(pthread_mutex_t*) noexcept;
 
 std::FILE* Opened(Open* real, const char* path, const char* mode) {
   const CallObserver* const observer = Observer();
@@ -84,8 +88,21 @@ std::FILE* Opened(Open* real, const char* path, const char* mode) {
 }
 
 constinit std::atomic<Open*> real_fopen{nullptr}, real_fopen64{nullptr};
-constinit std::atomic<int (*)(pthread_mutex_t*)> real_lock{nullptr};
+constinit std::atomic<Lock*> real_lock{nullptr};
 std::atomic<bool> locks{false};
+
+// Of the program's own code only: libraries lock what they never wait for.
+[[gnu::noinline]] int Locked(Lock& real, pthread_mutex_t* mutex, const void* caller) noexcept {
+  const CallObserver* const observer = Observer();
+  if (observer == nullptr || !locks.load(std::memory_order_relaxed) || !CalledByProgram(caller)) return real(mutex);
+  const int tried = pthread_mutex_trylock(mutex);
+  if (tried != EBUSY) return tried;
+  const std::uint64_t begin_ns = observer->now_ns();
+  const int result = real(mutex);
+  const std::uint64_t end_ns = observer->now_ns();
+  if (end_ns - begin_ns >= kWorthRecordingNs) Tell(*observer, "pthread_mutex_lock", begin_ns, end_ns);
+  return result;
+}
 
 }  // namespace
 
@@ -106,19 +123,11 @@ extern "C" LOOPSCOPE_EXPORT std::FILE* fopen64(const char* path, const char* mod
   return loopscope::Opened(loopscope::Next(loopscope::real_fopen64, "fopen64"), path, mode);
 }
 
-// Only calls from the program's own code: libraries take many locks without waiting.
 extern "C" LOOPSCOPE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   using namespace loopscope;
   auto* const real = Next(real_lock, "pthread_mutex_lock");
-  const CallObserver* const observer = Observer();
-  if (observer == nullptr || !locks.load(std::memory_order_relaxed) || !CalledByProgram(__builtin_return_address(0))) {
+  // A step of a Python program comes here a thousand times, and nobody observes it.
+  if (call_observer.load(std::memory_order_relaxed) == nullptr) [[likely]]
     return real(mutex);
-  }
-  const int tried = pthread_mutex_trylock(mutex);
-  if (tried != EBUSY) return tried;
-  const std::uint64_t begin_ns = observer->now_ns();
-  const int result = real(mutex);
-  const std::uint64_t end_ns = observer->now_ns();
-  if (end_ns - begin_ns >= kWorthRecordingNs) Tell(*observer, "pthread_mutex_lock", begin_ns, end_ns);
-  return result;
+  return Locked(*real, mutex, __builtin_return_address(0));
 }

@@ -14,7 +14,7 @@
 namespace loopscope::capture {
 namespace {
 
-constexpr std::size_t kCached = 512;  // a power of two
+constexpr std::size_t kCached = 2048;  // a power of two
 constexpr std::size_t kMaxFrames = 256;
 
 struct Hash {

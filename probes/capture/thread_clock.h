@@ -30,10 +30,10 @@ class ThreadClock {
   // it is known to some 10 ppm, and where the counter cannot be trusted, every call comes here.
   [[gnu::cold]] std::uint64_t Correct() noexcept;
 
-  std::uint64_t correct_at_ = 0;  // in ticks
-  std::uint64_t anchor_ticks_ = 0, anchor_ns_ = 0;
-  std::uint64_t ns_per_tick_ = 0;  // fixed point with kRateBits: an interval's product fits in 64 bits
   std::uint64_t first_ticks_ = 0, first_ns_ = 0;
+  // What every reading looks at comes last, in half a cache line: correct_at_ is in ticks.
+  std::uint64_t correct_at_ = 0, anchor_ticks_ = 0, anchor_ns_ = 0;
+  std::uint64_t ns_per_tick_ = 0;  // fixed point with kRateBits: an interval's product fits in 64 bits
 };
 #else
 class ThreadClock {

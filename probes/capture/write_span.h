@@ -13,16 +13,18 @@
 namespace loopscope::capture {
 
 struct WriteSpan {
+  // What every record looks at comes first, in half a cache line.
   unsigned char* records = nullptr;  // of the chunk
   wire::ChunkHeader* header = nullptr;
   std::uint32_t used = 0;        // bytes
   std::uint32_t fast_end = 0;    // `used` may grow up to here at once
-  std::uint32_t capacity = 0;    // bytes of records that fit into the chunk
-  std::uint64_t given_up = 0;    // bytes of records in the thread's chunks before this one
   std::uint32_t generation = 0;  // the chunk is ours only while the file's generation is this
   bool busy = false;             // a signal handler that records must not write into a half-written record
-  bool unnamed = false;          // the thread's name was not written yet
+  bool unnamed = false;          // the thread's name is still to be written
+  std::uint32_t capacity = 0;    // bytes of records that fit into the chunk
+  std::uint64_t given_up = 0;    // bytes of records in the thread's chunks before this one
 };
+static_assert(offsetof(WriteSpan, unnamed) < 32);
 
 inline constexpr std::uint32_t kPrefetchBytes = 512;  // ahead of what is written: some 15 ops
 
@@ -48,6 +50,7 @@ template <std::size_t count>
   span.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   unsigned char* to = span.records + span.used;
+#pragma GCC unroll 8
   for (const std::uint64_t word : words) {
     std::memcpy(to, &word, sizeof word);  // a word at a time, never through a copy on the stack
     to += sizeof word;

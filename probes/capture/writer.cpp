@@ -15,18 +15,17 @@ namespace {
 
 constexpr std::uint64_t kStallNs = 1'000'000;
 
-constinit thread_local WriteSpan state;
-constinit thread_local ThreadClock thread_clock;
+constinit thread_local ThreadState mine;
 
 std::atomic_ref<std::uint64_t> Counter(std::uint64_t& counter) noexcept {
   return std::atomic_ref<std::uint64_t>(counter);
 }
 
 void GiveUpChunk() noexcept {
-  if (state.header != nullptr && state.generation == Generation()) CloseChunk(state.header);
-  state.header = nullptr;
-  state.given_up += state.used;
-  state.used = state.fast_end = state.capacity = 0;
+  if (mine.span.header != nullptr && mine.span.generation == Generation()) CloseChunk(mine.span.header);
+  mine.span.header = nullptr;
+  mine.span.given_up += mine.span.used;
+  mine.span.used = mine.span.fast_end = mine.span.capacity = 0;
 }
 
 // Closes a thread's chunk when the thread ends.
@@ -49,34 +48,34 @@ bool NextChunk() noexcept {
       .store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);
   chunk.header->tid = static_cast<std::uint32_t>(gettid());
   std::atomic_ref<std::uint32_t>(chunk.header->magic).store(wire::kChunkMagic, std::memory_order_release);
-  if (state.generation != generation) state.unnamed = true;
-  state.header = chunk.header;
-  state.records = chunk.records;
-  state.capacity = chunk.capacity;
-  state.generation = generation;
-  pthread_setspecific(ThreadEndKey(), &state);
+  if (mine.span.generation != generation) mine.span.unnamed = true;
+  mine.span.header = chunk.header;
+  mine.span.records = chunk.records;
+  mine.span.capacity = chunk.capacity;
+  mine.span.generation = generation;
+  pthread_setspecific(ThreadEndKey(), &mine.span);
   return true;
 }
 
 bool Fits(std::size_t bytes) noexcept {
-  return state.generation == Generation() && state.used + bytes <= state.capacity;
+  return mine.span.generation == Generation() && mine.span.used + bytes <= mine.span.capacity;
 }
 
 void Copy(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes,
           std::size_t total) noexcept {
-  unsigned char* to = state.records + state.used;
+  unsigned char* to = mine.span.records + mine.span.used;
   std::memcpy(to, records, bytes);
   if (tail_bytes > 0) std::memcpy(to + bytes, tail, tail_bytes);
   if (bytes + tail_bytes < total) std::memset(to + bytes + tail_bytes, 0, total - bytes - tail_bytes);
-  state.used += static_cast<std::uint32_t>(total);
-  std::atomic_ref<std::uint32_t>(state.header->used).store(state.used, std::memory_order_release);
+  mine.span.used += static_cast<std::uint32_t>(total);
+  std::atomic_ref<std::uint32_t>(mine.span.header->used).store(mine.span.used, std::memory_order_release);
 }
 
 // The rest of the page that was just written can be written at once.
 void OpenFastEnd() noexcept {
   constexpr std::uint32_t kPage = 4096, kHead = sizeof(wire::ChunkHeader);
-  const std::uint32_t page_end = ((state.used + kHead) | (kPage - 1)) + 1 - kHead;
-  state.fast_end = std::min(page_end, state.capacity);
+  const std::uint32_t page_end = ((mine.span.used + kHead) | (kPage - 1)) + 1 - kHead;
+  mine.span.fast_end = std::min(page_end, mine.span.capacity);
 }
 
 // The path that may touch a page for the first time or change the chunk: the only one that can stall.
@@ -94,18 +93,15 @@ bool AppendSlowly(const void* records, std::size_t bytes, const void* tail, std:
 }
 
 void NameThread() noexcept {
-  state.unnamed = false;
+  mine.span.unnamed = false;
   char name[32] = "";
   if (pthread_getname_np(pthread_self(), name, sizeof name) == 0) WriteMark(wire::MarkKind::kThreadName, name);
 }
 
 }  // namespace
 
-ThreadClock& CurrentThreadClock() noexcept {
-  return thread_clock;
-}
 std::uint64_t NowNs() noexcept {
-  return thread_clock.NowNs();
+  return mine.clock.NowNs();
 }
 
 int Open(const char* path, const Options& options) noexcept {
@@ -113,27 +109,27 @@ int Open(const char* path, const Options& options) noexcept {
 }
 
 void Close(bool clean) noexcept {
-  if (IsOpen() && !state.busy) GiveUpChunk();
+  if (IsOpen() && !mine.span.busy) GiveUpChunk();
   CloseFile(clean);
 }
 
-WriteSpan& ThreadSpan() noexcept {
-  return state;
+ThreadState& CurrentThread() noexcept {
+  return mine;
 }
 std::uint64_t ThreadBytes() noexcept {
-  return state.given_up + state.used;
+  return mine.span.given_up + mine.span.used;
 }
 
 bool Append(const void* records, std::size_t bytes, const void* tail, std::size_t tail_bytes) noexcept {
-  if (!IsOpen()) return false;  // switched off for good: the capture ends there, with the reason, and has no holes
-  if (state.busy) {
+  if (!IsOpen()) return false;  // switched off for good: the capture ends there and says why, it has no holes
+  if (mine.span.busy) {
     Counter(Header()->dropped).fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  state.busy = true;
+  mine.span.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const std::size_t total = (bytes + tail_bytes + 7) & ~std::size_t{7};
-  const bool at_once = state.used + total <= state.fast_end && state.generation == Generation();
+  const bool at_once = mine.span.used + total <= mine.span.fast_end && mine.span.generation == Generation();
   bool written = true;
   if (at_once) {
     Copy(records, bytes, tail, tail_bytes, total);
@@ -141,8 +137,8 @@ bool Append(const void* records, std::size_t bytes, const void* tail, std::size_
     written = AppendSlowly(records, bytes, tail, tail_bytes, total);
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  state.busy = false;
-  if (state.unnamed && !HoldsStrings()) NameThread();
+  mine.span.busy = false;
+  if (mine.span.unnamed && !HoldsStrings()) NameThread();
   return written;
 }
 

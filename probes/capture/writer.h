@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "probes/capture/thread_clock.h"
-#include "probes/capture/write_span.h"
+#include "probes/capture/thread_state.h"
 #include "probes/wire.h"
 
 namespace loopscope::capture {
@@ -42,14 +41,13 @@ bool Append(const void* records, std::size_t bytes, const void* tail = nullptr, 
 // Operators and device work from `time_ns` on are never evicted (`keep`), or may be. Initially kept.
 void KeepOperators(bool keep, std::uint64_t time_ns) noexcept;
 
-// For AppendAtOnce: this thread's window, whose address holds as long as the thread.
-WriteSpan& ThreadSpan() noexcept;
+// For AppendAtOnce, and the clock of this thread: all its times come from it. The address holds as long as the thread.
+ThreadState& CurrentThread() noexcept;
 
 // Bytes of records that this thread has written so far.
 std::uint64_t ThreadBytes() noexcept;
 
-// CLOCK_MONOTONIC in nanoseconds, by this thread's clock: all times of one thread come from one.
+// CLOCK_MONOTONIC in nanoseconds, by this thread's clock.
 std::uint64_t NowNs() noexcept;
-ThreadClock& CurrentThreadClock() noexcept;  // its address holds as long as the thread
 
 }  // namespace loopscope::capture

@@ -7,7 +7,7 @@ namespace {
 
 constexpr OpCalls kNone{};
 constexpr CallTable kNothing{.real_op_calls = [] { return &kNone; },
-                             .set_op_calls = [](const OpCalls&) {},
+                             .set_op_calls = [](const OpCalls&, const std::atomic<std::uint32_t>&) {},
                              .observe_memory = [](const MemoryObserver*) {},
                              .observe_waits = [](const WaitObserver*) {},
                              .observe_calls = [](const CallObserver*) {}};

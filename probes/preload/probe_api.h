@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "probes/capture/thread_clock.h"
-#include "probes/capture/write_span.h"
+#include "probes/capture/thread_state.h"
 
 namespace loopscope {
 
@@ -63,14 +62,18 @@ struct OpCalls {
   using Run = void(void* function, const void* schema, std::uint16_t key, std::uint64_t keys);
   using End = void(void* function);
   using Construct = void(void* function, std::uint8_t scope);
+  using ConstructFrom = void(void* function, void* callbacks);
+  using Destroy = void(void* function);
   Callbacks* callbacks;               // at::StepCallbacks at::getStepCallbacks(RecordScope)
   Callbacks* callbacks_unless_empty;  // std::optional<at::StepCallbacks> at::getStepCallbacksUnlessEmpty(RecordScope)
   Run* run;  // c10::Dispatcher::runRecordFunction(RecordFunction&, const FunctionSchema&, DispatchKey, DispatchKeySet)
   End* end;  // at::RecordFunction::end()
-  Construct* construct;  // at::RecordFunction::RecordFunction(RecordScope)
+  Construct* construct;           // at::RecordFunction::RecordFunction(RecordScope)
+  ConstructFrom* construct_from;  // at::RecordFunction::RecordFunction(StepCallbacks&&)
+  Destroy* destroy;               // at::RecordFunction::~RecordFunction()
 };
 
-inline constexpr std::uint32_t kProbeApiVersion = 7;
+inline constexpr std::uint32_t kProbeApiVersion = 8;
 
 struct ProbeApi {
   std::uint32_t version;
@@ -84,17 +87,16 @@ struct ProbeApi {
   void (*fact)(const char* key, const char* value);
   void (*applied)(const char* key, const char* where, const char* old_value, const char* now, std::uint32_t flags);
   void (*user_range)(std::uint32_t name, bool is_step, std::uint64_t start_ns, std::uint64_t end_ns);  // string id
-  bool (*claimed)(const char* key);  // the program applies this treatment itself
-  bool (*in_backward)();             // this thread is inside torch::autograd::backward
-  capture::ThreadClock* (*thread_clock)();
-  capture::WriteSpan* (*thread_span)();  // this thread's; the address holds as long as it
+  bool (*claimed)(const char* key);         // the program applies this treatment itself
+  bool (*in_backward)();                    // this thread is inside torch::autograd::backward
+  capture::ThreadState* (*thread_state)();  // this thread's; the address holds as long as it
   const std::atomic<std::uint32_t>* file_generation;
   void (*set_torch_hooks)(const TorchHooks* hooks);
   void (*set_device_hooks)(const DeviceHooks* hooks);
   int (*live_state)(const char* key);   // preload/live.h, State
   void (*live_acted)(const char* key);  // …, Acted
   const OpCalls* (*real_op_calls)();    // calls/call_table.h
-  void (*set_op_calls)(const OpCalls& calls);
+  void (*set_op_calls)(const OpCalls& calls, const std::atomic<std::uint32_t>& gate);
   void (*tensor_used)(const void* storage, std::uint64_t time_ns);  // preload/lifetimes.h, Used
 };
 

@@ -16,10 +16,17 @@ bool Runs(const OpenOps& open, const void* node) {
   return false;
 }
 
-// Without an id if nodes of the type have different names.
+// Whether all nodes of the type have this name: the type's own, with its namespaces or, of most nodes, without. A
+// Python function is named for its class.
+bool IsNamedForType(const std::string& name, const std::type_info& type) {
+  const std::string full = c10::demangle(type.name());
+  return name == full || full.ends_with("::" + name);
+}
+
+// Without an id where nodes of the type are named differently.
 [[gnu::cold]] Known NewType(const torch::autograd::Node& node, const std::type_info& type) {
   const std::string name = node.name();
-  if (name != c10::demangle(type.name())) return {&type};
+  if (!IsNamedForType(name, type)) return {&type};
   return Find(&type, "autograd::engine::evaluate_function: " + name, true);
 }
 

@@ -4,9 +4,13 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <concepts>
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "probes/torch/api.h"
 #include "probes/torch/padding.h"
@@ -17,16 +21,25 @@ namespace {
 // Text of bounded length: the rest is cut off.
 class Text {
  public:
-  void Add(const char* text) {
-    const std::size_t length = std::min(std::strlen(text), sizeof text_ - 1 - length_);
-    std::memcpy(text_ + length_, text, length);
+  void Add(std::string_view text) {
+    const std::size_t length = std::min(text.size(), sizeof text_ - 1 - length_);
+    std::memcpy(text_ + length_, text.data(), length);
     length_ += length;
   }
-  template <class... Values>
-  void Format(const char* format, Values... values) {
-    char part[64];
-    std::snprintf(part, sizeof part, format, values...);
-    Add(part);
+  // Not by printf, which takes longer than all else that is recorded of an op, most of all where the program has a
+  // library that adds formats to it.
+  template <std::integral Number>
+  void AddNumber(Number number) {
+    char part[24];
+    Add({part, static_cast<std::size_t>(std::to_chars(part, part + sizeof part, number).ptr - part)});
+  }
+  // As %g.
+  void AddDouble(double number) {
+    constexpr double kAllDigits = 100'000;
+    const bool is_whole = std::abs(number) < kAllDigits && number == std::trunc(number) && !std::signbit(number);
+    if (is_whole) return AddNumber(static_cast<int>(number));
+    char part[32];
+    Add({part, static_cast<std::size_t>(std::snprintf(part, sizeof part, "%g", number))});
   }
   const char* data() const { return text_; }
   std::size_t size() const { return length_; }
@@ -81,14 +94,15 @@ void AddTensor(const at::Tensor& tensor, Text& text) {
   if (HasPlainSizes(tensor)) {
     bool first = true;
     for (const std::int64_t size : tensor.sizes()) {
-      text.Format(first ? "%lld" : ",%lld", static_cast<long long>(size));
+      if (!first) text.Add(",");
+      text.AddNumber(size);
       first = false;
     }
   }
   text.Add("]");
   if (!tensor.is_cpu()) {
     text.Add("@");
-    text.Add(tensor.device().str().c_str());
+    text.Add(tensor.device().str());
   }
   if (tensor.requires_grad()) text.Add("!");
 }
@@ -117,8 +131,9 @@ void AddNumbers(const auto& numbers, Text& text) {
   text.Add("[");
   bool first = true;
   for (const auto number : numbers) {
-    text.Format(first ? "%lld" : ", %lld", static_cast<long long>(number));
+    if (!first) text.Add(", ");
     first = false;
+    text.AddNumber(static_cast<std::int64_t>(number));
   }
   text.Add("]");
 }
@@ -131,8 +146,8 @@ void AddInput(const c10::IValue& input, Text& text) {
   if (input.isBool()) return text.Add(input.toBool() ? "true" : "false");
   if (input.isIntList()) return AddNumbers(input.toIntVector(), text);
   if (input.isBoolList()) return AddNumbers(input.toBoolList().vec(), text);
-  if (input.isInt()) return text.Format("%lld", static_cast<long long>(input.toInt()));
-  if (input.isDouble()) return text.Format("%g", input.toDouble());
+  if (input.isInt()) return text.AddNumber(input.toInt());
+  if (input.isDouble()) return text.AddDouble(input.toDouble());
   text.Add("?");
 }
 
@@ -162,8 +177,10 @@ std::uint32_t InputsText(const at::RecordFunction& function) {
   }
   const Padding padding = PaddingOf(function.name(), function);
   if (padding.tokens > 0) {
-    text.Format(";padding=%llu/%llu", static_cast<unsigned long long>(padding.padded),
-                static_cast<unsigned long long>(padding.tokens));
+    text.Add(";padding=");
+    text.AddNumber(padding.padded);
+    text.Add("/");
+    text.AddNumber(padding.tokens);
   }
   return text.size() > 0 ? api->string_id(text.data(), text.size()) : 0;
 }

@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "probes/capture/thread_clock.h"
-#include "probes/capture/write_span.h"
+#include "probes/capture/thread_state.h"
 #include "probes/torch/api.h"
 #include "probes/torch/producer.h"
 #include "probes/wire.h"
@@ -25,16 +24,24 @@ using OpWords = std::array<std::uint64_t, sizeof(wire::OpRecord) / 8>;
 
 // An op that has begun, with its partial record.
 struct alignas(64) OpenOp {
+  enum Bit : std::uint64_t {
+    kUserScope = 1,
+    kWithDetail = 2,
+    kPerhapsAsync = 4,
+    kAsync = 8,  // of user scopes: it may end after what it began in, or on another thread
+    kReadsHost = 16,
+    kNextNode = 32,  // the record's sequence is the number of the next graph node of the thread
+    kMadeNode = 64,  // an op inside recorded a graph node
+    kTraced = 128,   // it runs for a dispatch mode, as while torch.compile traces, or inside of one that does
+  };
+
   OpWords words;  // without duration and the flags that the end adds
   const at::RecordFunction* function;
+  std::uint64_t bits;
+  const void* node;  // the graph's, which the engine runs in this op; null: it is another op
   std::uint32_t inputs, stack;
-  bool is_op, has_detail, may_be_async;
-  bool is_async;  // for user scopes: it may end after its parent, or on another thread
-  bool host_read;
-  bool has_next_node;  // the record's sequence is the number of the next graph node of the thread
-  bool made_node;      // an op inside recorded a graph node
-  bool traced;         // runs under a dispatch mode (torch.compile tracing), or inside an op that does
-  const void* node;    // the graph's, which the engine runs in this op; null: it is another op
+
+  bool Is(std::uint64_t any) const noexcept { return (bits & any) != 0; }
 };
 static_assert(sizeof(OpenOp) == 64);
 
@@ -55,21 +62,21 @@ struct Exchange {
   std::uint64_t first_word = 0, start_ns = 0;
 };
 
-// One per thread that runs ops. Members that every op uses come first.
+// One per thread that runs ops. What every op looks at comes first, in a cache line: besides this and its own, an op's
+// record takes one for its name, and that of the thread's clock and place in the capture.
 struct alignas(64) OpenOps {
-  std::uint32_t depth = 0, op_depth = 0, outermost_ops = 0;  // op_depth: without user scopes
-  std::uint16_t profiler_flags = 0;
-  std::uint64_t stack_due_ns = 0;     // from then on an op records its line, also outside of the detail window
-  const void* node_begins = nullptr;  // while the engine's op for it is being made
-  const std::atomic<std::uint32_t>& gate = *api->gate;
-  capture::ThreadClock& clock = *api->thread_clock();
-  capture::WriteSpan& span = *api->thread_span();
+  std::uint32_t depth = 0, outermost_ops = 0, op_depth = 0;  // op_depth: without user scopes
+  std::uint16_t outer_flags = 0;  // of the outermost op: what is hardly ever switched inside of one
+  capture::ThreadState& thread = *api->thread_state();
   const std::atomic<std::uint32_t>& file_generation = *api->file_generation;
+  const std::atomic<std::uint32_t>& gate = *api->gate;
   // LibTorch's own state of this thread.
   const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();
   const c10::impl::PODLocalDispatchKeySet& dispatch_keys = c10::impl::raw_local_dispatch_key_set;
   const bool& enabled = at::get_record_function_tls_().tls_record_function_enabled_;
+  std::uint64_t stack_due_ns = 0;  // from when on an op shows its line, outside of the detail window as well
   const std::uint64_t thread_id = at::RecordFunction::currentThreadId();
+  const void* node_begins = nullptr;  // while the engine's op for it is being made
   std::array<OpenOp, 192> ops;
   std::array<Known, 2048> schemas;       // by address: a step runs some hundred different operators
   std::array<KnownText, 256> texts;      // by address

@@ -23,7 +23,7 @@ using wire::kNoSequence;
 
 constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between checks whether a profiler is on
 
-[[gnu::noinline]] std::uint16_t ProfilerFlags() {
+[[gnu::cold]] std::uint16_t ProfilerFlags() {
   using torch::profiler::impl::ActiveProfilerType;
   const ActiveProfilerType type = torch::profiler::impl::profilerType();
   if (type == ActiveProfilerType::NONE) return 0;
@@ -33,39 +33,50 @@ constexpr std::uint32_t kProfilerInterval = 32;  // outermost ops between checks
 // During compilation operators run on fake tensors, under a dispatch mode, in a state set by the compiler, not the
 // program. The mode's own code runs without the mode, but inside such an operator.
 bool IsTraced(const OpenOps& open) {
-  return (open.depth > 0 && open.ops[open.depth - 1].traced) ||
+  return (open.depth > 0 && open.ops[open.depth - 1].Is(OpenOp::kTraced)) ||
          open.dispatch_keys.included().has(c10::DispatchKey::Python);
 }
 
-std::uint16_t StateFlags(OpenOps& open, bool outermost, bool traced) {
-  if (traced) return outermost ? wire::kOpOutermost : 0;
+// What is switched on or off rarely, and hardly ever inside an op: asked at outermost ones.
+[[gnu::always_inline]] inline std::uint16_t OuterFlags(OpenOps& open) {
+  std::uint16_t flags = open.outer_flags & ~wire::kOpAnomaly;
+  if (open.outermost_ops++ % kProfilerInterval == 0) [[unlikely]]
+    flags = ProfilerFlags();
+  return flags | (torch::autograd::AnomalyMode::is_enabled() ? wire::kOpAnomaly : 0);
+}
+
+[[gnu::always_inline]] inline std::uint16_t StateFlags(OpenOps& open, bool outermost, bool traced) {
+  if (traced) [[unlikely]]
+    return outermost ? wire::kOpOutermost : 0;
   constexpr c10::DispatchKeySet kAutocast({c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA});
   std::uint16_t flags = 0;
   if (open.autograd.get_grad_mode()) flags |= wire::kOpGradMode;
   if (open.autograd.get_inference_mode()) flags |= wire::kOpInference;
-  if (torch::autograd::AnomalyMode::is_enabled()) flags |= wire::kOpAnomaly;
   // Autocast is on for a device while its dispatch key is not excluded.
   if (!open.dispatch_keys.excluded().has_all(kAutocast)) flags |= wire::kOpAutocast;
-  if (!outermost) return flags | open.profiler_flags;
-  // A profiler is switched on or off rarely, and never inside an op.
-  if (open.outermost_ops++ % kProfilerInterval == 0) open.profiler_flags = ProfilerFlags();
-  return flags | open.profiler_flags | wire::kOpOutermost;
+  if (!outermost) return flags | open.outer_flags;
+  open.outer_flags = OuterFlags(open);
+  return flags | open.outer_flags | wire::kOpOutermost;
 }
 
-// Inputs, stack and producers: in the detail window, and always for reads by the host.
-[[gnu::cold]] void TakeDetail(const at::RecordFunction& function, OpenOps& open, OpenOp& op, bool detail,
+// Inputs, stack and producers: in the detail window, and always for reads by the host. `function` is null where it
+// holds no inputs.
+[[gnu::cold]] void TakeDetail(const at::RecordFunction* function, OpenOps& open, OpenOp& op, bool detail,
                               bool outermost) {
   const bool in_backward = api->in_backward();
-  const bool inside_read = op.host_read && open.depth > 1 && open.ops[open.depth - 2].host_read;
-  const bool blamed_read = op.host_read && !inside_read && !in_backward;
+  const bool reads = op.Is(OpenOp::kReadsHost);
+  const bool inside_read = reads && open.depth > 1 && open.ops[open.depth - 2].Is(OpenOp::kReadsHost);
+  const bool blamed_read = reads && !inside_read && !in_backward;
   if (!detail && !blamed_read) return;
-  op.has_detail = true;
+  op.bits |= OpenOp::kWithDetail;
   op.stack = 0;
-  op.inputs = InputsText(function);
-  TakeProducers(function, open.producers[open.depth - 1]);
-  if (detail) {
-    NoteWork(function, in_backward);
-    NoteProductType(function);
+  op.inputs = function != nullptr ? InputsText(*function) : 0;
+  Producers& producers = open.producers[open.depth - 1];
+  producers = {kNoSequence, 0, {}};
+  if (function != nullptr) TakeProducers(*function, producers);
+  if (detail && function != nullptr) {
+    NoteWork(*function, in_backward);
+    NoteProductType(*function);
   }
   if ((outermost || blamed_read) && !in_backward) op.stack = api->call_stack();
 }
@@ -86,6 +97,7 @@ struct Beginning {
   at::RecordScope scope;
   std::int64_t sequence;
   std::uint16_t forward_thread;
+  bool asked;  // the function holds what LibTorch keeps of an op for its listeners: a name, inputs
 };
 
 // Steps with other work may all lie outside of the detail window, so lines are recorded occasionally there, too. With
@@ -100,49 +112,63 @@ bool HasInterpreter() {
 [[gnu::cold]] void TakeStack(OpenOps& open, OpenOp& op) {
   open.stack_due_ns = HasInterpreter() ? UINT64_MAX : op.words[1] + kBetweenStacksNs;
   if (HasInterpreter() || api->in_backward()) return;
-  op.has_detail = true;
+  op.bits |= OpenOp::kWithDetail;
   op.inputs = 0;
   op.stack = api->call_stack();
   open.producers[open.depth - 1] = {wire::kNoSequence, 0, {}};
-  op.words[1] = open.clock.NowNs();
+  op.words[1] = open.thread.clock.NowNs();
+}
+
+std::uint64_t BitsOf(const at::RecordFunction& function, const Beginning& given, const Known& name) {
+  std::uint64_t bits = 0;
+  if (given.sequence >= 0 && given.scope == at::RecordScope::FUNCTION) bits |= OpenOp::kNextNode;
+  if ((name.traits & kHostRead) != 0) bits |= OpenOp::kReadsHost;
+  if (!given.asked) return bits;
+  if ((name.traits & kMayBeAsync) != 0) bits |= OpenOp::kPerhapsAsync;
+  if (given.scope != at::RecordScope::USER_SCOPE) return bits;
+  bits |= OpenOp::kUserScope;
+  return (name.traits & kMayBeAsync) != 0 && function.isAsync() ? bits | OpenOp::kAsync : bits;
 }
 
 [[gnu::always_inline]] inline void Begin(const at::RecordFunction& function, const Beginning& given, const Known& name,
                                          OpenOps& open, bool detail) {
   OpenOp& op = open.ops[open.depth];
   const bool is_op = given.scope != at::RecordScope::USER_SCOPE;
-  const bool host_read = (name.traits & kHostRead) != 0;
   const bool outermost = is_op && open.op_depth == 0;
   const bool traced = IsTraced(open);
   const std::uint64_t flags = StateFlags(open, outermost, traced);
   const std::uint32_t sequence = given.sequence < 0 ? kNoSequence : static_cast<std::uint32_t>(given.sequence);
-  const std::uint32_t shapes = (name.traits & kHashShapes) != 0 ? ShapeHash(function) : 0;
+  const std::uint32_t shapes = given.asked && (name.traits & kHashShapes) != 0 ? ShapeHash(function) : 0;
   op.function = &function;
-  op.is_op = is_op;
-  op.host_read = host_read;
-  op.may_be_async = (name.traits & kMayBeAsync) != 0;
-  op.is_async = !is_op && op.may_be_async && function.isAsync();
-  op.has_detail = false;
-  op.made_node = false;
-  op.traced = traced;
+  op.bits = BitsOf(function, given, name) | (traced ? std::uint64_t{OpenOp::kTraced} : 0);
   op.node = nullptr;
-  op.has_next_node = given.sequence >= 0 && given.scope == at::RecordScope::FUNCTION;
   op.words[0] = FirstWord(given.scope, name.id);
   op.words[2] = std::uint64_t{sequence} << 32;
   op.words[3] = shapes | std::uint64_t{given.forward_thread} << 32 | flags << kFlagsShift;
   ++open.depth;
   open.op_depth += is_op ? 1 : 0;
-  if (detail || host_read) TakeDetail(function, open, op, detail, outermost);
-  op.words[1] = open.clock.NowNs();
-  if (!op.has_detail && outermost && op.words[1] >= open.stack_due_ns) TakeStack(open, op);
-  if (detail) NoteUse(function, op.words[1]);
+  const bool takes_detail = detail || op.Is(OpenOp::kReadsHost);
+  if (takes_detail) [[unlikely]]
+    TakeDetail(given.asked ? &function : nullptr, open, op, detail, outermost);
+  op.words[1] = open.thread.clock.NowNs();
+  const bool stack_due = outermost && op.words[1] >= open.stack_due_ns && !op.Is(OpenOp::kWithDetail);
+  if (stack_due) [[unlikely]]
+    TakeStack(open, op);
+  if (detail && given.asked) [[unlikely]]
+    NoteUse(function, op.words[1]);
+}
+
+// Ops that ended on other threads may have filled it.
+[[gnu::always_inline]] inline void MakeRoom(OpenOps& open) {
+  if (open.depth == open.ops.size()) [[unlikely]]
+    open.depth = open.op_depth = 0;
 }
 
 // Null if nothing is recorded.
 OpenOps* Recording() {
   OpenOps* open = MyOpenOps();
   if (open == nullptr || (open->gate.load(std::memory_order_relaxed) & kGateOps) == 0) return nullptr;
-  if (open->depth == open->ops.size()) open->depth = open->op_depth = 0;  // ops that ended on other threads filled it
+  MakeRoom(*open);
   return open;
 }
 
@@ -169,30 +195,47 @@ bool InDetail(const OpenOps& open) {
 // Whether the op recorded a graph node: the next node's number has moved on since it began, or an op inside it recorded
 // one.
 bool MadeNode(const OpenOp& op) {
-  if (op.made_node || !op.has_next_node) return op.made_node;
-  return static_cast<std::uint32_t>(at::sequence_number::peek()) != op.words[2] >> 32;
+  if (!op.Is(OpenOp::kNextNode | OpenOp::kMadeNode)) return false;
+  return op.Is(OpenOp::kMadeNode) || static_cast<std::uint32_t>(at::sequence_number::peek()) != op.words[2] >> 32;
 }
 
-[[gnu::always_inline]] inline void Write(const at::RecordFunction& function, OpenOps& open, OpenOp& op,
-                                         std::uint64_t end_ns) {
-  const std::uint64_t start_ns = op.words[1];
-  if (!op.is_op) {
-    const auto name = static_cast<std::uint32_t>(op.words[0] >> 32);
-    return api->user_range(name, std::string_view(function.name()) == "step", start_ns, end_ns);
+// The record of an op that has ended.
+[[gnu::always_inline]] inline OpWords Ended(OpenOps& open, OpenOp& op, std::uint64_t end_ns, std::uint64_t flags) {
+  std::uint64_t duration = end_ns - op.words[1];
+  if (duration > 0xffffffffu) [[unlikely]] {
+    duration = duration >> 10 & 0xffffffffu;
+    flags |= wire::kOpLongDuration;
   }
-  std::uint64_t duration = end_ns - start_ns, flags = 0;
-  if (duration > 0xffffffffu) duration = duration >> 10 & 0xffffffffu, flags |= wire::kOpLongDuration;
-  if (op.may_be_async && function.isAsync()) flags |= wire::kOpAsync;
   if (MadeNode(op)) {
-    flags |= op.traced ? 0 : wire::kOpGraph;
-    if (&op != &open.ops.front()) (&op - 1)->made_node = true;
+    flags |= op.Is(OpenOp::kTraced) ? 0 : wire::kOpGraph;
+    if (&op != &open.ops.front()) (&op - 1)->bits |= OpenOp::kMadeNode;
   }
-  const OpWords words{op.words[0], start_ns, op.words[2] | duration, op.words[3] | flags << kFlagsShift};
-  if (op.has_detail) {
-    return AppendDetailed(op, words, open.producers[static_cast<std::size_t>(&op - open.ops.data())]);
-  }
-  if (capture::AppendAtOnce(open.span, open.file_generation, words)) return;
+  return {op.words[0], op.words[1], op.words[2] | duration, op.words[3] | flags << kFlagsShift};
+}
+
+[[gnu::cold]] void AppendSlowly(OpWords words) {
   api->append(&words, sizeof words);
+}
+
+[[gnu::always_inline]] inline void Append(OpenOps& open, const OpWords& words) {
+  if (!capture::AppendAtOnce(open.thread.span, open.file_generation, words)) [[unlikely]]
+    AppendSlowly(words);
+}
+
+[[gnu::cold]] void WriteUserScope(const at::RecordFunction& function, const OpenOp& op, std::uint64_t end_ns) {
+  const auto name = static_cast<std::uint32_t>(op.words[0] >> 32);
+  api->user_range(name, std::string_view(function.name()) == "step", op.words[1], end_ns);
+}
+
+// What few ops are.
+constexpr std::uint64_t kRare = OpenOp::kUserScope | OpenOp::kWithDetail | OpenOp::kPerhapsAsync;
+
+[[gnu::cold]] void WriteRare(const at::RecordFunction& function, OpenOps& open, OpenOp& op, std::uint64_t end_ns) {
+  if (op.Is(OpenOp::kUserScope)) return WriteUserScope(function, op, end_ns);
+  const bool is_async = op.Is(OpenOp::kPerhapsAsync) && function.isAsync();
+  const OpWords words = Ended(open, op, end_ns, is_async ? std::uint64_t{wire::kOpAsync} : 0);
+  if (!op.Is(OpenOp::kWithDetail)) return Append(open, words);
+  AppendDetailed(op, words, open.producers[static_cast<std::size_t>(&op - open.ops.data())]);
 }
 
 [[gnu::cold]] void SetAside(const OpenOp& op, OpenOps& open) {
@@ -206,9 +249,9 @@ bool MadeNode(const OpenOp& op) {
     Exchange& one = open.exchanges[(open.exchanges_begun - back) % open.exchanges.size()];
     if (one.function != &function) continue;
     one.function = nullptr;
-    const std::uint64_t duration = open.clock.NowNs() - one.start_ns;
+    const std::uint64_t duration = open.thread.clock.NowNs() - one.start_ns;
     const bool is_long = duration > 0xffffffffu;
-    const std::uint64_t flags = wire::kOpAsync | (is_long ? wire::kOpLongDuration : 0u);
+    const std::uint64_t flags = wire::kOpAsync | (is_long ? std::uint64_t{wire::kOpLongDuration} : 0);
     const OpWords words{one.first_word, one.start_ns,
                         std::uint64_t{kNoSequence} << 32 | ((is_long ? duration >> 10 : duration) & 0xffffffffu),
                         flags << kFlagsShift};
@@ -217,21 +260,36 @@ bool MadeNode(const OpenOp& op) {
   }
 }
 
-[[gnu::always_inline]] inline void End(const at::RecordFunction& function, OpenOps& open) {
+// One that is not the innermost.
+[[gnu::cold]] void EndOuter(const at::RecordFunction& function, OpenOps& open) {
   std::uint32_t at = open.depth;
   while (at > 0 && open.ops[at - 1].function != &function) --at;
   if (at == 0) {  // began while nothing was recorded, or on another thread, or in an op that has ended
     if (open.exchanges_begun > 0) EndExchange(function, open);
     return;
   }
-  const std::uint64_t end_ns = open.clock.NowNs();
-  Write(function, open, open.ops[at - 1], end_ns);
-  // Deeper ones that did not end here end on other threads, or later.
+  WriteRare(function, open, open.ops[at - 1], open.thread.clock.NowNs());
+  // Deeper ones that never ended here end on other threads, or later.
   for (std::uint32_t n = at - 1; n < open.depth; ++n) {
-    open.op_depth -= open.ops[n].is_op ? 1 : 0;
-    if (n >= at && open.ops[n].is_async) SetAside(open.ops[n], open);
+    open.op_depth -= open.ops[n].Is(OpenOp::kUserScope) ? 0 : 1;
+    if (n >= at && open.ops[n].Is(OpenOp::kAsync)) SetAside(open.ops[n], open);
   }
   open.depth = at - 1;
+}
+
+[[gnu::always_inline]] inline void End(const at::RecordFunction& function, OpenOps& open) {
+  const std::uint32_t inside = open.depth - 1;
+  if (open.depth == 0 || open.ops[inside].function != &function) [[unlikely]]
+    return EndOuter(function, open);
+  OpenOp& op = open.ops[inside];
+  const std::uint64_t end_ns = open.thread.clock.NowNs();
+  if (op.Is(kRare)) [[unlikely]] {
+    WriteRare(function, open, op, end_ns);
+  } else {
+    Append(open, Ended(open, op, end_ns, 0));
+  }
+  open.op_depth -= op.Is(OpenOp::kUserScope) ? 0 : 1;
+  open.depth = inside;
 }
 
 }  // namespace
@@ -239,7 +297,8 @@ bool MadeNode(const OpenOp& op) {
 std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function) {
   OpenOps* open = Recording();
   if (open == nullptr) return nullptr;
-  const Beginning given{function.scope(), function.seqNr(), static_cast<std::uint16_t>(function.forwardThreadId())};
+  const Beginning given{function.scope(), function.seqNr(), static_cast<std::uint16_t>(function.forwardThreadId()),
+                        true};
   const void* node = given.scope == at::RecordScope::FUNCTION ? NodeThatBegins(*open) : nullptr;
   Begin(function, given, NameOf(*open, function), *open, InDetail(*open));
   open->ops[open->depth - 1].node = node;
@@ -247,27 +306,25 @@ std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function)
 }
 
 void OnEnd(const at::RecordFunction& function, at::ObserverContext*) {
-  OpenOps* open = mine;
-  if (open != nullptr && (open->depth > 0 || open->exchanges_begun > 0)) End(function, *open);
+  if (OpenOps* open = mine; open != nullptr) [[likely]]
+    End(function, *open);
 }
 
-bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys) {
-  OpenOps* open = Recording();
-  if (open == nullptr) return false;
-  const Known& name = NameOf(*open, schema);
+void BeginDirectly(const at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys) {
+  OpenOps* open = MyOpenOps();
+  if (open == nullptr) [[unlikely]]
+    return;
+  MakeRoom(*open);
   // As LibTorch numbers ops that may record a graph node.
   const bool numbered = keys.has_any(c10::autograd_dispatch_keyset) && open->autograd.get_grad_mode();
   const std::int64_t sequence = numbered ? static_cast<std::int64_t>(at::sequence_number::peek()) : -1;
-  const bool detail = InDetail(*open);
-  if (detail || (name.traits & kHostRead) != 0) function.before(std::cref(schema), sequence);  // its name is asked for
-  Begin(function, {at::RecordScope::FUNCTION, sequence, 0}, name, *open, detail);
-  return true;
+  Begin(function, {at::RecordScope::FUNCTION, sequence, 0, false}, NameOf(*open, schema), *open, InDetail(*open));
 }
 
 void BeginNode(const at::RecordFunction& function, const Known& name, const void* node) {
   OpenOps* open = Recording();
   if (open == nullptr) return;
-  Begin(function, {at::RecordScope::FUNCTION, -1, 0}, name, *open, false);
+  Begin(function, {at::RecordScope::FUNCTION, -1, 0, false}, name, *open, false);
   open->ops[open->depth - 1].node = node;
 }
 

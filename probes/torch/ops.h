@@ -13,11 +13,12 @@ struct Known;
 
 // The callbacks of at::RecordFunction.
 std::unique_ptr<at::ObserverContext> OnStart(const at::RecordFunction& function);
-void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
+[[gnu::hot]] void OnEnd(const at::RecordFunction& function, at::ObserverContext*);
 
-// Instead of OnStart, for an op whose `function` has only its dispatch data and runs no callbacks.
-// Returns whether the op is recorded; OnEnd then ends it.
-bool BeginDirectly(at::RecordFunction& function, const c10::FunctionSchema& schema, c10::DispatchKeySet keys);
+// In place of OnStart, for an op that has no listeners: `function` holds nothing, its address tells when the op ends by
+// OnEnd. To be called while ops are recorded.
+[[gnu::hot]] void BeginDirectly(const at::RecordFunction& function, const c10::FunctionSchema& schema,
+                                c10::DispatchKeySet keys);
 
 // The same for the op in which autograd's engine runs `node` (engine_nodes.h).
 void BeginNode(const at::RecordFunction& function, const Known& name, const void* node);
