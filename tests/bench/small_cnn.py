@@ -1,7 +1,8 @@
 """A small CNN in training, which takes turns: what tests/bench/python_overhead.py times. For each line it reads it prints the
-microseconds of a step of one stretch, of wall time and of the training thread's processor time.
+microseconds of a step of one stretch, of wall time and of the training thread's processor time. With `steady` all turns are
+steps of one training, and nothing but them: what tests/bench/record_misses.py counts.
 
-Usage: small_cnn.py plain|profiler STEPS BATCH"""
+Usage: small_cnn.py plain|profiler|steady STEPS BATCH"""
 
 import contextlib
 import itertools
@@ -57,9 +58,19 @@ def steps_of_training(batch):
         yield
 
 
+def steady(stretch, batch):
+    training = steps_of_training(batch)
+    for _ in sys.stdin:
+        next(itertools.islice(training, stretch - 1, None))
+        print(json.dumps({"steps": stretch}), flush=True)
+    print(json.dumps({}))
+
+
 def main():
     mode, stretch, batch = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(1)
+    if mode == "steady":
+        return steady(stretch, batch)
     profiler = contextlib.nullcontext()
     if mode == "profiler":
         profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])

@@ -16,10 +16,11 @@ from paired import CannotMeasure
 END_S = 60  # a program that takes longer to end hangs
 
 
-def options(description, amount, default_amount, default_clock, add_own=lambda parser: None):
-    """The command line of a benchmark: --build, --blocks, --rounds, --clock, --seed and `amount`, how much a turn does."""
+def options(description, amount, default_amount, default_clock, add_own=lambda parser: None, most_builds=1):
+    """The command line of a benchmark: --build, --blocks, --rounds, --clock, --seed and `amount`, how much a turn does.
+    `builds` are the folders of --build, `build` is the first."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--build", type=pathlib.Path, action="append", dest="builds")
     parser.add_argument(
         "--blocks", type=int, default=8, help="each starts all programs anew; at least 6, for an interval"
     )
@@ -32,7 +33,10 @@ def options(description, amount, default_amount, default_clock, add_own=lambda p
     chosen = parser.parse_args()
     if chosen.blocks < 6 or chosen.rounds < 1:
         parser.error("--blocks must be at least 6 and --rounds at least 1")
-    chosen.build = chosen.build.resolve()
+    chosen.builds = [one.resolve() for one in chosen.builds or [pathlib.Path("build")]]
+    if len(chosen.builds) > most_builds:
+        parser.error(f"--build may be given {most_builds} times")
+    chosen.build = chosen.builds[0]
     return chosen
 
 
