@@ -22,7 +22,8 @@ foreach(component IN ITEMS program wheel)
     set(only EXCLUDE_FROM_ALL)
   endif()
   install(TARGETS ${probes} LIBRARY DESTINATION ${probes_folder} COMPONENT ${component} ${only})
-  install(DIRECTORY "${PROJECT_BINARY_DIR}/probes/python" "${PROJECT_BINARY_DIR}/probes/sources"
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/probes/python" "${PROJECT_BINARY_DIR}/probes/forms"
+    "${PROJECT_BINARY_DIR}/probes/sources"
     DESTINATION ${probes_folder} COMPONENT ${component} ${only} PATTERN __pycache__ EXCLUDE)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/doc/loopscope COMPONENT ${component} ${only})
   if(LOOPSCOPE_TORCH)

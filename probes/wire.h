@@ -144,7 +144,8 @@ static_assert(sizeof(OpRecord) == 32);
 
 // Belongs to the OpRecord just before it on the same thread. `inputs` is the text of the inputs, separated by ';': a
 // tensor is dtype[sizes] ("f32[32,3,48,48]", "bf16[64]", followed by "@cuda:0" unless on the CPU, and by "!" when it
-// requires grad), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05"), since
+// requires grad; since version 1.10 then by "#" and a number where no operator made it: the same one for the same
+// tensor), "(f32[8] f32[])" a list of them, "-" an undefined tensor, else the scalar's value ("1e-05"), since
 // version 1.10 a list of them ("[1, 1]", booleans as 0 and 1), or "?".
 // dtypes: f64 f32 f16 bf16 f8 i64 i32 i16 i8 u8 b1 c64 other. "padding=P/T" after them: P of T tokens are padding.
 // Since version 1.1 it may be followed by the sequence numbers (32 bits each, kNoSequence as padding) of the graph

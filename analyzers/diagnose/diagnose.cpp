@@ -11,6 +11,7 @@
 #include "analyzers/diagnose/hidden.h"
 #include "analyzers/diagnose/interference.h"
 #include "analyzers/diagnose/rule_texts.h"
+#include "analyzers/forms/forms.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/processors.h"
 #include "profiler/core/parallel.h"
@@ -129,6 +130,7 @@ void Diagnose(const Timeline& timeline, const TreatmentChoice& treatment_of, Rep
   ParallelFor(analyzers.size(), kJudgingThreads, [&](std::size_t i) { findings[i] = Judge(*analyzers[i], timeline); });
 
   Attribute(findings);
+  report.forms = FormRowsOf(timeline);
   if (report.headroom) report.headroom->shared = OthersInterfere(timeline);
   if (auto warning = InterferenceWarning(timeline)) report.quality.warnings.push_back(*std::move(warning));
   report.rules.clear();

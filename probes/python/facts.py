@@ -1,6 +1,7 @@
 """Facts that only Python knows, besides those of loaders and optimizers: how a model is distributed, which checks run,
 where debugging switches are turned on."""
 
+import sys
 import weakref
 
 from . import frames, imports, wrapping
@@ -42,6 +43,7 @@ class Facts:
         wrapping.watch_arguments(probe, parallel.DistributedDataParallel, "__init__", distributed)
         wrapping.watch_arguments(probe, parallel.DataParallel, "__init__", self._spread("data_parallel", ()))
         if settings.mode == "trace":
+            self.record("python.executable", sys.executable or "")
             if settings.ranks > 1:
                 imports.after({"torch.distributed.fsdp": self._watch_sharding})
                 self._watch_no_sync(torch)

@@ -14,6 +14,7 @@
 
 #include "probes/torch/api.h"
 #include "probes/torch/padding.h"
+#include "probes/torch/producer.h"
 
 namespace loopscope {
 namespace {
@@ -104,7 +105,12 @@ void AddTensor(const at::Tensor& tensor, Text& text) {
     text.Add("@");
     text.Add(tensor.device().str());
   }
-  if (tensor.requires_grad()) text.Add("!");
+  if (!tensor.requires_grad()) return;
+  text.Add("!");
+  if (const std::uint32_t leaf = LeafNumber(tensor); leaf != 0) {
+    text.Add("#");
+    text.AddNumber(leaf);
+  }
 }
 
 at::Tensor TensorIn(at::Tensor tensor) {

@@ -5,6 +5,8 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <mutex>
+#include <unordered_map>
 
 #include "probes/wire.h"
 
@@ -25,7 +27,33 @@ void AddFurther(const at::Tensor& tensor, Producers& producers) {
   producers.further[producers.further_count++] = sequence;
 }
 
+// Of parameters, by their address: they outlive the detail window.
+class Leaves {
+ public:
+  std::uint32_t NumberOf(const c10::TensorImpl* tensor) {
+    constexpr std::size_t kMost = 1 << 16;
+    const std::lock_guard guard(lock_);
+    if (const auto known = numbers_.find(tensor); known != numbers_.end()) return known->second;
+    if (numbers_.size() == kMost) return 0;
+    const auto number = static_cast<std::uint32_t>(numbers_.size() + 1);
+    numbers_.emplace(tensor, number);
+    return number;
+  }
+
+ private:
+  std::mutex lock_;
+  std::unordered_map<const c10::TensorImpl*, std::uint32_t> numbers_;
+};
+
 }  // namespace
+
+std::uint32_t LeafNumber(const at::Tensor& tensor) {
+  // Never destroyed: threads may record until the very end.
+  static Leaves* const leaves = new Leaves;
+  const bool leaf =
+      tensor.defined() && tensor.requires_grad() && torch::autograd::impl::grad_fn_unsafe(tensor) == nullptr;
+  return leaf ? leaves->NumberOf(tensor.unsafeGetTensorImpl()) : 0;
+}
 
 void TakeProducers(const at::RecordFunction& function, Producers& producers) {
   producers.first = wire::kNoSequence;

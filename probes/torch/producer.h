@@ -15,6 +15,11 @@ struct Producers {
   std::uint32_t first, further_count;
   std::array<std::uint32_t, wire::kMaxFurtherProducers> further;
 };
+
+// The number of a tensor that asks for a gradient and that no operator made: the same whenever it is met. 0 for any
+// other tensor, and once there are too many.
+std::uint32_t LeafNumber(const at::Tensor& tensor);
+
 void TakeProducers(const at::RecordFunction& function, Producers& producers);
 
 }  // namespace loopscope

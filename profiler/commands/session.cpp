@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "analyzers/forms/forms.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/launch_checks.h"
@@ -17,6 +18,7 @@
 #include "profiler/diagnosis/rank_report.h"
 #include "profiler/importers/capture/run_json.h"
 #include "profiler/importers/importers.h"
+#include "profiler/launch/form_trials.h"
 #include "profiler/launch/probe_build.h"
 #include "profiler/launch/probe_paths.h"
 #include "profiler/launch/run_info.h"
@@ -177,6 +179,12 @@ Result<std::unique_ptr<Session>> Session::Open(const Options& options, bool tria
   return session;
 }
 
+std::vector<MeasuredGain> Session::TriedForms(const Timeline& timeline, const fs::path& folder) {
+  std::vector<FormWork> works;
+  for (FormTrial& one : FormTrialsOf(timeline)) works.push_back({std::move(one.form), std::move(one.work)});
+  return TryForms(works, timeline.trace(), launcher_->setup().probes, folder, signals_);
+}
+
 Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::path& folder) {
   auto launched = launcher_->Start(spec);
   const bool went_well = launched && launched->end.ok();  // an interrupted or failed program is not started again
@@ -197,7 +205,11 @@ Result<Session::Diagnosed> Session::Diagnose(const LaunchSpec& spec, const fs::p
   const Seen seen = SeenIn(trace, launched->directory);
   Diagnosed diagnosed{{}, *launched, DescribeOutcome(launched->end, command, seen)};
   if (trace) {
-    diagnosed.report = DiagnosisOf(std::move(*trace));
+    const auto timeline = std::make_shared<Timeline>(Timeline::Build(std::move(*trace)));
+    if (launched->end.how != ProcessEnd::How::kInterrupted) {
+      timeline->Add(TriedForms(*timeline, launched->directory));
+    }
+    diagnosed.report = DiagnosisOf(timeline);
     AddRanks(launched->directory, folder, diagnosed.report);
   } else {
     if (auto run = ReadRunJson(launched->directory / kRunJsonName)) diagnosed.report.run = std::move(*run);

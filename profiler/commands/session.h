@@ -63,6 +63,8 @@ class Session {
  private:
   Session(const Options& options, std::filesystem::path output);
   void LookForEqual(const std::vector<Side>& sides);
+  // Other forms of the program's operators, tried once it has ended.
+  std::vector<MeasuredGain> TriedForms(const Timeline& timeline, const std::filesystem::path& folder);
   Result<std::optional<Containment>> Contain(const std::vector<Side>& sides) const;
 
   const Options& options_;

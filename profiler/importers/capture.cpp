@@ -17,6 +17,7 @@
 #include "profiler/importers/capture/device_samples.h"
 #include "profiler/importers/capture/devices.h"
 #include "profiler/importers/capture/file.h"
+#include "profiler/importers/capture/forms_json.h"
 #include "profiler/importers/capture/join.h"
 #include "profiler/importers/capture/left_out.h"
 #include "profiler/importers/capture/run_json.h"
@@ -252,7 +253,9 @@ Result<Trace> ReadCapture(const Input& input) {
   std::ranges::stable_sort(trace.steps, {}, &StepRecord::end_ns);
   trace.quality.warnings.insert(trace.quality.warnings.end(), unreadable.begin(), unreadable.end());
   std::error_code error;
-  AddRunInfo(fs::is_directory(input.path, error) ? input.path : input.path.parent_path(), trace);
+  const fs::path folder = fs::is_directory(input.path, error) ? input.path : input.path.parent_path();
+  AddRunInfo(folder, trace);
+  for (MeasuredGain& gain : ReadFormsJson(folder / kFormsJsonName)) trace.gains.push_back(std::move(gain));
   AddGpuNames(trace);
   AddRank(trace);
   const std::string_view torch = FactOf(trace, "torch.version");

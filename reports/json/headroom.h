@@ -1,7 +1,7 @@
-// "headroom" of a report's JSON.
+// "headroom" and "forms" of a report's JSON.
 #pragma once
 
-#include "profiler/core/report/headroom.h"
+#include "profiler/core/report/report.h"
 #include "reports/json/fields.h"
 #include "reports/json/places.h"
 
@@ -39,6 +39,18 @@ struct JsonFields<Headroom> {
     fields("shared", headroom.shared);
     fields("peaks", headroom.peaks);
     fields("lines", headroom.lines);
+  }
+};
+
+template <>
+struct JsonFields<FormRow> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& form) {
+    fields("form", form.form);
+    fields("where", form.where);
+    fields("ms", form.ms);
+    fields("uses", form.uses);
+    fields("ratio", form.ratio);
   }
 };
 

@@ -35,6 +35,7 @@ struct JsonFields<Report> {
     fields("worker_lines", report.worker_lines);
     fields("gpu", report.gpu);
     fields("headroom", report.headroom);
+    fields("forms", report.forms);
     fields("collectives", report.collectives);
     fields("quality", report.quality);
     fields("rules", report.rules);

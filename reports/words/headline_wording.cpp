@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
@@ -133,6 +135,20 @@ std::string AboveFloorText(const Report& report) {
   return fmt::format(", most of it beyond that at {} ({})", PlaceText(*line.where, report.run.working_directory), what);
 }
 
+// Other forms of its operators, where none that was tried is worth anything.
+std::string TriedFormsText(const Report& report) {
+  constexpr double kNotFaster = 0.9;
+  std::set<std::string_view> tried;
+  for (const FormRow& row : report.forms) {
+    if (!row.ratio) continue;
+    if (*row.ratio < kNotFaster) return "";
+    tried.insert(row.form);
+  }
+  if (tried.empty()) return "";
+  if (tried.size() == 1) return "; another form of its operators was tried and is not faster";
+  return fmt::format("; none of {} other forms of its operators that were tried is faster", tried.size());
+}
+
 // "Nothing" is said only where it was measured that little is left.
 std::string HealthySentence(const Headline& headline, const Report& report) {
   const bool gpu = headline.part == "gpu";
@@ -147,6 +163,7 @@ std::string HealthySentence(const Headline& headline, const Report& report) {
   } else if (headline.where) {
     text += fmt::format(", most of it at {}{}", Place(headline, report), WhatText(headline, " (", ")"));
   }
+  text += TriedFormsText(report);
   if (headline.finding == nullptr) return text;
   return text + fmt::format("; the largest finding, {}, is worth {} of it", Printable(headline.finding->rule, 40),
                             WorthShareText(report, *headline.finding));

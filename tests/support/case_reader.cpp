@@ -146,10 +146,18 @@ class Reader {
   // "gain amp=bf16 8ms 4ms x3": what a piece of work took without and with a change, and how often it was done.
   static MeasuredGain ReadGain(const CaseLine& line) {
     if (line.words.size() < 4) Fail(line, "a gain has a change and two times");
-    const int count = line.words.size() > 4 ? ReadRepeat(line.words[4]) : 1;
-    if (count == 0) Fail(line, "'" + line.words[4] + "' is not a number of times");
-    return {line.words[1], "", static_cast<std::uint32_t>(count), ReadTime(line.words[2], line.number),
-            ReadTime(line.words[3], line.number)};
+    MeasuredGain gain{line.words[1], "", 1, ReadTime(line.words[2], line.number), ReadTime(line.words[3], line.number)};
+    for (std::size_t i = 4; i < line.words.size(); ++i) {
+      const auto [key, value] = SplitAttribute(line.words[i]);
+      if (key == "work") {
+        gain.work = value;
+      } else if (const int count = ReadRepeat(line.words[i]); count > 0) {
+        gain.count = static_cast<std::uint32_t>(count);
+      } else {
+        Fail(line, "'" + line.words[i] + "' is not a number of times");
+      }
+    }
+    return gain;
   }
 
   static void ReadSetting(const CaseLine& line, Trace& trace) {

@@ -152,7 +152,7 @@ TEST(Analyzers, EachCaseFileAndTextHasAnAnalyzer) {
 }
 
 // Rules that cannot apply to a C++ loop: an interpreter's lock, workers with copies of an iterable data set.
-const std::set<std::string_view> kOfPython = {"gil-contention", "repeated-records"};
+const std::set<std::string_view> kOfPython = {"better-form", "gil-contention", "repeated-records"};
 
 TEST(RuleTexts, HaveTitleFixAndSource) {
   for (const Analyzer* analyzer : AllAnalyzers()) {

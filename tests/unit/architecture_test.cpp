@@ -95,9 +95,10 @@ const std::vector<Direction>& Directions() {
 
       {"analyzers/shared/", {"profiler/core/"}},
       {"analyzers/gradients/", {"profiler/core/", "analyzers/shared/"}},
-      {"analyzers/diagnose/", {"profiler/core/", "analyzers/shared/", "analyzers/*"}},
+      {"analyzers/forms/", {"profiler/core/", "analyzers/shared/"}},
+      {"analyzers/diagnose/", {"profiler/core/", "analyzers/shared/", "analyzers/forms/", "analyzers/*"}},
       {"analyzers/ranks/", {"profiler/core/", "analyzers/shared/", "analyzers/diagnose/"}},
-      {"analyzers/", {"profiler/core/", "analyzers/shared/", "analyzers/gradients/"}},
+      {"analyzers/", {"profiler/core/", "analyzers/shared/", "analyzers/gradients/", "analyzers/forms/"}},
 
       {"reports/words/", {"profiler/core/"}},
       {"reports/text/", {"profiler/core/", "reports/words/"}},

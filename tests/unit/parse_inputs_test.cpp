@@ -49,6 +49,17 @@ TEST(ParseInputs, ListsOfTensors) {
   EXPECT_TRUE(ParseTensorList("?").empty() && ParseTensorList("(").empty() && ParseTensorList("(1)").empty());
 }
 
+TEST(ParseInputs, LeavesHaveNumbers) {
+  const auto inputs = ParseInputs("f32[8,4]!#12;f32[8]@cuda:0!#3;f32[8]!;f32[8]");
+  ASSERT_EQ(inputs.size(), 4u);
+  EXPECT_TRUE(inputs[0].requires_grad && inputs[1].requires_grad && inputs[2].requires_grad);
+  EXPECT_EQ(inputs[0].leaf, 12u);
+  EXPECT_EQ(inputs[1].leaf, 3u);
+  EXPECT_EQ(inputs[1].device, "cuda:0");
+  EXPECT_EQ(inputs[2].leaf, 0u);
+  EXPECT_EQ(inputs[3].leaf, 0u);
+}
+
 TEST(ParseInputs, EmptyAndTrailing) {
   EXPECT_TRUE(ParseInputs("").empty());
   EXPECT_EQ(ParseInputs("f32[2];").size(), 2u);
@@ -56,7 +67,8 @@ TEST(ParseInputs, EmptyAndTrailing) {
 }
 
 TEST(ParseInputs, WhatIsNoTensorIsAScalar) {
-  for (const char* text : {"f32[", "f32[1,]", "f32[-1]", "f32[1]x", "q99[3]", "f32]1[", "f32[1 2]"}) {
+  for (const char* text : {"f32[", "f32[1,]", "f32[-1]", "f32[1]x", "q99[3]", "f32]1[", "f32[1 2]", "f32[2]!#",
+                           "f32[2]!#x", "f32[2]!#3x", "f32[2]#3", "f32[2]!#99999999999"}) {
     const auto inputs = ParseInputs(text);
     ASSERT_EQ(inputs.size(), 1u) << text;
     EXPECT_FALSE(inputs[0].is_tensor) << text;

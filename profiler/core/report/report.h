@@ -73,6 +73,14 @@ struct CollectiveRow {
   std::optional<double> skew_ms;           // of it, waiting for the last rank; unknown with one rank's trace
 };
 
+// Operators at one place that have another form.
+struct FormRow {
+  std::string form;  // "attention-written-out"
+  std::optional<Where> where;
+  double ms = 0, uses = 0;      // per step, forward and backward; how often
+  std::optional<double> ratio;  // time of the other form over that of the program's own; absent: not tried
+};
+
 struct Report {
   RunInfo run;
   StepFacts steps;
@@ -83,6 +91,7 @@ struct Report {
   std::vector<LineRow> worker_lines;
   std::optional<GpuFacts> gpu;  // absent without a device
   std::optional<Headroom> headroom;
+  std::vector<FormRow> forms;  // costliest first
   Quality quality;
   std::vector<RuleRow> rules;
   std::vector<Finding> findings;  // kFound only, costliest first

@@ -35,6 +35,8 @@ class Timeline {
   static Timeline Build(Trace trace);
 
   const Trace& trace() const { return trace_; }
+  // What was measured after the run, of what the timeline showed.
+  void Add(std::vector<MeasuredGain> gains) { trace_.gains.insert(trace_.gains.end(), gains.begin(), gains.end()); }
 
   // --- Steps -------------------------------------------------------------------------------------------------------
   // As in StepTable; lists of steps are indices into steps().

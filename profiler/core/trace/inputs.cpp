@@ -46,13 +46,18 @@ bool ParseSizes(std::string_view text, std::vector<std::int64_t>& sizes) {
   return true;
 }
 
-// dtype[sizes], then "@device" and "!" where they apply.
+// dtype[sizes], then "@device", "!" and "#leaf" where they apply.
 bool ParseTensor(std::string_view text, TensorText& tensor) {
   const std::size_t open = text.find('[');
   if (open == text.npos || !FindDtype(text.substr(0, open))) return false;
   const std::size_t close = text.find(']', open);
   if (close == text.npos || !ParseSizes(text.substr(open + 1, close - open - 1), tensor.sizes)) return false;
   std::string_view tail = text.substr(close + 1);
+  if (const std::size_t number = tail.rfind("!#"); number != tail.npos) {
+    const auto [end, error] = std::from_chars(tail.data() + number + 2, tail.data() + tail.size(), tensor.leaf);
+    if (error != std::errc() || end != tail.data() + tail.size()) return false;
+    tail = tail.substr(0, number + 1);
+  }
   if (tail.ends_with('!')) {
     tensor.requires_grad = true;
     tail.remove_suffix(1);

@@ -15,6 +15,8 @@ struct TensorText {
   std::vector<std::int64_t> sizes;
   std::string_view device;  // "" on the CPU, else "cuda:0"
   bool requires_grad = false;
+  // Which of the tensors that ask for a gradient and that no operator made, mostly parameters; 0: none, or not known.
+  std::uint32_t leaf = 0;
   std::string_view scalar;  // when not a tensor
   std::int64_t elements() const;
   std::int64_t bytes() const;  // 0 for an unknown dtype

@@ -1,0 +1,95 @@
+"""Rows that are taken from a table."""
+
+import torch
+import torch.nn.functional as F
+from works import Pair, inputs
+
+
+def _rows(work):
+    table, (index,) = inputs(work)[:2]
+    x, rows = table.random(), index.below(table.sizes[0])
+
+    def after():
+        return x.index_select(0, rows.reshape(-1)).unflatten(0, rows.shape)
+
+    return Pair(lambda: x[rows], after, [x])
+
+
+def _masked(work):
+    x = inputs(work)[0].random(True)
+    mask = torch.rand(x.shape) < 0.5
+    return Pair(lambda: x[mask].sum() / mask.sum(), lambda: (x * mask).sum() / mask.sum(), [x])
+
+
+def _renormalized(work):
+    count, *texts = work.split("|")
+    table = inputs(texts[0])[0]
+    weight = table.random(False)
+    rows = [inputs(text)[1].below(table.sizes[0]) for text in texts]
+    rows = [rows[i % len(rows)] for i in range(int(count))]
+
+    def before():
+        for one in rows:
+            torch.embedding_renorm_(weight, one, 1.0, 2.0)
+        return weight
+
+    return Pair(before, lambda: weight.renorm_(2, 0, 1.0), [])
+
+
+def _sparse(work):
+    count, *texts = work.split("|")
+    table = inputs(texts[0])[0]
+    rows = [inputs(text)[1].below(table.sizes[0]) for text in texts]
+    rows = [rows[i % len(rows)] for i in range(int(count))]
+
+    def step(sparse):
+        weight = torch.nn.Parameter(table.random(False))
+        optimizer = torch.optim.SparseAdam([weight]) if sparse else torch.optim.Adam([weight], fused=True)
+
+        def run():
+            optimizer.zero_grad()
+            sum(F.embedding(one, weight, sparse=sparse).sum() for one in rows).backward()
+            optimizer.step()
+            return weight.detach()
+
+        return run
+
+    return Pair(step(True), step(False), [])
+
+
+def _summed(work):
+    text, mode = work.split("|")
+    table, indices = inputs(text)[:2]
+    weight, rows = table.random(), indices.below(table.sizes[0])
+
+    def before():
+        taken = F.embedding(rows, weight)
+        return taken.sum(1) if mode == "sum" else taken.mean(1)
+
+    return Pair(before, lambda: F.embedding_bag(rows, weight, mode=mode), [weight] if weight.requires_grad else [])
+
+
+def _one_hot(work):
+    text, name, reader = work.split("|")
+    labels, classes = inputs(text)
+    classes = int(classes)
+    rows = labels.below(classes)
+    # A linear layer's weight has its classes last.
+    other = inputs(reader)[1].random()
+    matrix = (lambda: other.T) if name == "aten::linear" else (lambda: other)
+    dtype = other.dtype
+
+    def before():
+        return F.one_hot(rows, classes).to(dtype) @ matrix()
+
+    return Pair(before, lambda: F.embedding(rows, matrix()), [other] if other.requires_grad else [])
+
+
+FORMS = {
+    "rows-by-index": _rows,
+    "elements-by-mask": _masked,
+    "renormalized-lookup": _renormalized,
+    "sparse-gradients": _sparse,
+    "lookup-then-sum": _summed,
+    "one-hot-product": _one_hot,
+}

@@ -1,0 +1,158 @@
+"""Products, convolutions, decompositions and transforms."""
+
+import torch
+import torch.nn.functional as F
+from works import Pair, inputs, leaves_of, numbers
+
+
+def _pairs(work):
+    text, kind = work.split("|")
+    a, b = (one.random(True) for one in inputs(text)[:2])
+    swapped = a.size(-2) > 1
+    rows, columns = (b, a) if swapped else (a, b)
+    rows, columns = rows.squeeze(-2), columns.squeeze(-3)
+
+    def before():
+        difference = a - b
+        return difference.norm(dim=-1) if kind == "norm" else (difference**2).sum(-1)
+
+    def after():
+        if kind == "norm":
+            return torch.cdist(rows, columns)
+        squares = rows.pow(2).sum(-1).unsqueeze(-1) + columns.pow(2).sum(-1).unsqueeze(-2)
+        return squares - 2 * rows @ columns.transpose(-1, -2)
+
+    return Pair(before, after, [a, b])
+
+
+def _one_by_one(work):
+    count, name, text = work.split("|")
+    count = int(count)
+    parts = inputs(text)
+    left, right = (parts[1], parts[2]) if name == "aten::addmm" else (parts[0], parts[1])
+    if len(right.sizes) != 2:
+        return None
+    lefts = left.random(sizes=[count, *left.sizes])
+    rights = right.random(sizes=[count, *right.sizes])
+    turned = (lambda one: one.transpose(-1, -2)) if name == "aten::linear" else (lambda one: one)
+
+    def before():
+        return [one @ turned(other) for one, other in zip(lefts.unbind(0), rights.unbind(0))]
+
+    return Pair(before, lambda: torch.bmm(lefts, turned(rights)), leaves_of(lefts, rights))
+
+
+def _inverse(work):
+    first, second = work.split("|")
+    square = inputs(first)[0]
+    size = square.sizes[-1]
+    a = (torch.eye(size) * size + torch.randn(square.sizes)).to(square.dtype).requires_grad_(square.requires_grad)
+    b = inputs(second)[1].random()
+    vector = b.dim() == 1
+    if vector or b.size(-2) != size:
+        return None
+    return Pair(lambda: torch.linalg.inv(a) @ b, lambda: torch.linalg.solve(a, b), leaves_of(a, b))
+
+
+def _kernel_of_one(work):
+    image, weight, bias, *_ = inputs(work)
+    x, w = image.random(True), weight.random(True)
+    b = bias.random(True) if bias else None
+    convolution = {3: F.conv1d, 4: F.conv2d, 5: F.conv3d}[w.dim()]
+    if x.dim() != w.dim():
+        return None
+
+    def after():
+        out = torch.matmul(w.flatten(1), x.flatten(2))
+        if b is not None:
+            out = out + b.unsqueeze(-1)
+        return out.unflatten(2, x.shape[2:])
+
+    return Pair(lambda: convolution(x, w, b), after, leaves_of(x, w, b))
+
+
+def _channels_first(work):
+    image, weight, bias, stride, padding, dilation, groups = inputs(work)
+    settings = [*(numbers(one) for one in (stride, padding, dilation)), int(groups)]
+    if image.random().numel() == 0:
+        return None
+    x, w = image.random(True), weight.random(True)
+    b = bias.random(True) if bias else None
+    last = [one.detach().contiguous(memory_format=torch.channels_last).requires_grad_() for one in (x, w)]
+
+    def form(x, w):
+        return lambda: F.conv2d(x, w, b, *settings)
+
+    return Pair(form(x, w), form(*last), leaves_of(x, w, b, *last))
+
+
+def _unfolded(work):
+    text, reader = work.split("|")
+    image, kernel, dilation, padding, stride = inputs(text)
+    x, kernel, dilation, padding, stride = image.random(True), *map(numbers, (kernel, dilation, padding, stride))
+    columns = image.sizes[1] * kernel[0] * kernel[1]
+    other = next((one for one in inputs(reader) if hasattr(one, "sizes") and columns in one.sizes[-2:]), None)
+    if other is None or len(other.sizes) < 2:
+        return None
+    outputs = other.sizes[-1] if other.sizes[-2] == columns else other.sizes[-2]
+    w = torch.randn(outputs, image.sizes[1], *kernel, requires_grad=True)
+
+    def before():
+        return w.flatten(1) @ F.unfold(x, kernel, dilation, padding, stride)
+
+    return Pair(before, lambda: F.conv2d(x, w, None, stride, padding, dilation).flatten(2), [x, w])
+
+
+def _fast_length(length):
+    """The next one whose prime factors are 2, 3 and 5."""
+    while True:
+        rest = length
+        for factor in (2, 3, 5):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return length
+        length += 1
+
+
+def _transform(work):
+    name, text = work.split("|")
+    image, length, dim, _ = inputs(text)
+    dim = int(dim)
+    length = int(length) if length else image.sizes[dim]
+    x = image.random(True)
+    apply = {"aten::fft_fft": torch.fft.fft, "aten::fft_rfft": torch.fft.rfft, "aten::fft_ifft": torch.fft.ifft}[name]
+    fast = _fast_length(length)
+    return Pair(lambda: apply(x, length, dim).abs(), lambda: apply(x, fast, dim).abs(), [x])
+
+
+def _full_matrices(work):
+    x = inputs(work)[0].random(False)
+    return Pair(lambda: torch.linalg.svd(x), lambda: torch.linalg.svd(x, full_matrices=False), [])
+
+
+def _antialiased(work):
+    name, text = work.split("|")
+    image, size = inputs(text)[:2]
+    x, size = image.random(), numbers(size or "")
+    if len(size) != 2:
+        return None
+    mode = "bicubic" if "bicubic" in name else "bilinear"
+
+    def form(antialias):
+        return lambda: F.interpolate(x, size=size, mode=mode, antialias=antialias)
+
+    return Pair(form(True), form(False), leaves_of(x))
+
+
+FORMS = {
+    "differences-of-pairs": _pairs,
+    "product-by-product": _one_by_one,
+    "inverse-then-product": _inverse,
+    "kernel-of-one": _kernel_of_one,
+    "channels-first": _channels_first,
+    "unfolded-convolution": _unfolded,
+    "transform-length": _transform,
+    "full-matrices": _full_matrices,
+    "antialiased-resize": _antialiased,
+}

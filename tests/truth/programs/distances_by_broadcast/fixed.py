@@ -1,0 +1,24 @@
+# Prototypes are learnt: each point goes to the nearest of them.
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+POINTS, PROTOTYPES, WIDTH = 256, 256, 64
+encoder = nn.Sequential(nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, WIDTH))
+prototypes = nn.Parameter(torch.randn(PROTOTYPES, WIDTH))
+optimizer = torch.optim.Adam([*encoder.parameters(), prototypes], lr=1e-3, fused=True)
+
+
+def squared_distances(x, y):
+    return (x * x).sum(-1, keepdim=True) + (y * y).sum(-1) - 2 * x @ y.T
+
+
+data = torch.randn(4096, 32)
+for step in range(100):
+    x = encoder(data[torch.randint(0, len(data), (POINTS,))])
+    distances = squared_distances(x, prototypes)
+    loss = distances.min(1).values.mean() + (distances.softmax(1).mean(0) ** 2).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"loss {loss.item():.4f}")

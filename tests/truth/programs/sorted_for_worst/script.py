@@ -1,0 +1,24 @@
+# Only the hardest examples of a batch train: the losses of all pixels are sorted for them.
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 4, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+images, labels = torch.randn(64, 3, 96, 96), torch.randint(0, 4, (64, 96, 96))
+KEPT = 512
+
+
+def hardest(logits, target):
+    losses = nn.functional.cross_entropy(logits, target, reduction="none").flatten(1)
+    ordered, _ = losses.sort(dim=1, descending=True)
+    return ordered[:, :KEPT].mean()
+
+
+for step in range(80):
+    rows = torch.randint(0, 64, (8,))
+    loss = hardest(model(images[rows]), labels[rows])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"loss {loss.item():.4f}")
