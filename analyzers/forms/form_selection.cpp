@@ -21,6 +21,10 @@ std::optional<Match> FewOfSorted(const StepCalls& calls, std::uint32_t at) {
   const auto along = static_cast<std::int64_t>(*dim < 0 ? *dim + static_cast<double>(input.size()) : *dim);
   if (along < 0 || along >= static_cast<std::int64_t>(input.size())) return std::nullopt;
   const double length = static_cast<double>(input[static_cast<std::size_t>(along)]);
+  // Something reads all of it.
+  if (!std::ranges::all_of(call.to, [&](std::uint32_t one) { return calls[one].name == "aten::slice"; })) {
+    return std::nullopt;
+  }
   for (std::uint32_t i = at + 1; i < std::min<std::size_t>(at + kMostBetween, calls.all().size()); ++i) {
     // input;dim;start;end;step
     const Call& slice = calls[i];

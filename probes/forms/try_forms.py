@@ -85,20 +85,19 @@ class Timed:
 
 
 def measured(before, after, seconds):
-    """(before, after) in ns, by turns. The first pair prepares kernels and memory, and counts only where it is the
-    last that there is time for."""
-    end = time.perf_counter() + seconds
-    times = [(before(), after())]
-    if time.perf_counter() < end:
-        times = []
-    while len(times) < FEWEST_PAIRS or (len(times) < MOST_PAIRS and time.perf_counter() < end):
+    """(before, after) in ns, by turns, for about so long. The first pair prepares kernels and memory; it counts where it
+    has taken more than the time there is."""
+    begin = time.perf_counter()
+    first = (before(), after())
+    if time.perf_counter() - begin > seconds:
+        return [first]
+    times = []
+    while len(times) < FEWEST_PAIRS or (len(times) < MOST_PAIRS and time.perf_counter() - begin < seconds):
         if len(times) % 2:
             second = after()
             times.append((before(), second))
         else:
             times.append((before(), after()))
-        if len(times) == 1 and time.perf_counter() > end + seconds:
-            break
     return times
 
 

@@ -29,7 +29,11 @@ std::vector<MeasuredGain> TryForms(const std::vector<FormWork>& works, const Tra
   for (const FormWork& one : works) asked += one.form + '\t' + one.work + '\n';
   if (WritePrivateFile(folder / kAskedName, asked) != 0) return {};
   ProcessSpec spec;
-  spec.command = {python, script, folder / kAskedName, folder / kFormsJsonName,
+  spec.command = {python,
+                  "-B",
+                  script,
+                  folder / kAskedName,
+                  folder / kFormsJsonName,
                   std::to_string(std::max<std::int64_t>(NumberFact(trace, "threads").value_or(1), 1))};
   spec.environment = AsStrings(OwnEnvironment());
   spec.output = folder / kSaidName;

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-WORDS, WIDTH, BATCH, LENGTH = 5000, 128, 256, 64
+WORDS, WIDTH, BATCH, LENGTH = 5000, 256, 512, 96
 
 
 class Bag(nn.Module):
@@ -18,7 +18,7 @@ class Bag(nn.Module):
 
 model = Bag()
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, fused=True)
-for step in range(120):
+for step in range(100):
     tokens, labels = torch.randint(0, WORDS, (BATCH, LENGTH)), torch.randint(0, 8, (BATCH,))
     loss = nn.functional.cross_entropy(model(tokens), labels)
     optimizer.zero_grad()

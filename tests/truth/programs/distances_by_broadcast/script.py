@@ -14,7 +14,7 @@ def squared_distances(x, y):
 
 
 data = torch.randn(4096, 32)
-for step in range(100):
+for step in range(200):
     x = encoder(data[torch.randint(0, len(data), (POINTS,))])
     distances = squared_distances(x, prototypes)
     loss = distances.min(1).values.mean() + (distances.softmax(1).mean(0) ** 2).sum()

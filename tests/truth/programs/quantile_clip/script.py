@@ -3,9 +3,9 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 3, 3, padding=1))
+model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.ReLU(), nn.Conv2d(4, 3, 3, padding=1))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-images = torch.randn(64, 3, 64, 64)
+images = torch.randn(64, 3, 128, 128)
 for step in range(80):
     batch = images[torch.randint(0, 64, (8,))]
     losses = (model(batch + 0.1 * torch.randn_like(batch)) - batch).pow(2).flatten(1)

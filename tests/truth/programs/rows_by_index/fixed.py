@@ -3,14 +3,14 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-NODES, WIDTH, EDGES = 6000, 64, 4096
+NODES, WIDTH, EDGES = 3000, 64, 24576
 
 
 class Edges(nn.Module):
     def __init__(self):
         super().__init__()
         self.nodes = nn.Parameter(torch.randn(NODES, WIDTH) * 0.1)
-        self.score = nn.Sequential(nn.Linear(2 * WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 1))
+        self.score = nn.Linear(2 * WIDTH, 1)
 
     def forward(self, source, target):
         ends = torch.cat([self.nodes.index_select(0, source), self.nodes.index_select(0, target)], 1)

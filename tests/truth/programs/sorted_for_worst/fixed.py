@@ -5,7 +5,7 @@ from torch import nn
 torch.manual_seed(0)
 model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 4, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-images, labels = torch.randn(64, 3, 96, 96), torch.randint(0, 4, (64, 96, 96))
+images, labels = torch.randn(32, 3, 192, 192), torch.randint(0, 4, (32, 192, 192))
 KEPT = 512
 
 
@@ -15,7 +15,7 @@ def hardest(logits, target):
 
 
 for step in range(80):
-    rows = torch.randint(0, 64, (8,))
+    rows = torch.randint(0, 32, (8,))
     loss = hardest(model(images[rows]), labels[rows])
     optimizer.zero_grad()
     loss.backward()
