@@ -7,6 +7,7 @@
 #include "analyzers/forms/forms.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {
@@ -58,6 +59,9 @@ Finding FindingOf(const Timeline& timeline, const std::vector<Tried>& uses) {
 
 std::vector<Finding> Run(const Timeline& timeline) {
   if (!timeline.devices().empty()) return {Finding::NotApplicable("forms of operators are tried on a CPU only")};
+  if (FactOf(timeline.trace(), "program.language") == "c++") {
+    return {Finding::NotApplicable("forms of operators are tried for Python programs only")};
+  }
   if (timeline.detail_steps() == 0) return {Finding::CannotTell(WhyNoDetail(timeline))};
   const std::vector<FormUse> uses = FormUsesOf(timeline);
   std::vector<Tried> tried, faster;

@@ -51,19 +51,8 @@ bool OnlyParameters(const StepCalls& calls, std::uint32_t at, const std::vector<
   return any && std::ranges::none_of(call.from, [&](std::uint32_t one) { return results[one].key.empty(); });
 }
 
-// A backward pass frees what it went through, so that a later one needs it computed anew.
-std::vector<std::int64_t> BackwardPasses(const Timeline& timeline) {
-  std::vector<std::int64_t> starts;
-  timeline.ForEachDetailed([&](EventRef ref) {
-    if (timeline.event(ref).is_range(RangeCategory::kBackward)) starts.push_back(timeline.event(ref).start_ns);
-  });
-  std::ranges::sort(starts);
-  return starts;
-}
-
 std::vector<Outcome> ResultsOf(const StepCalls& calls) {
   std::vector<Outcome> results(calls.all().size());
-  const std::vector<std::int64_t> passes = BackwardPasses(calls.timeline());
   // Parameters change where an optimizer updates them.
   int updates = 0;
   bool updating = false;
@@ -74,9 +63,9 @@ std::vector<Outcome> ResultsOf(const StepCalls& calls) {
     updating = call.in_optimizer;
     if (call.in_optimizer || call.in_backward || call.name.ends_with('_') || Draws(call.name)) continue;
     if (!OnlyParameters(calls, i, results)) continue;
-    const auto pass = std::ranges::lower_bound(passes, calls.timeline().event(call.ref).start_ns) - passes.begin();
+    // A backward pass frees what it went through, so that a later one needs it computed anew.
     std::string key =
-        fmt::format("{}:{}:{}:{}:{}", call.step, updates, pass, call.name, calls.timeline().inputs(call.ref));
+        fmt::format("{}:{}:{}:{}:{}", call.step, updates, call.pass, call.name, calls.timeline().inputs(call.ref));
     for (const std::uint32_t from : call.from) {
       key += fmt::format("|{}", numbers[results[from].key]);
       results[i].computes |= results[from].computes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "analyzers/forms/form.h"
 #include "profiler/core/trace/inputs.h"
@@ -50,11 +51,22 @@ bool Depend(const StepCalls& calls, const Calls& all) {
   return false;
 }
 
+// One matrix for several of them is a batch that was cut up, not many matrices.
+bool ShareAMatrix(const StepCalls& calls, const Calls& all) {
+  std::set<std::uint32_t> seen;
+  for (const std::uint32_t one : all) {
+    for (const TensorText& input : calls[one].inputs) {
+      if (input.leaf != 0 && input.sizes.size() == 2 && !seen.insert(input.leaf).second) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<Match> ManyProducts(const StepCalls& calls, std::uint32_t at) {
   constexpr std::size_t kFewest = 8;
   if (calls[at].sizes(0).size() != 2) return std::nullopt;
   const Calls all = Repeated(calls, at, true);
-  if (all.size() < kFewest || Depend(calls, all)) return std::nullopt;
+  if (all.size() < kFewest || ShareAMatrix(calls, all) || Depend(calls, all)) return std::nullopt;
   return Match{fmt::format("{}|{}|{}", all.size(), calls[at].name, calls[at].text), all};
 }
 

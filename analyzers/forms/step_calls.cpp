@@ -73,7 +73,9 @@ StepCalls::StepCalls(const Timeline& timeline) : timeline_(timeline) {
 }
 
 void StepCalls::AddCalls() {
+  int passes = 0;
   timeline_.ForEachDetailed([&](EventRef ref) {
+    passes += timeline_.event(ref).is_range(RangeCategory::kBackward) ? 1 : 0;
     if (ref.thread != timeline_.training_thread() || !timeline_.outermost_op(ref)) return;
     const std::string_view name = timeline_.name(ref);
     if (ops::IsBackwardNode(name)) return;
@@ -84,6 +86,7 @@ void StepCalls::AddCalls() {
     call.inputs = ParseInputs(timeline_.inputs(ref));
     call.ms = MsPerDetailStep(timeline_, Ms(timeline_.event(ref).duration_ns()));
     call.step = timeline_.step_at(timeline_.event(ref).start_ns);
+    call.pass = passes;
     call.in_optimizer = timeline_.inside(ref, RangeCategory::kOptimizer);
     call.in_backward = timeline_.inside(ref, RangeCategory::kBackward);
   });
@@ -134,13 +137,13 @@ void StepCalls::AddEdges() {
 }
 
 void StepCalls::AddAlike() {
-  std::map<std::tuple<int, bool, std::string_view, std::optional<Where>>, std::uint32_t> known;
+  std::map<std::tuple<int, int, bool, std::string_view, std::optional<Where>>, std::uint32_t> known;
   for (std::uint32_t i = 0; i < calls_.size(); ++i) {
     const Where* const place = where(i);
     const bool apart = calls_[i].in_backward || calls_[i].in_optimizer;
-    const auto [group, added] = known.try_emplace(
-        {calls_[i].step, apart, calls_[i].name, place != nullptr ? std::optional(*place) : std::nullopt},
-        static_cast<std::uint32_t>(alike_.size()));
+    const auto [group, added] = known.try_emplace({calls_[i].step, calls_[i].pass, apart, calls_[i].name,
+                                                   place != nullptr ? std::optional(*place) : std::nullopt},
+                                                  static_cast<std::uint32_t>(alike_.size()));
     if (added) alike_.emplace_back();
     calls_[i].alike = group->second;
     alike_[group->second].push_back(i);

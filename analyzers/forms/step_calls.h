@@ -19,6 +19,7 @@ struct Call {
   std::vector<TensorText> inputs;  // parsed
   double ms = 0;                   // per step: itself and the nodes of its backward pass
   int step = -1;                   // index into Timeline::steps()
+  int pass = 0;                    // backward passes that had begun in the detail window
   bool in_optimizer = false, in_backward = false;
   std::uint32_t alike = 0;  // index into StepCalls::alike()
   // Calls whose results that ask for a gradient it reads, and those that read its own. Indices into all().
@@ -38,7 +39,7 @@ class StepCalls {
   const Call& operator[](std::uint32_t i) const { return calls_[i]; }
   const Timeline& timeline() const { return timeline_; }
   const Where* where(std::uint32_t i) const { return timeline_.where(calls_[i].ref); }
-  // Calls of the same operator in the same step from the same place, in order.
+  // Calls of the same operator in the same step from the same place, with no backward pass between, in order.
   std::span<const std::vector<std::uint32_t>> alike() const { return alike_; }
 
  private:
@@ -67,7 +68,7 @@ Calls Down(const StepCalls& calls, std::uint32_t at, std::string_view passes, st
 // Everything that `at` was made by, through calls that are one of `names`, `at` not among them.
 Calls MadeBy(const StepCalls& calls, std::uint32_t at, std::string_view names);
 
-// Calls in the same step, from the same place, of the same operator; with the same inputs if `same_inputs`. Empty if
+// Calls that are alike; with the same inputs if `same_inputs`. Empty if
 // `at` is not the first of them.
 Calls Repeated(const StepCalls& calls, std::uint32_t at, bool same_inputs);
 

@@ -75,6 +75,8 @@ def names_in_tables():
 
 def test_each_form_has_both_halves(catalogue):
     assert names_in_tables() == set(catalogue.FORMS) == set(WORKS)
+    text = (ROOT / "analyzers" / "better_form.md").read_text()
+    assert {name for name in WORKS if f"`{name}`" not in text} == set()
 
 
 @pytest.mark.parametrize("name", sorted(WORKS))
