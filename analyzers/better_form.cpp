@@ -86,8 +86,10 @@ std::vector<Finding> Run(const Timeline& timeline) {
   }
   if (!findings.empty()) return findings;
   if (!tried.empty()) {
+    std::set<std::string_view> forms;
+    for (const Tried& one : tried) forms.insert(one.use->form->id);
     return {Finding::Clear(
-        fmt::format("of {} of operators that were tried, none is faster here", Counted(tried.size(), "other form")))};
+        fmt::format("of {} of operators that were tried, none is faster here", Counted(forms.size(), "other form")))};
   }
   if (SharePct(timeline, untried_ms) < kMinSharePct) return {};
   return {Finding::CannotTell(

@@ -7,6 +7,7 @@
 #include "analyzers/forms/step_calls.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {
@@ -17,13 +18,6 @@ constexpr double kMinSharePct = 3;  // of the step's work, that computing once w
 bool Draws(std::string_view name) {
   return IsOneOf(
       name, "dropout feature_dropout alpha_dropout bernoulli bernoulli_ rand_like randn_like rrelu multinomial normal");
-}
-
-// Only another view of the same numbers.
-bool Views(std::string_view name) {
-  return IsOneOf(name,
-                 "view reshape transpose permute t unsqueeze squeeze expand select slice narrow unbind chunk split "
-                 "flatten unflatten detach alias diagonal");
 }
 
 // The result of a call, where parameters alone determine it: the operator, its inputs and what made them.
@@ -70,7 +64,7 @@ std::vector<Outcome> ResultsOf(const StepCalls& calls) {
       key += fmt::format("|{}", numbers[results[from].key]);
       results[i].computes |= results[from].computes;
     }
-    results[i].computes |= !Views(call.name);
+    results[i].computes |= !ops::IsView(call.name);
     numbers.try_emplace(key, static_cast<int>(numbers.size()) + 1);
     results[i].key = std::move(key);
   }

@@ -24,8 +24,6 @@ struct Form {
   std::string_view fix;     // one or two sentences
   std::string_view anchor;  // operators, separated by blanks, at which `match` looks
   std::optional<Match> (*match)(const StepCalls&, std::uint32_t at);
-  // The better form makes other numbers, within what training usually bears: the fix says so.
-  bool other_numbers = false;
 };
 
 // By family.

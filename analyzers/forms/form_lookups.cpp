@@ -145,8 +145,7 @@ constexpr std::array<Form, 6> kLookupsForms{{
      .fix = "Make the embedding with sparse=False and update it with Adam(fused=True): a step uses too many of its "
             "rows for sparse gradients to help.",
      .anchor = "embedding",
-     .match = SparseGradients,
-     .other_numbers = true},
+     .match = SparseGradients},
     {.id = "lookup-then-sum",
      .slow = "an embedding's rows are all written out and then summed",
      .better = "embedding_bag",

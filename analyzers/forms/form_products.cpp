@@ -193,8 +193,7 @@ constexpr std::array<Form, 9> kProductsForms{{
      .better = "the next length of small factors",
      .fix = "Pad the signal, or choose a length whose prime factors are 2, 3 and 5.",
      .anchor = "fft_fft fft_rfft fft_ifft",
-     .match = Transform,
-     .other_numbers = true},
+     .match = Transform},
     {.id = "full-matrices",
      .slow = "a singular value decomposition makes the full square matrices",
      .better = "full_matrices=False",
@@ -207,8 +206,7 @@ constexpr std::array<Form, 9> kProductsForms{{
      .fix = "Resize once, before training, or pass antialias=False where the picture grows or shrinks little: the "
             "pictures then differ.",
      .anchor = "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",
-     .match = Antialiased,
-     .other_numbers = true},
+     .match = Antialiased},
 }};
 
 }  // namespace

@@ -55,8 +55,7 @@ constexpr std::array<Form, 3> kRecurrentForms{{
      .fix = "Give the layer the padded batch and take the outputs at each sequence's end (or mask them): its fast "
             "path needs sequences of one length. Batches of like lengths keep the padding small.",
      .anchor = "lstm gru rnn_tanh rnn_relu",
-     .match = Packed,
-     .other_numbers = true},
+     .match = Packed},
     {.id = "cell-by-cell",
      .slow = "a recurrent cell is called for each time step",
      .better = "the layer over the whole sequence",

@@ -54,8 +54,7 @@ constexpr std::array<Form, 2> kSelectionForms{{
      .better = "kthvalue",
      .fix = "Call x.kthvalue(int(q * n) + 1, dim): the value at that rank, without interpolation.",
      .anchor = "quantile nanquantile",
-     .match = Quantile,
-     .other_numbers = true},
+     .match = Quantile},
 }};
 
 }  // namespace

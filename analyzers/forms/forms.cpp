@@ -45,7 +45,6 @@ std::vector<FormUse> FormUsesOf(const Timeline& timeline) {
         use.form = form;
         use.work = std::move(match->work);
         use.where = place;
-        use.what = std::string(calls[most].name);
       }
       for (const std::uint32_t one : match->calls) use.ms += calls[one].ms;
       use.count += 1 / steps;

@@ -20,7 +20,6 @@ struct FormUse {
   const Form* form = nullptr;
   std::string work;
   std::optional<Where> where;  // of the costliest of its calls
-  std::string what;            // that call: "aten::bmm"
   double ms = 0;               // per step, of the calls that the better form replaces, with their backward pass
   double count = 0;            // per step
   Calls calls;                 // indices into StepCalls
