@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,11 @@ struct Grown {
   StringId name = 0;
   Operator before, after;
   double rise_ms() const { return after.ms - before.ms; }
+  // What the further calls take, each as long as one does on average over both thirds.
+  double rise_by_calls_ms() const {
+    const double calls = before.count + after.count;
+    return calls > 0 ? (after.count - before.count) * (before.ms + after.ms) / calls : 0;
+  }
   bool more_calls() const { return after.count + after.within > kMinMoreCalls * (before.count + before.within); }
   // As many calls on inputs of the same shapes.
   bool same_work() const {
@@ -114,15 +120,22 @@ double Slowdown(const Operators& early, const Operators& late, StringId without)
   return before_ms > 0 ? std::max(after_ms / before_ms, 1.0) : 1;
 }
 
+struct Thirds {
+  Operators early, late;
+};
+
+Thirds MeasureThirds(const Timeline& timeline, std::span<const std::uint32_t> steps) {
+  const std::size_t third = steps.size() / 3;
+  if (third == 0) return {};
+  const OpCost cost(timeline);
+  return {MeasureOperators(timeline, cost, steps.first(third)), MeasureOperators(timeline, cost, steps.last(third))};
+}
+
 Grown FindGrown(const Timeline& timeline) {
   std::vector<std::uint32_t> steps;
   std::ranges::copy_if(timeline.undisturbed(), std::back_inserter(steps),
                        [&](std::uint32_t index) { return timeline.steps()[index].operators; });
-  const std::size_t third = steps.size() / 3;
-  if (third == 0) return {};
-  const OpCost cost(timeline);
-  const Operators early = MeasureOperators(timeline, cost, std::span(steps).first(third));
-  const Operators late = MeasureOperators(timeline, cost, std::span(steps).last(third));
+  const auto [early, late] = MeasureThirds(timeline, steps);
   const auto is_backward = [&](StringId name) { return ops::IsBackwardNode(timeline.trace().text(name)); };
   Grown grown;
   for (const auto& [name, after] : late) {
@@ -134,6 +147,29 @@ Grown FindGrown(const Timeline& timeline) {
     if (does_more && one.rise_ms() > grown.rise_ms()) grown = one;
   }
   return grown;
+}
+
+// The operator whose further calls take most.
+Grown FindMoreCalled(const Timeline& timeline, std::span<const std::uint32_t> steps) {
+  const auto [early, late] = MeasureThirds(timeline, steps);
+  Grown most;
+  for (const auto& [name, after] : late) {
+    const auto before = early.find(name);
+    const Grown one{name, before == early.end() ? Operator{} : before->second, after};
+    if (one.rise_by_calls_ms() > most.rise_by_calls_ms()) most = one;
+  }
+  return most;
+}
+
+// Operators of the training thread, by step. Recording details changes their time, not their number.
+std::vector<double> OperatorsByStep(const Timeline& timeline, std::span<const std::uint32_t> steps) {
+  std::vector<double> counts;
+  for (const std::uint32_t index : steps) {
+    double& count = counts.emplace_back();
+    timeline.ForEach(timeline.training_thread(), timeline.steps()[index].time,
+                     [&](EventRef ref) { count += timeline.event(ref).kind == EventKind::kOp; });
+  }
+  return counts;
 }
 
 // The line where the operator runs longest; without an operator, the costliest line of the loop's own code.
@@ -195,11 +231,55 @@ Cause CauseOf(const Timeline& timeline, const Grown& grown, bool is_operator) {
   return {inputs.empty() ? "" : "; " + inputs, "", std::nullopt};
 }
 
+std::string CallsText(const Timeline& timeline, const Grown& grown) {
+  return fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",
+                     timeline.trace().text(grown.name), grown.before.count, MsText(grown.before.ms), grown.after.count,
+                     MsText(grown.after.ms));
+}
+
+// Growth that the steps' lengths do not show, since the processor's speed changes more than they do: by the operators'
+// number. The cost is that of lengths that rise, half of the rise.
+std::vector<Finding> GrowthByCalls(const Timeline& timeline) {
+  if (DevicesKnown(timeline)) return {};  // operators take the host's time, which the device may hide
+  const std::span<const std::uint32_t> steps = timeline.steady();
+  const std::vector<double> counts = OperatorsByStep(timeline, steps);
+  const std::optional<Trend> trend = FindTrend(counts);
+  if (!trend || trend->change_pct < kMinRisePct) return {};
+  const Grown grown = FindMoreCalled(timeline, steps);
+  if (grown.rise_by_calls_ms() < kMinRisePct / 100 * timeline.mean_step_ms()) return {};
+  const Cause cause = CauseOf(timeline, grown, true);
+  const std::size_t third = std::max<std::size_t>(counts.size() / 3, 1);
+  const auto mean = [&](std::span<const double> of) {
+    return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
+  };
+  Finding finding = Costing(
+      timeline, grown.rise_by_calls_ms() / 2,
+      fmt::format("steps run more and more operators: from {:.0f} to {:.0f} within {} steps, most of it in {}{}",
+                  mean(std::span(counts).first(third)), mean(std::span(counts).last(third)), counts.size(),
+                  timeline.trace().text(grown.name), cause.text));
+  finding.advice = cause.advice;
+  if (ops::IsBackwardNode(timeline.trace().text(grown.name))) {
+    finding.claims = {{Time::kGrowth, Standing::kGivesWay}};
+  }
+  if (cause.evidence) finding.evidence.push_back(*cause.evidence);
+  finding.severity = std::max(SeverityOfShare(finding.cost_pct), Severity::kMedium);
+  finding.evidence.push_back(
+      {CallsText(timeline, grown), 1, PlaceOfGrown(timeline, grown, true), grown.rise_by_calls_ms()});
+  return {std::move(finding)};
+}
+
 std::vector<Finding> Run(const Timeline& timeline) {
   if (const auto why = WhyDevicesUnknown(timeline)) return {*why};
   const std::vector<double> lengths = WithoutVeryLong(LengthsMs(timeline));
   const std::optional<Trend> trend = FindTrend(lengths);
-  if (!trend || trend->change_pct < kMinRisePct) return {};
+  if (!trend || trend->change_pct < kMinRisePct) {
+    std::vector<Finding> found = GrowthByCalls(timeline);
+    if (found.empty() && lengths.size() < kFewestForTrend) {
+      return {Finding::CannotTell(fmt::format("only {} were not slowed down by recording: too few to see a trend",
+                                              Counted(lengths.size(), "step")))};
+    }
+    return found;
+  }
   const std::size_t third = std::max<std::size_t>(lengths.size() / 3, 1);
   const auto mean = [&](std::span<const double> of) {
     double total = 0;
@@ -207,7 +287,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return total / static_cast<double>(of.size());
   };
   const double early_ms = mean(std::span(lengths).first(third)), late_ms = mean(std::span(lengths).last(third));
-  if (late_ms < early_ms * (1 + kMinRisePct / 200)) return {};
+  if (late_ms < early_ms * (1 + kMinRisePct / 200)) return GrowthByCalls(timeline);
   const Grown grown = FindGrown(timeline);
   if (!grown.more_calls() && OthersInterfere(timeline)) {
     return {Finding::CannotTell("steps get longer without more calls, as they do where other programs come up")};
@@ -234,10 +314,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (cause.evidence) finding.evidence.push_back(*cause.evidence);
   finding.severity = std::max(SeverityOfShare(trend->change_pct / 2), Severity::kMedium);
   if (is_operator) {
-    finding.evidence.push_back({fmt::format("{}: {:.3g} calls and {} per step at first, {:.3g} calls and {} at last",
-                                            timeline.trace().text(grown.name), grown.before.count,
-                                            MsText(grown.before.ms), grown.after.count, MsText(grown.after.ms)),
-                                1, PlaceOfGrown(timeline, grown, true), grown.rise_ms()});
+    finding.evidence.push_back({CallsText(timeline, grown), 1, PlaceOfGrown(timeline, grown, true), grown.rise_ms()});
   } else {
     finding.evidence.push_back({"no operator of the step takes much longer than before: the program's own code does", 1,
                                 PlaceOfGrown(timeline, grown, false)});

@@ -70,8 +70,8 @@ inline void Evaluation(bool begins) {
 }
 
 // The value that LOOPSCOPE_TREATMENT asks for under `key`, if any. Asking claims the key, whether or not there is a
-// value: a diagnosis learns which knobs the program offers to `prove` (up to 256), and the probe leaves that treatment
-// to the program, which reports with Applied().
+// value: a diagnosis learns which knobs the program offers to `prove`, and the probe leaves that treatment to the
+// program, which reports with Applied().
 inline std::optional<std::string> Knob(std::string_view key) {
   static auto* claim = detail::Probe<void(const char*)>("loopscope_v1_claim");
   if (claim != nullptr) claim(std::string(key).c_str());

@@ -18,7 +18,7 @@ namespace loopscope::wire {
 
 inline constexpr char kMagic[8] = {'L', 'O', 'O', 'P', 'S', 'C', 'A', 'P'};
 inline constexpr std::uint16_t kMajor = 1;  // a reader refuses a newer major
-inline constexpr std::uint16_t kMinor = 10;
+inline constexpr std::uint16_t kMinor = 11;
 inline constexpr std::uint32_t kHeaderBytes = 4096;
 inline constexpr std::uint32_t kChunkBytes = 64 * 1024;      // the writer's default
 inline constexpr std::uint32_t kMinChunkBytes = 4096;        // a reader refuses less
@@ -88,6 +88,7 @@ enum class RecordKind : std::uint8_t {
   kGain = 14,        // since version 1.7
   kOfThread = 15,    // since version 1.8
   kStep = 16,        // since version 1.10
+  kKnob = 17,        // since version 1.11; before that the fact "program.knobs", with commas between them
 };
 
 struct RecordHead {
@@ -422,5 +423,12 @@ struct FactRecord {
   std::uint32_t reserved;
 };
 static_assert(sizeof(FactRecord) == 16);
+
+// A treatment that the program applies itself (Knob() of probes/loopscope.h), written when the run ends.
+struct KnobRecord {
+  RecordHead head;
+  std::uint32_t key;  // string
+};
+static_assert(sizeof(KnobRecord) == 8);
 
 }  // namespace loopscope::wire

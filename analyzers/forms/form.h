@@ -28,9 +28,12 @@ struct Form {
 
 // By family.
 std::span<const Form> AttentionForms();
+std::span<const Form> ContractionForms();
+std::span<const Form> ConvolutionForms();
 std::span<const Form> ElementwiseForms();
 std::span<const Form> LookupForms();
 std::span<const Form> LossForms();
+std::span<const Form> NormForms();
 std::span<const Form> ProductForms();
 std::span<const Form> RecurrentForms();
 std::span<const Form> SelectionForms();

@@ -1,5 +1,6 @@
-// Activations and norms that are written out, one pass over memory for each of their operators.
+// Activations that are written out, one pass over memory for each of their operators.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,33 +9,6 @@
 
 namespace loopscope {
 namespace {
-
-// A number, or a tensor that holds one.
-bool IsNumber(const Call& call, std::size_t i) {
-  if (i >= call.inputs.size()) return false;
-  return call.inputs[i].is_tensor ? call.inputs[i].sizes.empty() : !call.inputs[i].scalar.empty();
-}
-
-bool SameShape(const StepCalls& calls, std::uint32_t a, std::uint32_t b) {
-  return SameSizes(calls[a].sizes(0), calls[b].sizes(0));
-}
-
-// The one that reads the result of `at`, of these names and with numbers of the same shape.
-std::optional<std::uint32_t> Next(const StepCalls& calls, std::uint32_t at, std::string_view names) {
-  for (const std::uint32_t one : calls[at].to) {
-    const bool shaped =
-        SameSizes(calls[one].sizes(0), calls[at].sizes(0)) || SameSizes(calls[one].sizes(1), calls[at].sizes(0));
-    if (shaped && IsOneOf(calls[one].name, names)) return one;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint32_t> Previous(const StepCalls& calls, std::uint32_t at, std::string_view names) {
-  for (const std::uint32_t one : calls[at].from) {
-    if (IsOneOf(calls[one].name, names) && SameShape(calls, one, at)) return one;
-  }
-  return std::nullopt;
-}
 
 // "f32[…]!|tanh": x * 0.5 * (1 + tanh(c * (x + d * x**3))), or with erf(x / sqrt(2)).
 std::optional<Match> Gelu(const StepCalls& calls, std::uint32_t at) {
@@ -65,51 +39,6 @@ std::optional<Match> Silu(const StepCalls& calls, std::uint32_t at) {
   return Match{calls[at].text, {at, *product}};
 }
 
-bool KeepsOne(std::span<const std::int64_t> whole, std::span<const std::int64_t> reduced) {
-  if (whole.size() < 2 || whole.size() != reduced.size() || reduced.back() != 1 || whole.back() == 1) return false;
-  return SameSizes(whole.first(whole.size() - 1), reduced.first(reduced.size() - 1));
-}
-
-// At the difference of x and its mean over the last dimension, which is then divided by a deviation.
-std::optional<Match> LayerNorm(const StepCalls& calls, std::uint32_t at) {
-  constexpr std::string_view kDeviation = "std var sqrt rsqrt add mean pow square mul clamp";
-  const auto x = calls[at].sizes(0);
-  if (!KeepsOne(x, calls[at].sizes(1))) return std::nullopt;
-  const auto mean =
-      std::ranges::find_if(calls[at].from, [&](std::uint32_t one) { return calls[one].name == "aten::mean"; });
-  if (mean == calls[at].from.end()) return std::nullopt;
-  // Weights may come between.
-  Calls down = Down(calls, at, "mul", "div mul");
-  while (!down.empty() && !KeepsOne(x, calls[down.back()].sizes(1))) {
-    const Calls further = Down(calls, down.back(), "", "div mul");
-    if (further.empty() || down.size() > 3) return std::nullopt;
-    down.insert(down.end(), further.begin(), further.end());
-  }
-  if (down.empty()) return std::nullopt;
-  const std::uint32_t quotient = down.back();
-  Match match{{}, {at, *mean}};
-  match.calls.insert(match.calls.end(), down.begin(), down.end());
-  bool deviation = false;
-  for (const std::uint32_t one : MadeBy(calls, quotient, std::string(kDeviation) + " sub")) {
-    deviation |= IsOneOf(calls[one].name, "std var sqrt rsqrt");
-    // Differences and means of x itself, made anew for the deviation.
-    const auto sizes = calls[one].sizes(0);
-    if (SameSizes(sizes, x) || KeepsOne(x, sizes)) match.calls.push_back(one);
-  }
-  if (!deviation) return std::nullopt;
-  std::uint32_t last = quotient;
-  for (int affine = 0; affine < 2; ++affine) {
-    const auto next = Next(calls, last, affine == 0 ? "mul add" : "add");
-    if (!next) break;
-    const bool per_feature = calls[*next].sizes(1).size() == 1 || calls[*next].sizes(0).size() == 1;
-    if (!per_feature) break;
-    match.calls.push_back(*next);
-    last = *next;
-  }
-  match.work = calls[at].text;
-  return match;
-}
-
 // exp(x) / exp(x).sum(), with or without the maximum taken off.
 std::optional<Match> Softmax(const StepCalls& calls, std::uint32_t at) {
   const auto quotient = Next(calls, at, "div");
@@ -127,9 +56,67 @@ std::optional<Match> Softmax(const StepCalls& calls, std::uint32_t at) {
   return match;
 }
 
+// x * relu6(x + 3) / 6, the division before or after the product.
+std::optional<Match> HardSwish(const StepCalls& calls, std::uint32_t at) {
+  const auto added = Previous(calls, at, "add");
+  if (!added || calls[*added].number(1) != 3 || calls[*added].from.empty()) return std::nullopt;
+  auto scaled = Next(calls, at, "div mul");
+  if (!scaled) return std::nullopt;
+  std::optional<std::uint32_t> product;
+  if (IsNumber(calls[*scaled], 1)) {
+    product = Next(calls, *scaled, "mul");
+  } else {
+    product = scaled;
+    scaled = Next(calls, *product, "div mul");
+    if (!scaled || !IsNumber(calls[*scaled], 1)) return std::nullopt;
+  }
+  if (!product || std::ranges::find(calls[*product].from, calls[*added].from.front()) == calls[*product].from.end()) {
+    return std::nullopt;
+  }
+  return Match{calls[*added].text, {at, *added, *scaled, *product}};
+}
+
+// The larger of x and a multiple of x or zeros, by maximum or by a comparison and where: "maximum|leaky|f32[…]!".
+std::optional<Match> Relu(const StepCalls& calls, std::uint32_t at) {
+  constexpr std::uint32_t kMostBetween = 4;
+  const Call& call = calls[at];
+  const bool where = call.name == "aten::where";
+  const std::size_t first = where ? 1 : 0;
+  if (call.inputs.size() <= first + 1 || call.from.empty() || call.from.size() > 2) return std::nullopt;
+  const auto x = call.sizes(first);
+  if (x.empty() ||
+      (call.inputs[first + 1].is_tensor && !call.sizes(first + 1).empty() && !SameSizes(x, call.sizes(first + 1)))) {
+    return std::nullopt;
+  }
+  Match match{{}, {at}};
+  bool leaky = false;
+  for (const std::uint32_t one : call.from) {
+    if (calls[one].name != "aten::mul" || !IsNumber(calls[one], 1)) continue;
+    // A multiple of what the other input is.
+    for (const std::uint32_t other : call.from) {
+      if (other == one || std::ranges::find(calls[one].from, other) == calls[one].from.end()) continue;
+      leaky = true;
+      match.calls.push_back(one);
+    }
+  }
+  const auto zeros = Before(calls, at, "zeros_like zeros", kMostBetween);
+  if (!leaky && (call.from.size() != 1 || (!zeros && call.number(first + 1) != 0))) return std::nullopt;
+  if (!leaky && zeros) match.calls.push_back(*zeros);
+  if (where) {
+    const auto compared = Before(calls, at, "gt ge lt le", kMostBetween);
+    if (!compared || calls[*compared].number(1) != 0 || !SameSizes(calls[*compared].sizes(0), x)) return std::nullopt;
+    match.calls.push_back(*compared);
+  }
+  const std::size_t tensor = where ? 1 : 0;
+  match.work = fmt::format("{}|{}|{}", where ? "where" : "maximum", leaky ? "leaky" : "zero",
+                           fmt::format("{}[{}]!", call.inputs[tensor].dtype, fmt::join(x, ",")));
+  return match;
+}
+
 std::optional<Match> Power(const StepCalls& calls, std::uint32_t at) {
   const auto exponent = calls[at].number(1);
-  if (!exponent || (*exponent != 0.5 && *exponent != -0.5 && *exponent != 3 && *exponent != 4)) return std::nullopt;
+  if (!exponent || (*exponent != 0.5 && *exponent != -0.5 && *exponent != 1.5 && *exponent != 3 && *exponent != 4))
+    return std::nullopt;
   return Match{calls[at].text, {at}};
 }
 
@@ -147,7 +134,7 @@ std::optional<Match> Repeat(const StepCalls& calls, std::uint32_t at) {
                {at, reader.back()}};
 }
 
-constexpr std::array<Form, 6> kElementwiseForms{{
+constexpr std::array<Form, 7> kElementwiseForms{{
     {.id = "gelu-written-out",
      .slow = "GELU is written out, one operator at a time",
      .better = "gelu",
@@ -160,23 +147,29 @@ constexpr std::array<Form, 6> kElementwiseForms{{
      .fix = "Call torch.nn.functional.silu(x).",
      .anchor = "sigmoid",
      .match = Silu},
-    {.id = "layer-norm-written-out",
-     .slow = "a layer norm is written out, one operator at a time",
-     .better = "layer_norm",
-     .fix = "Use torch.nn.LayerNorm or torch.nn.functional.layer_norm. It adds eps to the variance; a form that adds "
-            "it to the deviation, or divides by n - 1, differs in the last digits.",
-     .anchor = "sub",
-     .match = LayerNorm},
     {.id = "softmax-written-out",
      .slow = "softmax is written out (exp, sum, division)",
      .better = "softmax",
      .fix = "Call torch.softmax(x, dim).",
      .anchor = "exp",
      .match = Softmax},
+    {.id = "hardswish-written-out",
+     .slow = "x * relu6(x + 3) / 6 is computed one operator at a time",
+     .better = "hardswish",
+     .fix = "Call torch.nn.functional.hardswish(x).",
+     .anchor = "relu6 hardtanh clamp",
+     .match = HardSwish},
+    {.id = "relu-written-out",
+     .slow = "negative numbers are replaced by a comparison or a maximum",
+     .better = "relu or leaky_relu",
+     .fix = "Call torch.relu(x), or torch.nn.functional.leaky_relu(x, slope).",
+     .anchor = "maximum max where",
+     .match = Relu},
     {.id = "power-of-number",
      .slow = "powers are computed by pow",
      .better = "products or roots",
-     .fix = "Write x * x * x for pow(x, 3) and torch.sqrt(x) or torch.rsqrt(x) for pow(x, 0.5) or pow(x, -0.5).",
+     .fix = "Write x * x * x for pow(x, 3), x * torch.sqrt(x) for pow(x, 1.5) and torch.sqrt(x) or torch.rsqrt(x) for "
+            "pow(x, 0.5) or pow(x, -0.5).",
      .anchor = "pow",
      .match = Power},
     {.id = "repeat-to-broadcast",

@@ -119,13 +119,110 @@ std::optional<Match> OneHotProduct(const StepCalls& calls, std::uint32_t at) {
   return std::nullopt;
 }
 
-constexpr std::array<Form, 6> kLookupsForms{{
+// Elements along inner dimensions, x[:, i] or x[:, i, j]: "f32[8,20]!;(- i64[6])".
+std::optional<Match> IndexedElements(const StepCalls& calls, std::uint32_t at) {
+  const Call& call = calls[at];
+  if (call.inputs.size() < 2 || call.inputs[1].is_tensor || call.sizes(0).size() < 2) return std::nullopt;
+  if (!call.inputs[0].requires_grad) return std::nullopt;
+  const std::vector<TensorText> list = ParseTensorList(call.inputs[1].scalar);
+  const auto first = std::ranges::find_if(list, &TensorText::defined);
+  if (first == list.end() || list.end() - first > 2 || (first == list.begin() && list.size() == 1)) return std::nullopt;
+  const bool whole = std::all_of(first, list.end(), [&](const TensorText& one) {
+    return one.defined && one.dtype == "i64" && !one.sizes.empty() && SameSizes(one.sizes, first->sizes);
+  });
+  if (!whole) return std::nullopt;
+  return Match{call.text, {at}};
+}
+
+// Whether the index was one number for each row, expanded to the rows' length.
+bool IndexesRows(const StepCalls& calls, std::uint32_t at, std::span<const std::int64_t> index) {
+  constexpr std::uint32_t kMostBetween = 8;
+  const auto expanded = Before(calls, at, "expand repeat expand_as", kMostBetween);
+  if (!expanded || index.size() < 2) return false;
+  const auto one = calls[*expanded].sizes(0);
+  return one.size() == index.size() && one.back() == 1 && index.back() > 1 &&
+         SameSizes(one.first(one.size() - 1), index.first(index.size() - 1));
+}
+
+bool IsDim(const Call& call, std::size_t i, std::size_t dim, std::size_t dims) {
+  const double said = call.number(i).value_or(-1000);
+  return said == static_cast<double>(dim) || said == static_cast<double>(dim) - static_cast<double>(dims);
+}
+
+// input;dim;index;sparse_grad: rows of a matrix, or of each of a batch of them.
+std::optional<Match> GatheredRows(const StepCalls& calls, std::uint32_t at) {
+  const auto input = calls[at].sizes(0), index = calls[at].sizes(2);
+  if (input.size() < 2 || input.size() > 3 || index.size() != input.size() || input.back() != index.back()) {
+    return std::nullopt;
+  }
+  if (!IsDim(calls[at], 1, input.size() - 2, input.size()) || !IndexesRows(calls, at, index)) return std::nullopt;
+  if (input.size() == 3 && input[0] != index[0]) return std::nullopt;
+  return Match{calls[at].text, {at}};
+}
+
+// input;dim;index;source: rows added to those of a matrix.
+std::optional<Match> ScatteredRows(const StepCalls& calls, std::uint32_t at) {
+  const auto input = calls[at].sizes(0), index = calls[at].sizes(2), source = calls[at].sizes(3);
+  if (input.size() != 2 || index.size() != 2 || !SameSizes(index, source) || input.back() != index.back()) {
+    return std::nullopt;
+  }
+  if (!IsDim(calls[at], 1, 0, 2) || !IndexesRows(calls, at, index)) return std::nullopt;
+  return Match{calls[at].text, {at}};
+}
+
+// A product with one-hot labels, and its sum over the classes: "i64[10];64|f32[10,64]!;i64[10,64]".
+std::optional<Match> PickedByOneHot(const StepCalls& calls, std::uint32_t at) {
+  constexpr std::uint32_t kMostBetween = 8;
+  const auto classes = calls[at].number(1);
+  if (!classes || *classes < 2) return std::nullopt;
+  const double all = Elements(calls[at].sizes(0)) * *classes;
+  for (std::uint32_t i = at + 1; i < std::min<std::size_t>(at + kMostBetween, calls.all().size()); ++i) {
+    const Call& call = calls[i];
+    if (call.name != "aten::mul" || call.step != calls[at].step || call.from.empty()) continue;
+    if (!SameSizes(call.sizes(0), call.sizes(1)) || call.sizes(0).size() != calls[at].sizes(0).size() + 1) continue;
+    if (Elements(call.sizes(0)) != all || static_cast<double>(call.sizes(0).back()) != *classes) continue;
+    const Calls sum = Down(calls, i, "", "sum");
+    if (sum.empty()) return std::nullopt;
+    const std::vector<std::int64_t> dims = NumbersOf(calls[sum.back()], 1);
+    const auto last = static_cast<std::int64_t>(call.sizes(0).size()) - 1;
+    if (dims.size() != 1 || (dims[0] != -1 && dims[0] != last)) return std::nullopt;
+    return Match{fmt::format("{}|{}", calls[at].text, call.text), {at, i, sum.back()}};
+  }
+  return std::nullopt;
+}
+
+constexpr std::array<Form, 10> kLookupsForms{{
     {.id = "rows-by-index",
      .slow = "rows by indexing, whose backward pass adds them one by one",
      .better = "index_select",
      .fix = "Take rows with table.index_select(0, rows) or torch.nn.functional.embedding(rows, table).",
      .anchor = "index",
      .match = Rows},
+    {.id = "elements-by-index",
+     .slow = "elements of inner dimensions are taken by indexing",
+     .better = "index_select",
+     .fix =
+         "Call x.index_select(1, i) for x[:, i], and x.flatten(1).index_select(1, i * x.size(2) + j) for x[:, i, j].",
+     .anchor = "index",
+     .match = IndexedElements},
+    {.id = "rows-by-gather",
+     .slow = "rows are taken by gather with an index that is expanded",
+     .better = "index_select",
+     .fix = "Call x.index_select(0, rows); of a batch, on x.flatten(0, 1) with each sample's offset added to its rows.",
+     .anchor = "gather",
+     .match = GatheredRows},
+    {.id = "rows-by-scatter",
+     .slow = "rows are added by scatter_add with an index that is expanded",
+     .better = "index_add",
+     .fix = "Call x.index_add_(0, rows, source).",
+     .anchor = "scatter_add scatter_add_",
+     .match = ScatteredRows},
+    {.id = "picked-by-one-hot",
+     .slow = "one number of each row is picked by a product with one-hot labels and a sum",
+     .better = "gather",
+     .fix = "Call x.gather(-1, labels.unsqueeze(-1)).squeeze(-1).",
+     .anchor = "one_hot",
+     .match = PickedByOneHot},
     {.id = "elements-by-mask",
      .slow = "elements are picked by a mask and then summed",
      .better = "a product with the mask",

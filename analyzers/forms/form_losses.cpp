@@ -65,7 +65,24 @@ std::optional<Match> OneHotLabels(const StepCalls& calls, std::uint32_t at) {
   return match;
 }
 
-constexpr std::array<Form, 4> kLossesForms{{
+// Labels that were made one-hot are given as probabilities: "f32[8,5]!;i64[8]".
+std::optional<Match> OneHotProbabilities(const StepCalls& calls, std::uint32_t at) {
+  constexpr std::uint32_t kMostBetween = 8;
+  const auto scores = calls[at].sizes(0);
+  const auto labels = Before(calls, at, "one_hot", kMostBetween);
+  if (!labels || scores.size() != 2 || !SameSizes(calls[at].sizes(1), scores)) return std::nullopt;
+  const auto rows = calls[*labels].sizes(0);
+  if (rows.size() != 1 || rows[0] != scores[0] || calls[*labels].number(1) != static_cast<double>(scores[1])) {
+    return std::nullopt;
+  }
+  Match match{fmt::format("{}[{},{}]!", calls[at].inputs[0].dtype, scores[0], scores[1]), {at, *labels}};
+  for (std::uint32_t between = *labels + 1; between < at; ++between) {
+    if (IsOneOf(calls[between].name, "to _to_copy float")) match.calls.push_back(between);
+  }
+  return match;
+}
+
+constexpr std::array<Form, 5> kLossesForms{{
     {.id = "loss-after-sigmoid",
      .slow = "a binary cross-entropy is taken of sigmoid's result",
      .better = "binary_cross_entropy_with_logits",
@@ -91,6 +108,12 @@ constexpr std::array<Form, 4> kLossesForms{{
      .fix = "Call torch.nn.functional.cross_entropy with the labels as numbers; it takes label_smoothing too.",
      .anchor = "log_softmax",
      .match = OneHotLabels},
+    {.id = "one-hot-probabilities",
+     .slow = "a cross-entropy is given one-hot labels as probabilities",
+     .better = "cross_entropy with the labels as numbers",
+     .fix = "Call torch.nn.functional.cross_entropy with the labels as they were before one_hot.",
+     .anchor = "cross_entropy_loss",
+     .match = OneHotProbabilities},
 }};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Products, convolutions, decompositions and transforms.
+// Products, decompositions and transforms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +11,20 @@
 namespace loopscope {
 namespace {
 
-// Differences of all pairs of rows: broadcast along two dimensions, then squared and summed along the last.
-std::optional<Match> Pairs(const StepCalls& calls, std::uint32_t at) {
-  const auto a = calls[at].sizes(0), b = calls[at].sizes(1);
-  if (a.size() < 3 || a.size() != b.size() || a.back() != b.back() || a.back() < 2) return std::nullopt;
+// Whether it takes all pairs of rows: [.., N, 1, D] and [.., 1, M, D], in either order.
+bool PairsRows(const Call& call) {
+  const auto a = call.sizes(0), b = call.sizes(1);
+  if (a.size() < 3 || a.size() != b.size() || a.back() != b.back() || a.back() < 2) return false;
   const std::size_t rows = a.size() - 3, columns = a.size() - 2;
   const bool one_way = a[columns] == 1 && b[rows] == 1 && a[rows] > 1 && b[columns] > 1;
   const bool other_way = b[columns] == 1 && a[rows] == 1 && b[rows] > 1 && a[columns] > 1;
-  if (!one_way && !other_way) return std::nullopt;
-  const Calls down = Down(calls, at, "pow square mul", "sum linalg_vector_norm norm");
+  return one_way || other_way;
+}
+
+// Differences of all pairs of rows: broadcast along two dimensions, then squared and summed along the last.
+std::optional<Match> Pairs(const StepCalls& calls, std::uint32_t at) {
+  if (!PairsRows(calls[at])) return std::nullopt;
+  const Calls down = Down(calls, at, "pow square mul abs", "sum linalg_vector_norm norm");
   if (down.empty()) return std::nullopt;
   const Call& sum = calls[down.back()];
   const bool root = sum.name != "aten::sum";
@@ -29,9 +34,18 @@ std::optional<Match> Pairs(const StepCalls& calls, std::uint32_t at) {
   } else if (down.size() != 2 || (calls[down[0]].name == "aten::pow" && calls[down[0]].number(1) != 2)) {
     return std::nullopt;
   }
-  Match match{fmt::format("{}|{}", calls[at].text, root ? "norm" : "sum"), down};
+  const std::string_view kind = root ? "norm" : calls[down[0]].name == "aten::abs" ? "abs" : "sum";
+  Match match{fmt::format("{}|{}", calls[at].text, kind), down};
   match.calls.push_back(at);
   return match;
+}
+
+// input;other;dim;eps
+std::optional<Match> Cosines(const StepCalls& calls, std::uint32_t at) {
+  const double dim = calls[at].number(2).value_or(1);
+  const auto last = static_cast<double>(calls[at].sizes(0).size()) - 1;
+  if (!PairsRows(calls[at]) || (dim != -1 && dim != last)) return std::nullopt;
+  return Match{calls[at].text, {at}};
 }
 
 // Whether one of the calls was made from another.
@@ -76,42 +90,6 @@ std::optional<Match> Inverse(const StepCalls& calls, std::uint32_t at) {
   return Match{fmt::format("{}|{}", calls[at].text, calls[down.back()].text), {at, down.back()}};
 }
 
-bool AllOne(std::span<const std::int64_t> sizes) {
-  return std::ranges::all_of(sizes, [](std::int64_t size) { return size == 1; });
-}
-
-// input;weight;bias;stride;padding;dilation;groups
-std::optional<Match> KernelOfOne(const StepCalls& calls, std::uint32_t at) {
-  const Call& call = calls[at];
-  const auto weight = call.sizes(1);
-  if (weight.size() < 3 || call.inputs.size() < 7 || !AllOne(weight.subspan(2))) return std::nullopt;
-  const auto all_are = [&](std::size_t i, char digit) {
-    const std::string_view text = call.inputs[i].scalar;
-    return text.find_first_not_of(std::string("[], ") + digit) == text.npos;
-  };
-  if (!all_are(3, '1') || !all_are(4, '0') || call.number(6) != 1) return std::nullopt;
-  return Match{call.text, {at}};
-}
-
-std::optional<Match> Layout(const StepCalls& calls, std::uint32_t at) {
-  const Call& call = calls[at];
-  const auto input = call.sizes(0), weight = call.sizes(1);
-  if (input.size() != 4 || weight.size() != 4 || input[1] < 8 || AllOne(weight.subspan(2))) return std::nullopt;
-  return Match{call.text, {at}};
-}
-
-// Patches as columns, times a matrix.
-std::optional<Match> Unfolded(const StepCalls& calls, std::uint32_t at) {
-  constexpr std::uint32_t kMostBetween = 8;
-  const auto input = calls[at].sizes(0);
-  if (input.size() != 4) return std::nullopt;
-  for (std::uint32_t i = at + 1; i < std::min<std::size_t>(at + kMostBetween, calls.all().size()); ++i) {
-    if (!IsOneOf(calls[i].name, "matmul bmm einsum linear") || calls[i].step != calls[at].step) continue;
-    return Match{fmt::format("{}|{}", calls[at].text, calls[i].text), {at, i}};
-  }
-  return std::nullopt;
-}
-
 std::int64_t LargestFactor(std::int64_t n) {
   std::int64_t largest = 1;
   for (std::int64_t factor = 2; factor * factor <= n; ++factor) {
@@ -150,13 +128,20 @@ std::optional<Match> Antialiased(const StepCalls& calls, std::uint32_t at) {
   return Match{fmt::format("{}|{}", calls[at].name, calls[at].text), {at}};
 }
 
-constexpr std::array<Form, 9> kProductsForms{{
+constexpr std::array<Form, 7> kProductsForms{{
     {.id = "differences-of-pairs",
      .slow = "distances of all pairs are computed number by number",
-     .better = "one matrix product",
-     .fix = "Use torch.cdist, or a.pow(2).sum(-1, keepdim=True) + b.pow(2).sum(-1) - 2 * a @ b.T.",
+     .better = "cdist or one matrix product",
+     .fix = "Use torch.cdist (p=1 for absolute differences), or a.pow(2).sum(-1, keepdim=True) + b.pow(2).sum(-1) - 2 "
+            "* a @ b.T.",
      .anchor = "sub",
      .match = Pairs},
+    {.id = "cosines-of-pairs",
+     .slow = "cosines of all pairs are computed number by number",
+     .better = "one matrix product of normalized rows",
+     .fix = "Write torch.nn.functional.normalize(a, dim=-1) @ torch.nn.functional.normalize(b, dim=-1).T.",
+     .anchor = "cosine_similarity",
+     .match = Cosines},
     {.id = "product-by-product",
      .slow = "products of the same size are computed one after another",
      .better = "one batched product",
@@ -169,25 +154,6 @@ constexpr std::array<Form, 9> kProductsForms{{
      .fix = "Call torch.linalg.solve(a, b) in place of torch.linalg.inv(a) @ b.",
      .anchor = "linalg_inv inverse",
      .match = Inverse},
-    {.id = "kernel-of-one",
-     .slow = "a convolution has a kernel of one",
-     .better = "a matrix product",
-     .fix = "Use torch.nn.Linear with the channels last, or torch.matmul(weight, input).",
-     .anchor = "conv1d conv2d conv3d",
-     .match = KernelOfOne},
-    {.id = "channels-first",
-     .slow = "convolutions run with their channels first",
-     .better = "channels last",
-     .fix = "Convert the model and its input: model.to(memory_format=torch.channels_last), "
-            "images.to(memory_format=torch.channels_last).",
-     .anchor = "conv2d",
-     .match = Layout},
-    {.id = "unfolded-convolution",
-     .slow = "a convolution is written out as unfold and a product",
-     .better = "conv2d",
-     .fix = "Call torch.nn.functional.conv2d with the weights as [out, in, height, width].",
-     .anchor = "im2col",
-     .match = Unfolded},
     {.id = "transform-length",
      .slow = "a Fourier transform has a length with a large prime factor",
      .better = "the next length of small factors",

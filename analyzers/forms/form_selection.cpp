@@ -22,15 +22,21 @@ std::optional<Match> FewOfSorted(const StepCalls& calls, std::uint32_t at) {
   if (along < 0 || along >= static_cast<std::int64_t>(input.size())) return std::nullopt;
   const double length = static_cast<double>(input[static_cast<std::size_t>(along)]);
   // Something reads all of it.
-  if (!std::ranges::all_of(call.to, [&](std::uint32_t one) { return calls[one].name == "aten::slice"; })) {
+  if (!std::ranges::all_of(call.to, [&](std::uint32_t one) { return IsOneOf(calls[one].name, "slice select"); })) {
     return std::nullopt;
   }
   for (std::uint32_t i = at + 1; i < std::min<std::size_t>(at + kMostBetween, calls.all().size()); ++i) {
     // input;dim;start;end;step
     const Call& slice = calls[i];
-    if (slice.name != "aten::slice" || slice.step != call.step || !SameSizes(slice.sizes(0), input)) continue;
-    if (static_cast<std::int64_t>(slice.number(1).value_or(-1)) != along) continue;
-    const double start = slice.number(2).value_or(0), end = std::min(slice.number(3).value_or(length), length);
+    if (!IsOneOf(slice.name, "slice select") || slice.step != call.step || !SameSizes(slice.sizes(0), input)) continue;
+    const auto dims = static_cast<std::int64_t>(input.size());
+    const auto of = static_cast<std::int64_t>(slice.number(1).value_or(static_cast<double>(dims)));
+    if ((of < 0 ? of + dims : of) != along) continue;
+    double start = slice.number(2).value_or(0), end = std::min(slice.number(3).value_or(length), length);
+    if (slice.name == "aten::select") {  // input;dim;index
+      start = start < 0 ? start + length : start;
+      end = start + 1;
+    }
     const double kept = start < 0 ? -start : end - start;
     if ((start > 0 && end < length) || kept < 1 || kept > kMostKept * length) continue;
     return Match{fmt::format("{}|{}|{}", call.text, kept, call.name), {at}};

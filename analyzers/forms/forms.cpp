@@ -15,8 +15,8 @@ constexpr std::size_t kMostTrials = 12;
 
 std::vector<const Form*> AllForms() {
   std::vector<const Form*> all;
-  for (const auto family : {AttentionForms(), ElementwiseForms(), LookupForms(), LossForms(), ProductForms(),
-                            RecurrentForms(), SelectionForms()}) {
+  for (const auto family : {AttentionForms(), ContractionForms(), ConvolutionForms(), ElementwiseForms(), LookupForms(),
+                            LossForms(), NormForms(), ProductForms(), RecurrentForms(), SelectionForms()}) {
     for (const Form& one : family) all.push_back(&one);
   }
   return all;
@@ -65,7 +65,7 @@ const MeasuredGain* GainOf(const Trace& trace, const FormUse& use) {
 }
 
 std::vector<FormRow> FormRowsOf(const Timeline& timeline) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMost = 80;
   std::vector<FormRow> rows;
   for (const FormUse& use : FormUsesOf(timeline)) {
     if (rows.size() == kMost) break;

@@ -181,6 +181,48 @@ Calls MadeBy(const StepCalls& calls, std::uint32_t at, std::string_view names) {
   return made;
 }
 
+std::optional<std::uint32_t> Next(const StepCalls& calls, std::uint32_t at, std::string_view names) {
+  for (const std::uint32_t one : calls[at].to) {
+    const bool shaped =
+        SameSizes(calls[one].sizes(0), calls[at].sizes(0)) || SameSizes(calls[one].sizes(1), calls[at].sizes(0));
+    if (shaped && IsOneOf(calls[one].name, names)) return one;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> Previous(const StepCalls& calls, std::uint32_t at, std::string_view names) {
+  for (const std::uint32_t one : calls[at].from) {
+    if (IsOneOf(calls[one].name, names) && SameSizes(calls[one].sizes(0), calls[at].sizes(0))) return one;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> Before(const StepCalls& calls, std::uint32_t at, std::string_view names,
+                                    std::uint32_t most) {
+  for (std::uint32_t i = at; i-- > 0 && at - i <= most && calls[i].step == calls[at].step;) {
+    if (IsOneOf(calls[i].name, names)) return i;
+  }
+  return std::nullopt;
+}
+
+bool IsNumber(const Call& call, std::size_t i) {
+  if (i >= call.inputs.size()) return false;
+  return call.inputs[i].is_tensor ? call.inputs[i].sizes.empty() : !call.inputs[i].scalar.empty();
+}
+
+std::vector<std::int64_t> NumbersOf(const Call& call, std::size_t i) {
+  if (i >= call.inputs.size() || call.inputs[i].is_tensor) return {};
+  std::vector<std::int64_t> numbers;
+  const std::string_view text = call.inputs[i].scalar;
+  for (const char *at = text.data(), *const end = at + text.size(); at < end;) {
+    std::int64_t number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number);
+    if (error == std::errc()) numbers.push_back(number);
+    at = error == std::errc() ? rest : at + 1;
+  }
+  return numbers;
+}
+
 Calls Repeated(const StepCalls& calls, std::uint32_t at, bool same_inputs) {
   Calls all;
   for (const std::uint32_t one : calls.alike()[calls[at].alike]) {

@@ -12,6 +12,8 @@
 
 namespace loopscope {
 
+using Sizes = std::span<const std::int64_t>;
+
 struct Call {
   EventRef ref;
   std::string_view name;           // "aten::softmax"
@@ -67,6 +69,21 @@ Calls Down(const StepCalls& calls, std::uint32_t at, std::string_view passes, st
 
 // Everything that `at` was made by, through calls that are one of `names`, `at` not among them.
 Calls MadeBy(const StepCalls& calls, std::uint32_t at, std::string_view names);
+
+// The call that reads the result of `at` in its own shape, or that made its first input in that shape, of these names.
+std::optional<std::uint32_t> Next(const StepCalls& calls, std::uint32_t at, std::string_view names);
+std::optional<std::uint32_t> Previous(const StepCalls& calls, std::uint32_t at, std::string_view names);
+
+// The nearest of these names among the `most` calls before `at`, in its step. For tensors that ask for no gradient:
+// which call made them is not recorded.
+std::optional<std::uint32_t> Before(const StepCalls& calls, std::uint32_t at, std::string_view names,
+                                    std::uint32_t most);
+
+// Whether input `i` is a number, or a tensor that holds one.
+bool IsNumber(const Call& call, std::size_t i);
+
+// "[2, 3]", or "2" for both, as numbers; empty where it is neither.
+std::vector<std::int64_t> NumbersOf(const Call& call, std::size_t i);
 
 // Calls that are alike; with the same inputs if `same_inputs`. Empty if
 // `at` is not the first of them.

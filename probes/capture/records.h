@@ -73,6 +73,11 @@ inline bool WriteFact(std::string_view key, Number number) noexcept {
   return WriteFact(key, std::string_view(text, static_cast<std::size_t>(end - text)));
 }
 
+inline bool WriteKnob(std::string_view key) noexcept {
+  const wire::KnobRecord record{HeadOf<wire::KnobRecord>(wire::RecordKind::kKnob, 0), StringId(key)};
+  return Append(&record, sizeof record);
+}
+
 inline bool WriteTensorPeak(std::uint64_t time_ns, std::uint64_t bytes) noexcept {
   const wire::TensorPeakRecord record{HeadOf<wire::TensorPeakRecord>(wire::RecordKind::kTensorPeak, 0), 0, time_ns,
                                       bytes};

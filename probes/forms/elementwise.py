@@ -1,10 +1,10 @@
-"""Activations and norms that are written out."""
+"""Activations that are written out."""
 
 import math
 
 import torch
 import torch.nn.functional as F
-from works import Pair, inputs, leaf, leaves_of, numbers
+from works import Pair, inputs, leaves_of, numbers
 
 
 def _gelu(work):
@@ -25,19 +25,6 @@ def _silu(work):
     return Pair(lambda: x * torch.sigmoid(x), lambda: F.silu(x), [x])
 
 
-def _layer_norm(work):
-    x = inputs(work)[0].random(True)
-    size = x.size(-1)
-    weight, bias = (leaf(size, dtype=x.dtype) for _ in range(2))
-
-    def before():
-        mean = x.mean(-1, keepdim=True)
-        variance = ((x - mean) ** 2).mean(-1, keepdim=True)
-        return weight * ((x - mean) / torch.sqrt(variance + 1e-5)) + bias
-
-    return Pair(before, lambda: F.layer_norm(x, (size,), weight, bias), [x, weight, bias])
-
-
 def _softmax(work):
     text, dims = work.split("|")
     x = inputs(text)[0].random(True)
@@ -50,6 +37,22 @@ def _softmax(work):
     return Pair(before, lambda: torch.softmax(x, dim), [x])
 
 
+def _hardswish(work):
+    x = inputs(work)[0].random(True)
+    return Pair(lambda: x * F.relu6(x + 3) / 6, lambda: F.hardswish(x), [x])
+
+
+def _relu(work):
+    how, kind, text = work.split("|")
+    x = inputs(text)[0].random(True)
+
+    def before():
+        other = 0.01 * x if kind == "leaky" else torch.zeros_like(x)
+        return torch.where(x > 0, x, other) if how == "where" else torch.maximum(x, other)
+
+    return Pair(before, lambda: F.leaky_relu(x, 0.01) if kind == "leaky" else torch.relu(x), [x])
+
+
 def _power(work):
     shape, exponent = inputs(work)[:2]
     x = shape.random(False).abs().add_(0.1).requires_grad_(shape.requires_grad)
@@ -57,6 +60,7 @@ def _power(work):
     better = {
         0.5: lambda: torch.sqrt(x),
         -0.5: lambda: torch.rsqrt(x),
+        1.5: lambda: x * torch.sqrt(x),
         3: lambda: x * x * x,
         4: lambda: (x * x) * (x * x),
     }[exponent]
@@ -82,8 +86,9 @@ def _repeat(work):
 FORMS = {
     "gelu-written-out": _gelu,
     "silu-written-out": _silu,
-    "layer-norm-written-out": _layer_norm,
     "softmax-written-out": _softmax,
+    "hardswish-written-out": _hardswish,
+    "relu-written-out": _relu,
     "power-of-number": _power,
     "repeat-to-broadcast": _repeat,
 }

@@ -15,6 +15,60 @@ def _rows(work):
     return Pair(lambda: x[rows], after, [x])
 
 
+def _elements(work):
+    table, index = inputs(work)[:2]
+    x, dim = table.random(), next(i for i, one in enumerate(index) if one)
+    taken = [one.below(table.sizes[dim + i]) for i, one in enumerate(index[dim:])]
+
+    def before():
+        return x[(*[slice(None)] * dim, *taken)]
+
+    def after():
+        flat = taken[0] if len(taken) == 1 else taken[0] * x.size(dim + 1) + taken[1]
+        whole = x.flatten(dim, dim + len(taken) - 1)
+        return whole.index_select(dim, flat.reshape(-1)).unflatten(dim, flat.shape)
+
+    return Pair(before, after, [x])
+
+
+def _gathered(work):
+    table, dim, index = inputs(work)[:3]
+    x, dim = table.random(True), int(dim)
+    rows = torch.randint(0, table.sizes[-2], index.sizes[:-1])
+    width = index.sizes[-1]
+
+    def after():
+        if x.dim() == 2:
+            return x.index_select(0, rows)
+        offsets = torch.arange(x.size(0)).unsqueeze(1) * x.size(1)
+        return x.flatten(0, 1).index_select(0, (rows + offsets).flatten()).unflatten(0, rows.shape)
+
+    return Pair(lambda: x.gather(dim, rows.unsqueeze(-1).expand(*rows.shape, width)), after, [x])
+
+
+def _scattered(work):
+    table, _, index, source = inputs(work)[:4]
+    into, added = table.random(False), source.random(True)
+    rows = torch.randint(0, table.sizes[0], index.sizes[:1])
+
+    def before():
+        return into.scatter_add(0, rows.unsqueeze(-1).expand(index.sizes), added)
+
+    return Pair(before, lambda: into.index_add(0, rows, added), [added])
+
+
+def _picked(work):
+    text, product = work.split("|")
+    labels, classes = inputs(text)
+    x = next(one for one in inputs(product) if one.dtype.is_floating_point).random(True)
+    rows = labels.below(int(classes))
+
+    def before():
+        return (x * F.one_hot(rows, int(classes)).to(x.dtype)).sum(-1)
+
+    return Pair(before, lambda: x.gather(-1, rows.unsqueeze(-1)).squeeze(-1), [x])
+
+
 def _masked(work):
     x = inputs(work)[0].random(True)
     mask = torch.rand(x.shape) < 0.5
@@ -87,6 +141,10 @@ def _one_hot(work):
 
 FORMS = {
     "rows-by-index": _rows,
+    "elements-by-index": _elements,
+    "rows-by-gather": _gathered,
+    "rows-by-scatter": _scattered,
+    "picked-by-one-hot": _picked,
     "elements-by-mask": _masked,
     "renormalized-lookup": _renormalized,
     "sparse-gradients": _sparse,

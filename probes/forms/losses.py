@@ -47,9 +47,19 @@ def _one_hot(work):
     return Pair(before, lambda: F.cross_entropy(x, classes), [x])
 
 
+def _probabilities(work):
+    scores = inputs(work)[0]
+    rows, size = scores.sizes
+    x, classes = scores.random(True), torch.randint(0, size, (rows,))
+    return Pair(
+        lambda: F.cross_entropy(x, F.one_hot(classes, size).to(x.dtype)), lambda: F.cross_entropy(x, classes), [x]
+    )
+
+
 FORMS = {
     "loss-after-sigmoid": _after_sigmoid,
     "binary-loss-written-out": _binary,
     "log-of-softmax": _log_of_softmax,
     "one-hot-labels": _one_hot,
+    "one-hot-probabilities": _probabilities,
 }

@@ -1,4 +1,4 @@
-"""Products, convolutions, decompositions and transforms."""
+"""Products, decompositions and transforms."""
 
 import torch
 import torch.nn.functional as F
@@ -14,15 +14,28 @@ def _pairs(work):
 
     def before():
         difference = a - b
+        if kind == "abs":
+            return difference.abs().sum(-1)
         return difference.norm(dim=-1) if kind == "norm" else (difference**2).sum(-1)
 
     def after():
-        if kind == "norm":
-            return torch.cdist(rows, columns)
+        if kind != "sum":
+            return torch.cdist(rows, columns, p=1.0 if kind == "abs" else 2.0)
         squares = rows.pow(2).sum(-1).unsqueeze(-1) + columns.pow(2).sum(-1).unsqueeze(-2)
         return squares - 2 * rows @ columns.transpose(-1, -2)
 
     return Pair(before, after, [a, b])
+
+
+def _cosines(work):
+    a, b = (one.random(True) for one in inputs(work)[:2])
+    rows, columns = (b, a) if a.size(-2) > 1 else (a, b)
+
+    def after():
+        one, other = F.normalize(rows.squeeze(-2), dim=-1), F.normalize(columns.squeeze(-3), dim=-1)
+        return one @ other.transpose(-1, -2)
+
+    return Pair(lambda: F.cosine_similarity(a, b, dim=-1), after, [a, b])
 
 
 def _one_by_one(work):
@@ -52,55 +65,6 @@ def _inverse(work):
     if vector or b.size(-2) != size:
         return None
     return Pair(lambda: torch.linalg.inv(a) @ b, lambda: torch.linalg.solve(a, b), leaves_of(a, b))
-
-
-def _kernel_of_one(work):
-    image, weight, bias, *_ = inputs(work)
-    x, w = image.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
-    convolution = {3: F.conv1d, 4: F.conv2d, 5: F.conv3d}[w.dim()]
-    if x.dim() != w.dim():
-        return None
-
-    def after():
-        out = torch.matmul(w.flatten(1), x.flatten(2))
-        if b is not None:
-            out = out + b.unsqueeze(-1)
-        return out.unflatten(2, x.shape[2:])
-
-    return Pair(lambda: convolution(x, w, b), after, leaves_of(x, w, b))
-
-
-def _channels_first(work):
-    image, weight, bias, stride, padding, dilation, groups = inputs(work)
-    settings = [*(numbers(one) for one in (stride, padding, dilation)), int(groups)]
-    x, w = image.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
-    w_last = w.detach().contiguous(memory_format=torch.channels_last).requires_grad_()
-
-    def after():
-        # Converted there and back, as if no neighbour had its channels last: a gain that is left is a gain anywhere.
-        out = F.conv2d(x.contiguous(memory_format=torch.channels_last), w_last, b, *settings)
-        return out.contiguous()
-
-    return Pair(lambda: F.conv2d(x, w, b, *settings), after, leaves_of(x, w, b, w_last))
-
-
-def _unfolded(work):
-    text, reader = work.split("|")
-    image, kernel, dilation, padding, stride = inputs(text)
-    x, kernel, dilation, padding, stride = image.random(True), *map(numbers, (kernel, dilation, padding, stride))
-    columns = image.sizes[1] * kernel[0] * kernel[1]
-    other = next((one for one in inputs(reader) if hasattr(one, "sizes") and columns in one.sizes[-2:]), None)
-    if other is None or len(other.sizes) < 2:
-        return None
-    outputs = other.sizes[-1] if other.sizes[-2] == columns else other.sizes[-2]
-    w = torch.randn(outputs, image.sizes[1], *kernel, requires_grad=True)
-
-    def before():
-        return w.flatten(1) @ F.unfold(x, kernel, dilation, padding, stride)
-
-    return Pair(before, lambda: F.conv2d(x, w, None, stride, padding, dilation).flatten(2), [x, w])
 
 
 def _fast_length(length):
@@ -147,11 +111,9 @@ def _antialiased(work):
 
 FORMS = {
     "differences-of-pairs": _pairs,
+    "cosines-of-pairs": _cosines,
     "product-by-product": _one_by_one,
     "inverse-then-product": _inverse,
-    "kernel-of-one": _kernel_of_one,
-    "channels-first": _channels_first,
-    "unfolded-convolution": _unfolded,
     "transform-length": _transform,
     "full-matrices": _full_matrices,
     "antialiased-resize": _antialiased,

@@ -3,9 +3,10 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "probes/capture/records.h"
 #include "probes/mutex_guard.h"
@@ -14,44 +15,45 @@
 namespace loopscope::loop {
 namespace {
 
+// Never freed: a program claims its knobs once.
+struct KnobClaim {
+  KnobClaim* next;
+  std::size_t size;
+  char* key() noexcept { return reinterpret_cast<char*>(this + 1); }
+  std::string_view text() noexcept { return {key(), size}; }
+};
+
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+KnobClaim* first = nullptr;
 
-struct Claims {
-  std::array<char[48], 256> keys{};
-  std::size_t count = 0;
-} claims;
-
-}  // namespace
-
-void Claim(std::string_view key) noexcept {
-  if (!Active() || Claimed(key)) return;
-  const MutexGuard guard(lock);
-  if (claims.count == claims.keys.size() || key.size() >= sizeof claims.keys[0]) return;
-  std::memcpy(claims.keys[claims.count++], key.data(), key.size());
-}
-
-bool Claimed(std::string_view key) noexcept {
-  const MutexGuard guard(lock);
-  for (std::size_t n = 0; n < claims.count; ++n) {
-    if (key == claims.keys[n]) return true;
+bool IsClaimed(std::string_view key) noexcept {
+  for (KnobClaim* one = first; one != nullptr; one = one->next) {
+    if (key == one->text()) return true;
   }
   return false;
 }
 
+}  // namespace
+
+void Claim(std::string_view key) noexcept {
+  if (!Active()) return;
+  const MutexGuard guard(lock);
+  if (IsClaimed(key)) return;
+  void* const memory = std::malloc(sizeof(KnobClaim) + key.size());
+  if (memory == nullptr) return;
+  first = new (memory) KnobClaim{first, key.size()};
+  std::memcpy(first->key(), key.data(), key.size());
+}
+
+bool Claimed(std::string_view key) noexcept {
+  const MutexGuard guard(lock);
+  return IsClaimed(key);
+}
+
 void WriteProgramFacts() noexcept {
   capture::WriteFact("program.language", dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr ? "python" : "c++");
-  std::array<char, sizeof claims.keys + 64> text{};
-  std::size_t length = 0;
-  {
-    const MutexGuard guard(lock);
-    for (std::size_t n = 0; n < claims.count; ++n) {
-      const std::size_t size = std::strlen(claims.keys[n]);
-      if (n > 0) text[length++] = ',';
-      std::memcpy(text.data() + length, claims.keys[n], size);
-      length += size;
-    }
-  }
-  capture::WriteFact("program.knobs", text.data());
+  const MutexGuard guard(lock);
+  for (KnobClaim* one = first; one != nullptr; one = one->next) capture::WriteKnob(one->text());
 }
 
 }  // namespace loopscope::loop

@@ -8,8 +8,8 @@ namespace loopscope::loop {
 void Claim(std::string_view key) noexcept;
 bool Claimed(std::string_view key) noexcept;
 
-// Writes the facts "program.language" ("python" where an interpreter is loaded, else "c++") and "program.knobs" (the
-// claimed keys, with commas): which treatments something in this program can apply.
+// Writes the fact "program.language" ("python" where an interpreter is loaded, else "c++") and a record of each claimed
+// key: which treatments something in this program can apply.
 void WriteProgramFacts() noexcept;
 
 }  // namespace loopscope::loop

@@ -88,7 +88,7 @@ Result<int> ProveCommand(const Options& options) {
   if (!report) return report.error();
   report->output_directory = session.output();
 
-  auto candidates = CandidatesOf(report->findings, ThisHost(), options.selection, report->timeline->trace().facts);
+  auto candidates = CandidatesOf(report->findings, ThisHost(), options.selection, report->timeline->trace());
   if (!candidates) return candidates.error();
   if (candidates->empty()) {
     session.bar().Say("nothing to try: no rule that fired has a treatment here");

@@ -10,11 +10,11 @@
 
 namespace loopscope {
 
-std::string TreatmentOf(const Finding& finding, const RunInfo& run, const std::map<std::string, std::string>& facts) {
+std::string TreatmentOf(const Finding& finding, const RunInfo& run, const FactMap& facts, const Knobs& knobs) {
   const Host host{.cpu = run.cpu, .cores = run.cores, .features = run.cpu_features, .gpus = run.gpus};
   const bool known = run.source == "capture" && run.cores > 0;
   const auto fits = [&](const Treatment& one) {
-    return (!known || !one.ValuesFor(finding, host).empty()) && CanApply(one, facts);
+    return (!known || !one.ValuesFor(finding, host).empty()) && CanApply(one, facts, knobs);
   };
   if (const Treatment* own = FindTreatment(finding.treatment_id); own && fits(*own)) return finding.treatment_id;
   for (const Treatment* one : AllTreatments()) {
@@ -29,8 +29,9 @@ Report DiagnosisOf(Trace trace) {
 
 Report DiagnosisOf(std::shared_ptr<const Timeline> timeline) {
   Report report = ReportOf(timeline);
+  const Trace& trace = timeline->trace();
   Diagnose(
-      *timeline, [&](const Finding& finding) { return TreatmentOf(finding, report.run, timeline->trace().facts); },
+      *timeline, [&](const Finding& finding) { return TreatmentOf(finding, report.run, trace.facts, trace.knobs); },
       report);
   return report;
 }

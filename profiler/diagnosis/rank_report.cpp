@@ -137,7 +137,10 @@ Result<std::optional<Report>> ReduceRanks(std::vector<RankSummary> all, const st
   Report& report = *diagnosed;
   DiagnoseRanks(
       selection.ranks,
-      [&](const Finding& finding) { return TreatmentOf(finding, report.run, selection.ranks[0].facts); }, report);
+      [&](const Finding& finding) {
+        return TreatmentOf(finding, report.run, selection.ranks[0].facts, selection.ranks[0].knobs);
+      },
+      report);
   CompareCollectives(selection.ranks, report.collectives);
   for (const RankSummary& rank : selection.ranks) {
     report.per_rank.push_back(RowOf(rank, shown));

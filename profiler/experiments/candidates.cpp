@@ -62,14 +62,13 @@ void AddCandidate(std::vector<Candidate>& candidates, const Treatment& treatment
 }
 
 // The treatment that the finding names, then others that cure its rule.
-void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host& host,
-                const std::map<std::string, std::string>& facts) {
+void AddFinding(std::vector<Candidate>& candidates, Finding finding, const Host& host, const Trace& trace) {
   if (finding.verdict != Verdict::kFound) return;
   const Treatment* const first = TreatmentFor(finding.rule);
   if (finding.treatment_id.empty() && first) finding.treatment_id = first->id;
   for (const Treatment* one : AllTreatments()) {
     const bool fits = Cures(*one, finding.rule) || one->id == finding.treatment_id;
-    if (fits && CanApply(*one, facts)) AddCandidate(candidates, *one, finding, host);
+    if (fits && CanApply(*one, trace.facts, trace.knobs)) AddCandidate(candidates, *one, finding, host);
   }
 }
 
@@ -113,10 +112,9 @@ int Most(std::span<const Candidate> candidates, RunAheadFactor factor, int untre
 }  // namespace
 
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
-                                            const Selection& selection,
-                                            const std::map<std::string, std::string>& facts) {
+                                            const Selection& selection, const Trace& trace) {
   std::vector<Candidate> candidates;
-  for (const Finding& finding : findings) AddFinding(candidates, finding, host, facts);
+  for (const Finding& finding : findings) AddFinding(candidates, finding, host, trace);
   if (!selection.only.empty()) {
     Result<std::vector<Candidate>> named = Named(std::move(candidates), selection.only, host);
     if (!named) return named.error();

@@ -1,7 +1,6 @@
 // The fixes that an experiment tries: those that cure the findings, or those that the user names.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "profiler/core/report/finding.h"
 #include "profiler/core/result.h"
 #include "profiler/core/trace/loader_depth.h"
+#include "profiler/core/trace/trace.h"
 #include "profiler/core/treatment.h"
 #include "profiler/experiments/arm.h"
 #include "profiler/experiments/same_work.h"
@@ -33,12 +33,11 @@ struct Selection {
 };
 
 // Ordered by expected worth, as the headline orders findings: firm ones first, then the costliest; each treatment once,
-// without those that the program cannot apply (CanApply, from its trace's facts). With `only`,
+// without those that the program cannot apply (CanApply, by its trace). With `only`,
 // exactly those, found or not. Error (exit 2): a key that is not a treatment, or one that the user named without a
 // value and that has no value to try on this host.
 Result<std::vector<Candidate>> CandidatesOf(std::span<const Finding> findings, const Host& host,
-                                            const Selection& selection,
-                                            const std::map<std::string, std::string>& facts = {});
+                                            const Selection& selection, const Trace& trace = {});
 
 // The metric for step times: kSampleTime if any of them changes the number of samples per step, since every arm is
 // compared with arms that include it; else kStepTime.

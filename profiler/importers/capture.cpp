@@ -154,6 +154,7 @@ Result<CaptureTrace> ReadFile(const fs::path& path, std::uint64_t files) {
   read.step_ends = StepsOfAll(read.trace);
   read.trace.applied = std::move(all.applied);
   read.trace.gains = std::move(all.gains);
+  read.trace.knobs.insert(all.knobs.begin(), all.knobs.end());
   for (auto& [key, value] : all.facts) read.trace.facts.insert_or_assign(key, std::move(value));
   const DeviceLosses losses = AddDevices(chunks->chunks, ids, left_out, read.trace);
   read.repaired += losses.impossible;

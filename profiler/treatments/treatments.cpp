@@ -24,14 +24,12 @@ bool Cures(const Treatment& treatment, std::string_view rule) {
   return std::ranges::find(treatment.cures, rule) != treatment.cures.end();
 }
 
-bool CanApply(const Treatment& treatment, const std::map<std::string, std::string>& facts) {
-  if (!facts.contains("program.language") || !facts.contains("program.knobs")) return true;
+bool CanApply(const Treatment& treatment, const FactMap& facts, const Knobs& knobs) {
+  if (!facts.contains("program.language")) return true;
   const std::string_view language = FactOf(facts, "program.language");
-  const std::string claimed = "," + std::string(FactOf(facts, "program.knobs")) + ",";
-  const std::string own = "," + std::string(treatment.id) + ",";
   return std::ranges::any_of(treatment.appliers, [&](std::string_view applier) {
     if (applier == "python") return language == "python";
-    return !applier.starts_with("knob:") || claimed.find(own) != claimed.npos;
+    return !applier.starts_with("knob:") || knobs.contains(treatment.id);
   });
 }
 

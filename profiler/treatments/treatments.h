@@ -1,11 +1,10 @@
 // All treatments, in the order of treatments.def.
 #pragma once
 
-#include <map>
 #include <span>
-#include <string>
 #include <string_view>
 
+#include "profiler/core/trace/trace.h"
 #include "profiler/core/treatment.h"
 
 namespace loopscope {
@@ -15,9 +14,9 @@ std::span<const Treatment* const> AllTreatments();
 // Null when none has that id.
 const Treatment* FindTreatment(std::string_view id);
 
-// Whether something in the program can apply it: the facts of its trace ("program.language", "program.knobs") say what
-// there is. True where they do not say.
-bool CanApply(const Treatment& treatment, const std::map<std::string, std::string>& facts);
+// Whether something in the program can apply it: its language (the fact "program.language") and its knobs say what
+// there is. True where the language is not known.
+bool CanApply(const Treatment& treatment, const FactMap& facts, const Knobs& knobs);
 
 bool Cures(const Treatment& treatment, std::string_view rule);
 

@@ -16,7 +16,7 @@ torch.set_num_threads(1)
 """
 TRAIN = """
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for step in range(40):
+for step in range(100):
     before_step(step)
     loss = model(torch.randn(64, 64)).pow(2).mean()
     optimizer.zero_grad()
@@ -29,9 +29,9 @@ for step in range(40):
 def report(loopscope, tmp_path):
     """The report of a run of this script."""
 
-    def run(body, *launch):
+    def run(body, *launch, steps=30):
         (tmp_path / "train.py").write_text(HEAD + body)
-        command = ["run", "--quiet", "--warmup", "4", "--steps", "30", "--", sys.executable, *launch, "train.py"]
+        command = ["run", "--quiet", "--warmup", "4", "--steps", str(steps), "--", sys.executable, *launch, "train.py"]
         return loopscope.report(*command)[1]
 
     return run
@@ -87,7 +87,7 @@ def before_step(step):
 """
         + TRAIN
     )
-    told = report(body)
+    told = report(body, steps=80)
     rule = next(one for one in told["rules"] if one["id"] == "growing-step")
     if rule["verdict"] == "cannot-tell":
         pytest.skip(rule["reason"])  # the machine is busy

@@ -109,6 +109,8 @@ class CaptureBuilder {
     Write(wire::ModuleRecord{{wire::RecordKind::kModule, 0, 0}, String(path), begin, end, file_offset, at_.first, 0});
   }
 
+  void Knob(std::string_view key) { Write(wire::KnobRecord{{wire::RecordKind::kKnob, 0, 0}, String(key)}); }
+
   void Fact(std::string_view key, std::string_view value) {
     Write(wire::FactRecord{{wire::RecordKind::kFact, 0, 0}, String(key), String(value), 0});
   }

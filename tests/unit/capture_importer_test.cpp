@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -163,6 +165,32 @@ TEST_F(CaptureImporter, MarksFactsAppliedAndThreads) {
   EXPECT_EQ(trace->marks.size(), 4u);
   EXPECT_EQ(trace->marks[1].value, 32u);
   EXPECT_EQ(Timeline::Build(*trace).steps().size(), 3u);
+}
+
+TEST_F(CaptureImporter, KnobsOfAnyNumberAndLength) {
+  CaptureBuilder capture;
+  AddSteps(capture, 3);
+  const std::string long_key(1000, 'k');
+  capture.Knob(long_key);
+  for (int i = 0; i < 300; ++i) capture.Knob(fmt::format("knob.{}", i));
+  capture.Knob("knob.0");  // of another process
+  const Result<Trace> trace = Read(capture);
+  ASSERT_TRUE(trace) << trace.error().Message();
+  EXPECT_EQ(trace->knobs.size(), 301u);
+  EXPECT_TRUE(trace->knobs.contains(long_key));
+  EXPECT_TRUE(trace->knobs.contains("knob.299"));
+}
+
+TEST_F(CaptureImporter, AnOlderCaptureHasItsKnobsInAFact) {
+  for (const char* written : {"", "amp", "amp,loader.workers"}) {
+    CaptureBuilder capture;
+    AddSteps(capture, 3);
+    capture.Fact("program.knobs", written);
+    const Result<Trace> trace = Read(capture);
+    ASSERT_TRUE(trace) << trace.error().Message();
+    EXPECT_EQ(fmt::format("{}", fmt::join(trace->knobs, ",")), written);
+    EXPECT_FALSE(trace->facts.contains("program.knobs"));
+  }
 }
 
 TEST_F(CaptureImporter, AnOlderCaptureWithoutOperatorsHadNoProbeOfTorch) {

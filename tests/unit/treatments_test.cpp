@@ -112,6 +112,17 @@ TEST(TreatmentOf, KeepsWhatTheAnalyzerChose) {
   EXPECT_EQ(TreatmentOf(finding, run), "loader.persistent");
 }
 
+TEST(TreatmentOf, SomethingInTheProgramAppliesIt) {
+  RunInfo run;
+  run.cores = 2;
+  const Finding finding = Found("too-many-workers", 1, "1");
+  const auto in = [&](const FactMap& facts, const Knobs& knobs) { return TreatmentOf(finding, run, facts, knobs); };
+  EXPECT_EQ(in({}, {}), "loader.workers") << "nothing is known of the program";
+  EXPECT_EQ(in({{"program.language", "python"}}, {}), "loader.workers");
+  EXPECT_EQ(in({{"program.language", "c++"}}, {"loader.prefetch"}), "");
+  EXPECT_EQ(in({{"program.language", "c++"}}, {"loader.prefetch", "loader.workers"}), "loader.workers");
+}
+
 TEST(Candidates, ComeFromFindingsCostliestFirst) {
   const std::vector<Finding> findings{Found("grads-zeroed", 2), Found("debug-left-on", 80),
                                       Found("fp32-compute", 9), Found("host-sync", 1),

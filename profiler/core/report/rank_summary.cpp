@@ -239,6 +239,7 @@ RankSummary SummarizeRank(const Timeline& timeline, std::string input) {
     summary.trained = {timeline.steps().front().time.start_ns, timeline.steps().back().time.end_ns};
   }
   summary.facts = timeline.trace().facts;
+  summary.knobs = timeline.trace().knobs;
   summary.first_losses = FirstLosses(timeline.trace());
   if (summary.steps == 0) return summary;
   const std::vector<HostCollective> collectives = HostCollectives(timeline);

@@ -72,11 +72,12 @@ struct RankSummary {
   std::vector<RankCollective> collectives;  // by start
   std::vector<RankEntered> entered;         // in order; of all ranks of a run where any has a flight recorder's dump
   std::uint64_t events = 0;
-  int all_steps = 0;                         // with warm-up and epoch boundaries
-  Interval trained;                          // from the first of them to the last, by the trace's own clock
-  std::map<std::string, std::string> facts;  // as in Trace
-  std::vector<double> first_losses;          // of the run's first backward passes, where a probe recorded them
-  double gradient_exchanges = 0;             // collectives inside backward passes, per step
+  int all_steps = 0;  // with warm-up and epoch boundaries
+  Interval trained;   // from the first of them to the last, by the trace's own clock
+  FactMap facts;      // as in Trace
+  Knobs knobs;
+  std::vector<double> first_losses;  // of the run's first backward passes, where a probe recorded them
+  double gradient_exchanges = 0;     // collectives inside backward passes, per step
   UnusedSearch unused_search;
   RankOutput output;
 

@@ -8,7 +8,7 @@
 namespace loopscope {
 namespace {
 
-constexpr std::size_t kLeast = 10, kMost = 400;
+constexpr std::size_t kMost = 400;
 constexpr double kSignificant = 0.001;
 
 double MedianInPlace(std::vector<double>& values) {
@@ -39,7 +39,7 @@ std::optional<Trend> FindTrend(std::span<const double> all) {
   const std::size_t every = (all.size() + kMost - 1) / kMost;
   std::vector<double> values, slopes;
   for (std::size_t i = 0; i < all.size(); i += every) values.push_back(all[i]);
-  if (values.size() < kLeast) return std::nullopt;
+  if (values.size() < kFewestForTrend) return std::nullopt;
   double s = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (std::size_t j = i + 1; j < values.size(); ++j) {

@@ -1,6 +1,7 @@
 // Whether a series of values rises or falls.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -12,8 +13,10 @@ struct Trend {
   double p = 1;           // two-sided, Mann-Kendall (normal approximation, ties corrected)
 };
 
-// Absent with fewer than 10 values, or where p exceeds 0.001 (Kendall, Rank Correlation Methods, 1975; Sen, JASA 63,
-// 1968). In a long series every n-th value is used, so that at most 400 are compared.
+inline constexpr std::size_t kFewestForTrend = 10;
+
+// Absent with fewer than kFewestForTrend values, or where p exceeds 0.001 (Kendall, Rank Correlation Methods, 1975;
+// Sen, JASA 63, 1968). In a long series every n-th value is used, so that at most 400 are compared.
 std::optional<Trend> FindTrend(std::span<const double> values);
 
 }  // namespace loopscope

@@ -12,8 +12,6 @@
 
 namespace loopscope {
 
-using FactMap = std::map<std::string, std::string>;
-
 // As it was recorded ("on", "2", "train.py:36"); empty if it was not. `which` replaces {} in the key.
 std::string_view FactOf(const FactMap& facts, facts::Key key, std::string_view which = "");
 std::string_view FactOf(const Trace& trace, facts::Key key, std::string_view which = "");

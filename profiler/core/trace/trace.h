@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -107,6 +109,9 @@ struct RunInfo {
   int exit_status = -1, ranks = 1, rank = 0;       // exit_status -1: unknown
 };
 
+using FactMap = std::map<std::string, std::string>;  // by key: wire::FactRecord, the last value of each
+using Knobs = std::set<std::string, std::less<>>;    // treatments that the program applies itself: wire::KnobRecord
+
 struct Trace {
   RunInfo run;
   Quality quality;
@@ -124,7 +129,8 @@ struct Trace {
   std::vector<IdleTensor> idle_tensors;    // largest first
   std::vector<Applied> applied;
   std::vector<MeasuredGain> gains;
-  std::map<std::string, std::string> facts;                       // wire::FactRecord, the last value of each key
+  Knobs knobs;
+  FactMap facts;
   std::unordered_map<std::uint64_t, std::uint32_t> range_stacks;  // of few: thread index << 32 | event index → stack
 
   std::string_view text(StringId id) const { return id < strings.size() ? std::string_view(strings[id]) : ""; }

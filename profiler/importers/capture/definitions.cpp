@@ -22,8 +22,8 @@ bool IsWhole(wire::RecordHead head) {
 
 // Records that may refer to strings defined after them.
 bool IsOther(RecordKind kind) {
-  return (kind >= RecordKind::kStack && kind <= RecordKind::kFact) || kind == RecordKind::kTensorPeak ||
-         kind == RecordKind::kTensor || kind == RecordKind::kGain;
+  return (kind >= RecordKind::kStack && kind <= RecordKind::kFact) || kind == RecordKind::kKnob ||
+         kind == RecordKind::kTensorPeak || kind == RecordKind::kTensor || kind == RecordKind::kGain;
 }
 
 class DefinitionReader {
@@ -49,9 +49,13 @@ class DefinitionReader {
         return AddApplied(RecordAt<wire::AppliedRecord>(at));
       case RecordKind::kFact: {
         const auto fact = RecordAt<wire::FactRecord>(at);
+        if (all_.text(fact.key) == "program.knobs") return AddKnobs(all_.text(fact.value));  // before version 1.11
         if (!Text(fact.key).empty()) all_.facts.emplace_back(Text(fact.key), Text(fact.value));
         return;
       }
+      case RecordKind::kKnob:
+        all_.knobs.push_back(Text(RecordAt<wire::KnobRecord>(at).key));
+        return;
       case RecordKind::kTensorPeak:
         if (IsWhole<wire::TensorPeakRecord>(head)) all_.tensor_peaks.push_back(RecordAt<wire::TensorPeakRecord>(at));
         return;
@@ -67,6 +71,14 @@ class DefinitionReader {
   }
 
  private:
+  void AddKnobs(std::string_view keys) {
+    while (!keys.empty()) {
+      const std::size_t comma = std::min(keys.find(','), keys.size());
+      all_.knobs.emplace_back(keys.substr(0, comma));
+      keys.remove_prefix(std::min(comma + 1, keys.size()));
+    }
+  }
+
   std::string Text(std::uint32_t id) const { return std::string(all_.text(id)); }
 
   void AddStack(wire::RecordHead head, const char* at) {

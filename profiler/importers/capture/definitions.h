@@ -22,6 +22,7 @@ struct CaptureDefinitions {
   std::vector<Applied> applied;
   std::vector<MeasuredGain> gains;
   std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::string> knobs;
   std::vector<wire::TensorPeakRecord> tensor_peaks;
   std::vector<std::pair<std::uint32_t, wire::TensorRecord>> tensors;  // by process
 

@@ -71,6 +71,7 @@ void JoinCapture(Trace from, Trace& into) {
   into.strings.insert(into.strings.end(), from.strings.begin(), from.strings.end());
   into.stacks.insert(into.stacks.end(), from.stacks.begin(), from.stacks.end());
   into.applied.insert(into.applied.end(), from.applied.begin(), from.applied.end());
+  into.knobs.merge(from.knobs);
   into.facts.merge(from.facts);
   into.quality.events += from.quality.events;
   into.quality.dropped += from.quality.dropped;

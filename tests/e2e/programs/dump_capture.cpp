@@ -68,6 +68,7 @@ void Print(const char* from, const FileHeader& file, bool ops) {
   if (head.kind == RecordKind::kRange) PrintRange(As<RangeRecord>(from), ms(As<RangeRecord>(from).start_ns));
   if (head.kind == RecordKind::kFact)
     std::printf("fact %s = %s\n", Text(As<FactRecord>(from).key), Text(As<FactRecord>(from).value));
+  if (head.kind == RecordKind::kKnob) std::printf("knob %s\n", Text(As<KnobRecord>(from).key));
   if (head.kind == RecordKind::kApplied) {
     const auto applied = As<AppliedRecord>(from);
     std::printf("applied %s at '%s': '%s' -> '%s' flags %u\n", Text(applied.key), Text(applied.where),
