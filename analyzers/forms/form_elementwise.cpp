@@ -59,7 +59,7 @@ std::optional<Match> Softmax(const StepCalls& calls, std::uint32_t at) {
 // x * relu6(x + 3) / 6, the division before or after the product.
 std::optional<Match> HardSwish(const StepCalls& calls, std::uint32_t at) {
   const auto added = Previous(calls, at, "add");
-  if (!added || calls[*added].number(1) != 3 || calls[*added].from.empty()) return std::nullopt;
+  if (!added || !IsNumber(calls[*added], 1) || calls[*added].from.empty()) return std::nullopt;
   auto scaled = Next(calls, at, "div mul");
   if (!scaled) return std::nullopt;
   std::optional<std::uint32_t> product;
