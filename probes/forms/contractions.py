@@ -7,7 +7,7 @@ from works import Pair, inputs, leaves_of, numbers
 
 def _by_broadcast(work):
     text, summed = work.split("|")
-    a, b = (one.random(True) for one in inputs(text)[:2])
+    a, b = (one.random() for one in inputs(text)[:2])
     dims = [dim % a.dim() for dim in numbers(summed)]
     letters = "abcdefghijkl"[: a.dim()]
     one, other = ("".join(letter for letter, size in zip(letters, tensor.shape) if size > 1) for tensor in (a, b))
@@ -21,8 +21,8 @@ def _by_broadcast(work):
 
 def _order(work):
     side, first, second = work.split("|")
-    a, b = (one.random(True) for one in inputs(first)[:2])
-    c = inputs(second)[1 if side == "left" else 0].random(True)
+    a, b = (one.random() for one in inputs(first)[:2])
+    c = inputs(second)[1 if side == "left" else 0].random()
     if side == "left":
         return Pair(lambda: (a @ b) @ c, lambda: a @ (b @ c), [a, b, c])
     return Pair(lambda: c @ (a @ b), lambda: (c @ a) @ b, [a, b, c])
@@ -30,8 +30,8 @@ def _order(work):
 
 def _diagonal(work):
     side, vector, reader = work.split("|")
-    v = inputs(vector)[0].random(True)
-    x = inputs(reader)[1 if side == "left" else 0].random(True)
+    v = inputs(vector)[0].random()
+    x = inputs(reader)[1 if side == "left" else 0].random()
     if side == "left":
         return Pair(lambda: torch.diag(v) @ x, lambda: v.view(-1, *[1] * (x.dim() - 1)) * x, [v, x])
     return Pair(lambda: x @ torch.diag(v), lambda: x * v, [v, x])
@@ -39,8 +39,8 @@ def _diagonal(work):
 
 def _bilinear(work):
     first, second, weight, bias = inputs(work)
-    x1, x2, w = first.random(True), second.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
+    x1, x2, w = first.random(), second.random(), weight.random()
+    b = bias.random() if bias else None
 
     def after():
         half = (x1 @ w.permute(1, 0, 2).flatten(1)).unflatten(-1, (w.size(0), w.size(2)))
@@ -54,7 +54,7 @@ def _one_for_all(work):
     side, how, text = work.split("|")
     a, b = inputs(text)[:2]
     one, other = (a, b) if side == "left" else (b, a)
-    matrix, batch = one.random(True, one.sizes[1:]), other.random(True)
+    matrix, batch = one.random(sizes=one.sizes[1:]), other.random()
     count = one.sizes[0]
 
     def for_all():

@@ -7,8 +7,8 @@ from works import Pair, inputs, leaves_of, numbers
 
 def _kernel_of_one(work):
     image, weight, bias, *_ = inputs(work)
-    x, w = image.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
+    x, w = image.random(), weight.random()
+    b = bias.random() if bias else None
     convolution = {3: F.conv1d, 4: F.conv2d, 5: F.conv3d}[w.dim()]
     if x.dim() != w.dim():
         return None
@@ -25,9 +25,9 @@ def _kernel_of_one(work):
 def _channels_first(work):
     image, weight, bias, stride, padding, dilation, groups = inputs(work)
     settings = [*(numbers(one) for one in (stride, padding, dilation)), int(groups)]
-    x, w = image.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
-    w_last = w.detach().contiguous(memory_format=torch.channels_last).requires_grad_()
+    x, w = image.random(), weight.random()
+    b = bias.random() if bias else None
+    w_last = w.detach().contiguous(memory_format=torch.channels_last).requires_grad_(w.requires_grad)
 
     def after():
         # Converted there and back, as if no neighbour had its channels last: a gain that is left is a gain anywhere.
@@ -40,7 +40,7 @@ def _channels_first(work):
 def _unfolded(work):
     text, reader = work.split("|")
     image, kernel, dilation, padding, stride = inputs(text)
-    x, kernel, dilation, padding, stride = image.random(True), *map(numbers, (kernel, dilation, padding, stride))
+    x, kernel, dilation, padding, stride = image.random(), *map(numbers, (kernel, dilation, padding, stride))
     columns = image.sizes[1] * kernel[0] * kernel[1]
     other = next((one for one in inputs(reader) if hasattr(one, "sizes") and columns in one.sizes[-2:]), None)
     if other is None or len(other.sizes) < 2:
@@ -56,8 +56,8 @@ def _unfolded(work):
 
 def _long_kernel(work):
     signal, weight, bias, _, padding, _, groups = inputs(work)
-    x, w = signal.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
+    x, w = signal.random(), weight.random()
+    b = bias.random() if bias else None
     (pad,), groups = numbers(padding), int(groups)
 
     def after():
@@ -73,8 +73,8 @@ def _long_kernel(work):
 
 def _patches(work):
     image, weight, bias, stride, *_ = inputs(work)
-    x, w = image.random(True), weight.random(True)
-    b = bias.random(True) if bias else None
+    x, w = image.random(), weight.random()
+    b = bias.random() if bias else None
     high, wide = w.shape[2:]
 
     def after():

@@ -9,7 +9,7 @@ from works import Pair, inputs, leaves_of, numbers
 
 def _gelu(work):
     text, approximate = work.split("|")
-    x = inputs(text)[0].random(True)
+    x = inputs(text)[0].random()
 
     def with_tanh():
         return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3))))
@@ -21,13 +21,13 @@ def _gelu(work):
 
 
 def _silu(work):
-    x = inputs(work)[0].random(True)
+    x = inputs(work)[0].random()
     return Pair(lambda: x * torch.sigmoid(x), lambda: F.silu(x), [x])
 
 
 def _softmax(work):
     text, dims = work.split("|")
-    x = inputs(text)[0].random(True)
+    x = inputs(text)[0].random()
     (dim,) = numbers(dims)
 
     def before():
@@ -38,13 +38,13 @@ def _softmax(work):
 
 
 def _hardswish(work):
-    x = inputs(work)[0].random(True)
+    x = inputs(work)[0].random()
     return Pair(lambda: x * F.relu6(x + 3) / 6, lambda: F.hardswish(x), [x])
 
 
 def _relu(work):
     how, kind, text = work.split("|")
-    x = inputs(text)[0].random(True)
+    x = inputs(text)[0].random()
 
     def before():
         other = 0.01 * x if kind == "leaky" else torch.zeros_like(x)

@@ -33,7 +33,7 @@ def _elements(work):
 
 def _gathered(work):
     table, dim, index = inputs(work)[:3]
-    x, dim = table.random(True), int(dim)
+    x, dim = table.random(), int(dim)
     rows = torch.randint(0, table.sizes[-2], index.sizes[:-1])
     width = index.sizes[-1]
 
@@ -48,7 +48,7 @@ def _gathered(work):
 
 def _scattered(work):
     table, _, index, source = inputs(work)[:4]
-    into, added = table.random(False), source.random(True)
+    into, added = table.random(False), source.random()
     rows = torch.randint(0, table.sizes[0], index.sizes[:1])
 
     def before():
@@ -60,7 +60,7 @@ def _scattered(work):
 def _picked(work):
     text, product = work.split("|")
     labels, classes = inputs(text)
-    x = next(one for one in inputs(product) if one.dtype.is_floating_point).random(True)
+    x = next(one for one in inputs(product) if one.dtype.is_floating_point).random()
     rows = labels.below(int(classes))
 
     def before():
@@ -70,7 +70,7 @@ def _picked(work):
 
 
 def _masked(work):
-    x = inputs(work)[0].random(True)
+    x = inputs(work)[0].random()
     mask = torch.rand(x.shape) < 0.5
     return Pair(lambda: x[mask].sum() / mask.sum(), lambda: (x * mask).sum() / mask.sum(), [x])
 

@@ -6,7 +6,7 @@ from works import Pair, inputs
 
 
 def _logits(work):
-    x = inputs(work)[0].random(True)
+    x = inputs(work)[0].random()
     return x, torch.rand(x.shape).to(x.dtype)
 
 
@@ -31,14 +31,14 @@ def _binary(work):
 
 def _log_of_softmax(work):
     scores, labels = inputs(work)[:2]
-    x, classes = scores.random(True), labels.below(scores.sizes[1])
+    x, classes = scores.random(), labels.below(scores.sizes[1])
     return Pair(lambda: F.nll_loss(torch.log(torch.softmax(x, 1)), classes), lambda: F.cross_entropy(x, classes), [x])
 
 
 def _one_hot(work):
     scores = inputs(work)[0]
     rows, size = scores.sizes
-    x, classes = scores.random(True), torch.randint(0, size, (rows,))
+    x, classes = scores.random(), torch.randint(0, size, (rows,))
     labels = F.one_hot(classes, size)
 
     def before():
@@ -50,7 +50,7 @@ def _one_hot(work):
 def _probabilities(work):
     scores = inputs(work)[0]
     rows, size = scores.sizes
-    x, classes = scores.random(True), torch.randint(0, size, (rows,))
+    x, classes = scores.random(), torch.randint(0, size, (rows,))
     return Pair(
         lambda: F.cross_entropy(x, F.one_hot(classes, size).to(x.dtype)), lambda: F.cross_entropy(x, classes), [x]
     )

@@ -6,7 +6,7 @@ from works import Pair, inputs, leaf, leaves_of
 
 
 def _layer_norm(work):
-    x = inputs(work)[0].random(True)
+    x = inputs(work)[0].random()
     size = x.size(-1)
     weight, bias = (leaf(size, dtype=x.dtype) for _ in range(2))
 
@@ -19,7 +19,7 @@ def _layer_norm(work):
 
 
 def _batch_norm(work):
-    x = inputs(work)[0].random(True)
+    x = inputs(work)[0].random()
     dims = [dim for dim in range(x.dim()) if dim != 1]
 
     def before():
@@ -32,8 +32,8 @@ def _batch_norm(work):
 
 def _instance_norm(work):
     image, weight, bias, *_ = inputs(work)
-    x = image.random(True)
-    w, b = (one.random(True) if one else None for one in (weight, bias))
+    x = image.random()
+    w, b = (one.random() if one else None for one in (weight, bias))
     return Pair(
         lambda: F.instance_norm(x, weight=w, bias=b), lambda: F.group_norm(x, x.size(1), w, b), leaves_of(x, w, b)
     )

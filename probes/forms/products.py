@@ -7,7 +7,7 @@ from works import Pair, inputs, leaves_of, numbers
 
 def _pairs(work):
     text, kind = work.split("|")
-    a, b = (one.random(True) for one in inputs(text)[:2])
+    a, b = (one.random() for one in inputs(text)[:2])
     swapped = a.size(-2) > 1
     rows, columns = (b, a) if swapped else (a, b)
     rows, columns = rows.squeeze(-2), columns.squeeze(-3)
@@ -28,7 +28,7 @@ def _pairs(work):
 
 
 def _cosines(work):
-    a, b = (one.random(True) for one in inputs(work)[:2])
+    a, b = (one.random() for one in inputs(work)[:2])
     rows, columns = (b, a) if a.size(-2) > 1 else (a, b)
 
     def after():
@@ -84,7 +84,7 @@ def _transform(work):
     image, length, dim, _ = inputs(text)
     dim = int(dim)
     length = int(length) if length else image.sizes[dim]
-    x = image.random(True)
+    x = image.random()
     apply = {"aten::fft_fft": torch.fft.fft, "aten::fft_rfft": torch.fft.rfft, "aten::fft_ifft": torch.fft.ifft}[name]
     fast = _fast_length(length)
     return Pair(lambda: apply(x, length, dim).abs(), lambda: apply(x, fast, dim).abs(), [x])

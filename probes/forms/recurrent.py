@@ -81,8 +81,8 @@ def _growing(work):
     first, added = parts
     count, pieces = int(count), added.sizes[dim]
     start = max(first.sizes[dim] - (count - 1) * pieces, 1)
-    begin = added.random(True, [*first.sizes[:dim], start, *first.sizes[dim:][1:]])
-    rest = [added.random(True) for _ in range(count)]
+    begin = added.random(sizes=[*first.sizes[:dim], start, *first.sizes[dim:][1:]])
+    rest = [added.random() for _ in range(count)]
 
     def before():
         whole = begin

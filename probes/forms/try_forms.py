@@ -69,7 +69,8 @@ class Timed:
     """One form: its result, and the gradients of `leaves` where the result has any."""
 
     def __init__(self, torch, run, leaves):
-        self._torch, self._run, self._leaves = torch, run, leaves
+        self._torch, self._run = torch, run
+        self._leaves = [one for one in leaves if one.requires_grad]
         self._gradients = None
 
     def __call__(self):

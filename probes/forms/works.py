@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
     before: object
     after: object
-    leaves: list  # tensors that ask for a gradient
+    leaves: list  # tensors; of those that ask for a gradient it is taken
 
 
 class Shape:

@@ -16,7 +16,7 @@ class Block(nn.Module):
 
 
 model = nn.Sequential(*[Block(32) for _ in range(4)])
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 data = torch.randn(256, 32, 28, 28)
 for step in range(160):
     x = data[torch.randint(0, 256, (16,))]
