@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -249,13 +248,10 @@ std::vector<Finding> GrowthByCalls(const Timeline& timeline) {
   if (grown.rise_by_calls_ms() < kMinRisePct / 100 * timeline.mean_step_ms()) return {};
   const Cause cause = CauseOf(timeline, grown, true);
   const std::size_t third = std::max<std::size_t>(counts.size() / 3, 1);
-  const auto mean = [&](std::span<const double> of) {
-    return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
-  };
   Finding finding = Costing(
       timeline, grown.rise_by_calls_ms() / 2,
       fmt::format("steps run more and more operators: from {:.0f} to {:.0f} within {} steps, most of it in {}{}",
-                  mean(std::span(counts).first(third)), mean(std::span(counts).last(third)), counts.size(),
+                  Mean(std::span(counts).first(third)), Mean(std::span(counts).last(third)), counts.size(),
                   timeline.trace().text(grown.name), cause.text));
   finding.advice = cause.advice;
   if (ops::IsBackwardNode(timeline.trace().text(grown.name))) {
@@ -281,12 +277,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
     return found;
   }
   const std::size_t third = std::max<std::size_t>(lengths.size() / 3, 1);
-  const auto mean = [&](std::span<const double> of) {
-    double total = 0;
-    for (const double one : of) total += one;
-    return total / static_cast<double>(of.size());
-  };
-  const double early_ms = mean(std::span(lengths).first(third)), late_ms = mean(std::span(lengths).last(third));
+  const double early_ms = Mean(std::span(lengths).first(third)), late_ms = Mean(std::span(lengths).last(third));
   if (late_ms < early_ms * (1 + kMinRisePct / 200)) return GrowthByCalls(timeline);
   const Grown grown = FindGrown(timeline);
   if (!grown.more_calls() && OthersInterfere(timeline)) {
@@ -303,7 +294,7 @@ std::vector<Finding> Run(const Timeline& timeline) {
   if (!is_operator && trend->change_pct < kMinUnexplainedPct) return {};
   const Cause cause = CauseOf(timeline, grown, is_operator);
   Finding finding = Costing(
-      timeline, std::max((late_ms - early_ms) / 2, mean(lengths) - mean(std::span(lengths).first(first))),
+      timeline, std::max((late_ms - early_ms) / 2, Mean(lengths) - Mean(std::span(lengths).first(first))),
       fmt::format("steps get longer: from {} to {} within {} steps{}{}", MsText(early_ms), MsText(late_ms),
                   lengths.size(),
                   is_operator ? fmt::format(", most of it in {}", timeline.trace().text(grown.name)) : "", cause.text));

@@ -1,7 +1,6 @@
 // Sums of products that are taken number by number, in a costly order, or with a matrix that is written out for
 // nothing.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -28,10 +27,8 @@ std::optional<Match> BroadcastProduct(const StepCalls& calls, std::uint32_t at) 
   // Only what both have is summed: the rest may as well be summed before.
   const std::vector<std::int64_t> dims = NumbersOf(calls[down.back()], 1);
   const auto shared = [&](std::int64_t dim) {
-    const std::int64_t place = dim < 0 ? dim + static_cast<std::int64_t>(a.size()) : dim;
-    if (place < 0 || place >= static_cast<std::int64_t>(a.size())) return false;
-    const auto i = static_cast<std::size_t>(place);
-    return a[i] == b[i] && a[i] > 1;
+    const auto i = DimOf(dim, a.size());
+    return i && a[*i] == b[*i] && a[*i] > 1;
   };
   if (dims.empty() || !std::ranges::all_of(dims, shared)) return std::nullopt;
   return Match{fmt::format("{}|{}", calls[at].text, calls[down.back()].inputs[1].scalar), {at, down.back()}};

@@ -9,21 +9,34 @@
 namespace loopscope {
 namespace {
 
-bool AllOne(std::span<const std::int64_t> sizes) {
+bool AllOne(Sizes sizes) {
   return std::ranges::all_of(sizes, [](std::int64_t size) { return size == 1; });
 }
 
-// input;weight;bias;stride;padding;dilation;groups
+bool AllZero(Sizes sizes) {
+  return std::ranges::all_of(sizes, [](std::int64_t size) { return size == 0; });
+}
+
+// A convolution's settings, input;weight;bias;stride;padding;dilation;groups, where they are numbers.
+struct Settings {
+  std::vector<std::int64_t> stride, padding, dilation;
+  std::int64_t groups = 0;
+};
+
+std::optional<Settings> SettingsOf(const Call& call) {
+  if (call.inputs.size() < 7) return std::nullopt;
+  Settings found{NumbersOf(call, 3), NumbersOf(call, 4), NumbersOf(call, 5),
+                 static_cast<std::int64_t>(call.number(6).value_or(0))};
+  if (found.stride.empty() || found.padding.empty() || found.dilation.empty()) return std::nullopt;
+  return found;
+}
+
 std::optional<Match> KernelOfOne(const StepCalls& calls, std::uint32_t at) {
-  const Call& call = calls[at];
-  const auto weight = call.sizes(1);
-  if (weight.size() < 3 || call.inputs.size() < 7 || !AllOne(weight.subspan(2))) return std::nullopt;
-  const auto all_are = [&](std::size_t i, char digit) {
-    const std::string_view text = call.inputs[i].scalar;
-    return text.find_first_not_of(std::string("[], ") + digit) == text.npos;
-  };
-  if (!all_are(3, '1') || !all_are(4, '0') || call.number(6) != 1) return std::nullopt;
-  return Match{call.text, {at}};
+  const auto settings = SettingsOf(calls[at]);
+  const auto weight = calls[at].sizes(1);
+  if (!settings || weight.size() < 3 || !AllOne(weight.subspan(2))) return std::nullopt;
+  if (!AllOne(settings->stride) || !AllZero(settings->padding) || settings->groups != 1) return std::nullopt;
+  return Match{calls[at].text, {at}};
 }
 
 std::optional<Match> Layout(const StepCalls& calls, std::uint32_t at) {
@@ -43,20 +56,6 @@ std::optional<Match> Unfolded(const StepCalls& calls, std::uint32_t at) {
     return Match{fmt::format("{}|{}", calls[at].text, calls[i].text), {at, i}};
   }
   return std::nullopt;
-}
-
-// A convolution's settings, input;weight;bias;stride;padding;dilation;groups, where they are numbers.
-struct Settings {
-  std::vector<std::int64_t> stride, padding, dilation;
-  std::int64_t groups = 0;
-};
-
-std::optional<Settings> SettingsOf(const Call& call) {
-  if (call.inputs.size() < 7) return std::nullopt;
-  Settings found{NumbersOf(call, 3), NumbersOf(call, 4), NumbersOf(call, 5),
-                 static_cast<std::int64_t>(call.number(6).value_or(0))};
-  if (found.stride.empty() || found.padding.empty() || found.dilation.empty()) return std::nullopt;
-  return found;
 }
 
 // By a Fourier transform the length of the kernel costs nothing.
@@ -82,8 +81,7 @@ std::optional<Match> Patches(const StepCalls& calls, std::uint32_t at) {
     if (kernel[i] < 2 || settings->stride[i % settings->stride.size()] != kernel[i]) return std::nullopt;
     if (picture[i] % kernel[i] != 0) return std::nullopt;
   }
-  const bool unpadded = std::ranges::all_of(settings->padding, [](std::int64_t one) { return one == 0; });
-  if (!unpadded || !AllOne(settings->dilation)) return std::nullopt;
+  if (!AllZero(settings->padding) || !AllOne(settings->dilation)) return std::nullopt;
   return Match{calls[at].text, {at}};
 }
 

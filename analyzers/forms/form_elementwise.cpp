@@ -107,9 +107,8 @@ std::optional<Match> Relu(const StepCalls& calls, std::uint32_t at) {
     if (!compared || calls[*compared].number(1) != 0 || !SameSizes(calls[*compared].sizes(0), x)) return std::nullopt;
     match.calls.push_back(*compared);
   }
-  const std::size_t tensor = where ? 1 : 0;
-  match.work = fmt::format("{}|{}|{}", where ? "where" : "maximum", leaky ? "leaky" : "zero",
-                           fmt::format("{}[{}]!", call.inputs[tensor].dtype, fmt::join(x, ",")));
+  match.work = fmt::format("{}|{}|{}[{}]!", where ? "where" : "maximum", leaky ? "leaky" : "zero",
+                           call.inputs[first].dtype, fmt::join(x, ","));
   return match;
 }
 

@@ -145,8 +145,8 @@ bool IndexesRows(const StepCalls& calls, std::uint32_t at, std::span<const std::
 }
 
 bool IsDim(const Call& call, std::size_t i, std::size_t dim, std::size_t dims) {
-  const double said = call.number(i).value_or(-1000);
-  return said == static_cast<double>(dim) || said == static_cast<double>(dim) - static_cast<double>(dims);
+  const auto said = call.number(i);
+  return said && DimOf(static_cast<std::int64_t>(*said), dims) == dim;
 }
 
 // input;dim;index;sparse_grad: rows of a matrix, or of each of a batch of them.
@@ -184,8 +184,8 @@ std::optional<Match> PickedByOneHot(const StepCalls& calls, std::uint32_t at) {
     const Calls sum = Down(calls, i, "", "sum");
     if (sum.empty()) return std::nullopt;
     const std::vector<std::int64_t> dims = NumbersOf(calls[sum.back()], 1);
-    const auto last = static_cast<std::int64_t>(call.sizes(0).size()) - 1;
-    if (dims.size() != 1 || (dims[0] != -1 && dims[0] != last)) return std::nullopt;
+    const std::size_t rank = call.sizes(0).size();
+    if (dims.size() != 1 || DimOf(dims[0], rank) != rank - 1) return std::nullopt;
     return Match{fmt::format("{}|{}", calls[at].text, call.text), {at, i, sum.back()}};
   }
   return std::nullopt;

@@ -100,7 +100,7 @@ constexpr std::array<Form, 3> kNormForms{{
     {.id = "instance-norm",
      .slow = "an instance norm runs as a batch norm of many channels",
      .better = "group_norm with a group for each channel",
-     .fix = "Use torch.nn.GroupNorm(channels, channels), which computes the same.",
+     .fix = "Use torch.nn.GroupNorm(channels, channels), with affine=False where the instance norm has no weights.",
      .anchor = "instance_norm",
      .match = InstanceNorm},
 }};

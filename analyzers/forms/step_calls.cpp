@@ -210,6 +210,12 @@ bool IsNumber(const Call& call, std::size_t i) {
   return call.inputs[i].is_tensor ? call.inputs[i].sizes.empty() : !call.inputs[i].scalar.empty();
 }
 
+std::optional<std::size_t> DimOf(std::int64_t dim, std::size_t dims) {
+  const std::int64_t place = dim < 0 ? dim + static_cast<std::int64_t>(dims) : dim;
+  if (place < 0 || place >= static_cast<std::int64_t>(dims)) return std::nullopt;
+  return static_cast<std::size_t>(place);
+}
+
 std::vector<std::int64_t> NumbersOf(const Call& call, std::size_t i) {
   if (i >= call.inputs.size() || call.inputs[i].is_tensor) return {};
   std::vector<std::int64_t> numbers;

@@ -82,7 +82,10 @@ std::optional<std::uint32_t> Before(const StepCalls& calls, std::uint32_t at, st
 // Whether input `i` is a number, or a tensor that holds one.
 bool IsNumber(const Call& call, std::size_t i);
 
-// "[2, 3]", or "2" for both, as numbers; empty where it is neither.
+// The dimension that `dim`, counted from the end where it is negative, is of `dims`; nullopt where it is none.
+std::optional<std::size_t> DimOf(std::int64_t dim, std::size_t dims);
+
+// The whole numbers of an input such as "[2, 3]" or "2"; empty for a tensor, or where there are none.
 std::vector<std::int64_t> NumbersOf(const Call& call, std::size_t i);
 
 // Calls that are alike; with the same inputs if `same_inputs`. Empty if
