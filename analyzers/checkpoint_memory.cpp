@@ -2,7 +2,6 @@
 
 #include "analyzers/shared/activations.h"
 #include "analyzers/shared/memory_use.h"
-#include "analyzers/shared/recompute.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analyzers/gradients/lookups.h"
+#include "analyzers/shared/events.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 #include "profiler/core/trace/op_names.h"

@@ -4,7 +4,7 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/layer_types.h"
+#include "analyzers/shared/precision.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 

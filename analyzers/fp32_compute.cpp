@@ -7,8 +7,7 @@
 #include "analyzers/shared/anomaly_cost.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/fp32_devices.h"
-#include "analyzers/shared/measured_gains.h"
+#include "analyzers/shared/precision.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
 

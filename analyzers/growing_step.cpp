@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "analyzers/shared/devices.h"
+#include "analyzers/shared/events.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
-#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/statistics/trend.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/layer_types.h"
+#include "analyzers/shared/precision.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 

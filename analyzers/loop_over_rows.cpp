@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "analyzers/shared/events.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/loops.h"
-#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/op_names.h"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "analyzers/shared/activations.h"
 #include "analyzers/shared/memory_use.h"
-#include "analyzers/shared/recompute.h"
 #include "profiler/core/analyzer.h"
 
 namespace loopscope {

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "analyzers/shared/device_copies.h"
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"

@@ -8,8 +8,8 @@
 
 #include "analyzers/gradients/unread_nodes.h"
 #include "analyzers/shared/devices.h"
+#include "analyzers/shared/events.h"
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/tensors.h"
 #include "profiler/core/analyzer.h"
 #include "profiler/core/trace/inputs.h"
 

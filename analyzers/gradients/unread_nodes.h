@@ -1,7 +1,7 @@
 // The part of a backward pass that makes gradients which are never read.
 #pragma once
 
-#include "analyzers/shared/tensors.h"
+#include "analyzers/shared/events.h"
 #include "profiler/core/timeline/timeline.h"
 
 namespace loopscope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/shared/evidence.h"
-#include "analyzers/shared/rank_steps.h"
+#include "analyzers/shared/ranks.h"
 #include "profiler/core/rank_analyzer.h"
 
 namespace loopscope {

@@ -7,8 +7,7 @@
 
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/processors.h"
-#include "analyzers/shared/rank_blame.h"
-#include "analyzers/shared/rank_steps.h"
+#include "analyzers/shared/ranks.h"
 #include "profiler/core/rank_analyzer.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/timeline/collectives.h"

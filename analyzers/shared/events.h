@@ -1,13 +1,15 @@
-// Queries on a timeline's events: their names, their ancestors, their times.
+// Queries on a timeline's events: their names, their ancestors, their times, the tensors that they were called with.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "profiler/core/timeline/timeline.h"
+#include "profiler/core/trace/inputs.h"
 
 namespace loopscope {
 
@@ -56,5 +58,11 @@ bool Disturbed(const Timeline& timeline, std::int64_t time_ns);
 // The stretches outside of plain steps (evaluations, starts of epochs) that nothing slowed down; all if each
 // was.
 std::vector<Interval> Undisturbed(const Timeline& timeline, std::span<const Interval> stretches);
+
+// The tensors that an operator was called with.
+using Shapes = std::set<std::vector<std::int64_t>>;
+
+// Including those in lists; a truncated list has none.
+std::vector<TensorText> TensorsOf(std::string_view inputs);
 
 }  // namespace loopscope

@@ -5,7 +5,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/diagnose/attribution.h"
-#include "analyzers/diagnose/callers.h"
+#include "analyzers/diagnose/diagnose.h"
 #include "profiler/core/report/headline.h"
 #include "reports/formats.h"
 #include "reports/words/trial_entries.h"

@@ -1,4 +1,4 @@
-// Which rank makes the others wait, collective by collective ("meeting").
+// What rules over ranks need of each of them, and which one makes the others wait.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,18 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/core/report/finding.h"
 #include "profiler/core/report/rank_summary.h"
 
 namespace loopscope {
+
+// Cannot tell, with the reason, where a rank has fewer timed steps than a rule can compare.
+std::optional<Finding> TooFewSteps(std::span<const RankSummary> ranks);
+
+// "rank 7", or "rank 7 on node3" where the ranks ran on several machines.
+std::string RankText(const RankSummary& rank, std::span<const RankSummary> all);
+
+// Which rank makes the others wait, collective by collective ("meeting").
 
 // How much each rank made the others wait: ms per step, mean over the others.
 struct Blame {
