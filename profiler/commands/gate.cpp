@@ -14,7 +14,7 @@
 #include "profiler/core/output_file.h"
 #include "profiler/experiments/gate/history_file.h"
 #include "profiler/experiments/gate/procedure.h"
-#include "profiler/launch/run_info.h"
+#include "profiler/launch/launch_environment.h"
 #include "profiler/system/terminal.h"
 #include "reports/words/gate_wording.h"
 

@@ -16,8 +16,8 @@
 #include "profiler/core/text.h"
 #include "profiler/experiments/gate/counter_file.h"
 #include "profiler/experiments/journal.h"
-#include "profiler/launch/run_info.h"
-#include "profiler/system/user_cache.h"
+#include "profiler/launch/launch_environment.h"
+#include "profiler/system/folders.h"
 
 namespace loopscope {
 namespace {

@@ -7,8 +7,7 @@
 
 #include "profiler/launch/launch_environment.h"
 #include "profiler/launch/outcome.h"
-#include "profiler/launch/rerunnable.h"
-#include "profiler/launch/unreachable.h"
+#include "profiler/launch/program.h"
 #include "profiler/system/terminal.h"
 
 namespace loopscope {

@@ -8,7 +8,7 @@
 #include "profiler/core/text.h"
 #include "profiler/experiments/journal.h"
 #include "profiler/launch/probe_build.h"
-#include "profiler/launch/program_kind.h"
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

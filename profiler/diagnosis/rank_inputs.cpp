@@ -9,7 +9,7 @@
 
 #include "profiler/core/file_text.h"
 #include "profiler/core/trace/facts.h"
-#include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/run_files.h"
 #include "profiler/importers/importers.h"
 #include "profiler/importers/nsys.h"
 

@@ -9,7 +9,7 @@
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/rank_report.h"
 #include "profiler/diagnosis/summaries.h"
-#include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/run_files.h"
 #include "profiler/importers/importers.h"
 #include "reports/json/read.h"
 

@@ -14,17 +14,12 @@
 #include "profiler/core/steps/step_ledger.h"
 #include "profiler/core/trace/facts.h"
 #include "profiler/importers/capture/definitions.h"
-#include "profiler/importers/capture/device_samples.h"
 #include "profiler/importers/capture/devices.h"
 #include "profiler/importers/capture/file.h"
-#include "profiler/importers/capture/forms_json.h"
-#include "profiler/importers/capture/join.h"
 #include "profiler/importers/capture/left_out.h"
-#include "profiler/importers/capture/run_json.h"
-#include "profiler/importers/capture/stacks.h"
-#include "profiler/importers/capture/tensors.h"
+#include "profiler/importers/capture/run_files.h"
 #include "profiler/importers/capture/threads.h"
-#include "profiler/importers/capture/versions.h"
+#include "profiler/importers/capture/trace_parts.h"
 
 namespace loopscope {
 namespace {

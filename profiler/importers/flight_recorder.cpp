@@ -6,8 +6,7 @@
 #include <string>
 
 #include "profiler/core/importer.h"
-#include "profiler/importers/flight/entries.h"
-#include "profiler/importers/flight/pickle.h"
+#include "profiler/importers/flight/dump.h"
 
 namespace loopscope {
 namespace {

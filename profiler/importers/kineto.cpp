@@ -13,14 +13,11 @@
 #include "profiler/core/importer.h"
 #include "profiler/core/parallel.h"
 #include "profiler/importers/json/windows.h"
-#include "profiler/importers/kineto/edges.h"
 #include "profiler/importers/kineto/events.h"
 #include "profiler/importers/kineto/merge.h"
-#include "profiler/importers/kineto/metadata.h"
 #include "profiler/importers/kineto/processes.h"
-#include "profiler/importers/kineto/sniff.h"
-#include "profiler/importers/kineto/steps.h"
-#include "profiler/importers/kineto/times.h"
+#include "profiler/importers/kineto/repairs.h"
+#include "profiler/importers/kineto/run.h"
 
 namespace loopscope {
 namespace {

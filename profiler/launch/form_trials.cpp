@@ -5,7 +5,7 @@
 
 #include "profiler/core/private_file.h"
 #include "profiler/core/trace/facts.h"
-#include "profiler/importers/capture/forms_json.h"
+#include "profiler/importers/capture/run_files.h"
 #include "profiler/launch/process.h"
 #include "profiler/system/environment.h"
 

@@ -1,4 +1,4 @@
-// The environment of a launched program, and the part of it that is recorded.
+// The environment of a launched program, and what is recorded of it and of the machine.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiler/core/launch.h"
+#include "profiler/core/trace/trace.h"
 #include "profiler/launch/probe_paths.h"
 #include "profiler/system/environment.h"
 
@@ -30,5 +31,10 @@ void LeaveOutPreloaded(const Environment& base, Environment& environment);
 
 // Variables that matter to a training run, without secrets.
 Environment RecordedEnvironment(const Environment& environment);
+
+// Facts recorded about a run before it starts.
+
+// This machine, this moment and this working folder; the recorded part of `environment`.
+RunInfo RunInfoOf(const std::vector<std::string>& command, const Environment& environment);
 
 }  // namespace loopscope

@@ -9,10 +9,10 @@
 
 #include "profiler/core/file_text.h"
 #include "profiler/core/steps/step_ledger.h"
-#include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/run_files.h"
 #include "profiler/importers/importers.h"
+#include "profiler/launch/launch_environment.h"
 #include "profiler/launch/outcome.h"
-#include "profiler/launch/run_info.h"
 #include "profiler/launch/target_watch.h"
 #include "profiler/system/folder_copy.h"
 

@@ -10,7 +10,7 @@
 #include "profiler/core/redact.h"
 #include "profiler/core/report/run_end.h"
 #include "profiler/core/steps/step_ledger.h"
-#include "profiler/launch/unreachable.h"
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

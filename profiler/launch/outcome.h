@@ -8,7 +8,7 @@
 #include "profiler/core/result.h"
 #include "profiler/core/trace/trace.h"
 #include "profiler/launch/process.h"
-#include "profiler/launch/program_kind.h"
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 

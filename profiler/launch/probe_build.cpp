@@ -14,11 +14,11 @@
 #include "profiler/core/host.h"
 #include "profiler/core/text.h"
 #include "profiler/launch/process.h"
-#include "profiler/launch/program_kind.h"
+#include "profiler/launch/program.h"
 #include "profiler/system/environment.h"
 #include "profiler/system/folder_copy.h"
+#include "profiler/system/folders.h"
 #include "profiler/system/terminal.h"
-#include "profiler/system/user_cache.h"
 
 namespace loopscope {
 namespace {

@@ -15,7 +15,6 @@
 #include <iterator>
 #include <optional>
 
-#include "profiler/launch/process_streams.h"
 #include "profiler/launch/witness.h"
 #include "profiler/system/process_tree.h"
 

@@ -1,5 +1,3 @@
-#include "profiler/launch/process_streams.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "profiler/core/text.h"
+#include "profiler/launch/process.h"
 
 namespace loopscope {
 namespace {

@@ -1,5 +1,3 @@
-#include "profiler/launch/program_kind.h"
-
 #include <elf.h>
 #include <unistd.h>
 
@@ -10,6 +8,8 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <utility>
 
 namespace loopscope {
 namespace {
@@ -31,6 +33,14 @@ bool IsOnNetwork(const std::filesystem::path& folder) {
   struct statfs facts {};
   if (statfs(folder.c_str(), &facts) != 0) return false;
   return std::ranges::find(kNetwork, static_cast<std::uint32_t>(facts.f_type)) != kNetwork.end();
+}
+
+std::filesystem::path UserCache() {
+  for (const auto& [name, below] : {std::pair{"XDG_CACHE_HOME", ""}, std::pair{"HOME", ".cache"}}) {
+    const char* const folder = std::getenv(name);
+    if (folder != nullptr && *folder == '/') return std::filesystem::path(folder) / below;
+  }
+  return {};
 }
 
 }  // namespace loopscope

@@ -1,4 +1,4 @@
-// Where a folder lies: whether it contains a path, by name; whether it is on another machine.
+// Folders: whether one contains a path, whether it is on another machine, and this user's cache.
 #pragma once
 
 #include <algorithm>
@@ -13,5 +13,8 @@ inline bool Holds(const std::filesystem::path& folder, const std::filesystem::pa
 
 // Whether the folder is on a network's file system, or on one that a program provides (FUSE), as far as is known.
 bool IsOnNetwork(const std::filesystem::path& folder);
+
+// $XDG_CACHE_HOME, else $HOME/.cache; empty where neither is an absolute path.
+std::filesystem::path UserCache();
 
 }  // namespace loopscope

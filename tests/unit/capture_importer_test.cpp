@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "profiler/core/timeline/timeline.h"
-#include "profiler/importers/capture/run_json.h"
+#include "profiler/importers/capture/run_files.h"
 #include "profiler/importers/importers.h"
 #include "tests/support/capture_builder.h"
 

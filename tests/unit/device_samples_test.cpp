@@ -1,10 +1,10 @@
 // Devices that were held back, according to their samples.
-#include "profiler/importers/capture/device_samples.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
+
+#include "profiler/importers/capture/devices.h"
 
 namespace loopscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "profiler/importers/flight/pickle.h"
+#include "profiler/importers/flight/dump.h"
 #include "profiler/importers/importers.h"
 
 namespace loopscope {

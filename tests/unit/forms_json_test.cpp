@@ -1,9 +1,9 @@
-#include "profiler/importers/capture/forms_json.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+
+#include "profiler/importers/capture/run_files.h"
 
 namespace loopscope {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "profiler/core/timeline/timeline.h"
 #include "profiler/importers/importers.h"
-#include "profiler/importers/kineto/sniff.h"
+#include "profiler/importers/kineto/run.h"
 #include "tests/support/sanitized.h"
 
 namespace loopscope {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "profiler/importers/json/cursor.h"
-#include "profiler/importers/json/scan.h"
 #include "profiler/importers/json/windows.h"
 
 namespace loopscope {

@@ -16,7 +16,7 @@
 #include "profiler/core/launch_text.h"
 #include "profiler/core/text.h"
 #include "profiler/launch/outcome.h"
-#include "profiler/launch/rerunnable.h"
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

@@ -1,6 +1,6 @@
-#include "profiler/launch/unreachable.h"
-
 #include <gtest/gtest.h>
+
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

@@ -1,4 +1,5 @@
-// Device activity from the records of a capture, which are written late, by unrelated threads.
+// The devices of a capture: their activity, from records that are written late, by unrelated threads, and what NVML
+// reported about them while the program ran (marks kDeviceSample).
 #pragma once
 
 #include <cstdint>
@@ -25,5 +26,9 @@ DeviceLosses AddDevices(const std::vector<ChunkView>& chunks, const IdMap& ids, 
 
 // Warnings for the report about them, one line each.
 std::vector<std::string> DeviceWarnings(const Trace& trace);
+
+// One line for each device whose clock was throttled in at least a tenth of its samples: its times are not those at
+// full speed, and differ from run to run.
+std::vector<std::string> SlowedDevices(const Trace& trace);
 
 }  // namespace loopscope

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -54,5 +56,12 @@ class KinetoDetails {
   std::vector<bool> on_device_;                             // by event: it put work on a device
   std::unordered_map<std::uint64_t, std::uint32_t> known_;  // inputs and stack → index into Trace::details
 };
+
+// The inputs of an op, from Kineto's lists of sizes, types and values to the text of wire::OpDetailRecord.
+
+// `dims`, `types` and `concrete` are raw JSON: [[32, 3], []], ["float", "Scalar"], ["", "0.5"]. `device` is appended to
+// each tensor ("cuda:0"; "" for the CPU). "" when nothing is known.
+std::string InputsText(std::string_view dims, std::string_view types, std::string_view concrete,
+                       std::string_view device);
 
 }  // namespace loopscope

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "profiler/importers/shared/cuda_names.h"
+#include "profiler/importers/shared/names.h"
 
 namespace loopscope {
 namespace {

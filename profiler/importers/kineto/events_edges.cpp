@@ -1,5 +1,5 @@
 // Elements that are written in two halves, "B" and "E". The halves may be in windows that different threads read: they
-// are paired before the merge (edges.h).
+// are paired before the merge (repairs.h).
 #include "profiler/importers/kineto/events.h"
 
 namespace loopscope {

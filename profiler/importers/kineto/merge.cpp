@@ -8,9 +8,9 @@
 #include "profiler/core/parallel.h"
 #include "profiler/core/trace/op_names.h"
 #include "profiler/importers/json/cursor.h"
-#include "profiler/importers/kineto/inputs.h"
+#include "profiler/importers/kineto/details.h"
 #include "profiler/importers/kineto/order.h"
-#include "profiler/importers/kineto/whole_microseconds.h"
+#include "profiler/importers/kineto/repairs.h"
 #include "profiler/importers/shared/inferred_flags.h"
 
 namespace loopscope {

@@ -5,8 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "profiler/importers/shared/cuda_names.h"
-#include "profiler/importers/shared/nvtx_names.h"
+#include "profiler/importers/shared/names.h"
 
 namespace loopscope {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "profiler/core/trace/op_names.h"
 #include "profiler/importers/json/cursor.h"
-#include "profiler/importers/shared/nvtx_names.h"
+#include "profiler/importers/shared/names.h"
 
 namespace loopscope {
 namespace {

@@ -1,15 +1,25 @@
-// Files that hold several processes, such as the traces of two ranks put together: which of them train, and which
-// threads and devices are whose.
+// Assigns device work to the processes of a file with several.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "profiler/importers/kineto/device_owners.h"
 #include "profiler/importers/kineto/shard.h"
 
 namespace loopscope {
+
+struct KinetoProcess {
+  std::uint32_t pid = 0;
+  std::string name;  // "rank0:4242", "pid 4242"
+};
+
+// Keeps what process `shown` of `training` put on devices: work that carries a pid of its own belongs to the process
+// whose calls launched it, or with whose name that pid begins; under a pid that several processes share, each piece
+// belongs to the process with the call that launched it. Returns how many pieces could be of several or of none.
+std::uint64_t KeepDeviceWork(std::vector<std::unique_ptr<KinetoShard>>& shards,
+                             const std::vector<KinetoProcess>& training, std::size_t shown);
 
 struct KinetoProcesses {
   std::vector<KinetoProcess> training;  // named ones by where they begin in the file, then by pid; fewer than two: one

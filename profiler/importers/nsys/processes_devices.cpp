@@ -3,8 +3,7 @@
 #include <cstdio>
 
 #include "profiler/importers/nsys/processes.h"
-#include "profiler/importers/shared/cuda_names.h"
-#include "profiler/importers/shared/nvtx_names.h"
+#include "profiler/importers/shared/names.h"
 
 namespace loopscope {
 namespace {

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "profiler/importers/nsys/processes.h"
-#include "profiler/importers/shared/cuda_names.h"
 #include "profiler/importers/shared/inferred_flags.h"
-#include "profiler/importers/shared/nvtx_names.h"
+#include "profiler/importers/shared/names.h"
 
 namespace loopscope {
 namespace {

@@ -1,7 +1,7 @@
-#include "profiler/importers/json/scan.h"
-
 #include <algorithm>
 #include <bit>
+
+#include "profiler/importers/json/windows.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

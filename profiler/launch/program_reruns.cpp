@@ -1,11 +1,10 @@
-#include "profiler/launch/rerunnable.h"
-
 #include <array>
 #include <filesystem>
 #include <regex>
 #include <string_view>
 
 #include "profiler/launch/outcome.h"
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

@@ -1,7 +1,9 @@
-// run.json: what the launcher records about a run, next to its captures.
+// The files beside a run's captures: run.json, what the launcher records about the run, and forms.json, what trials of
+// other forms of operators measured after it.
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "profiler/core/result.h"
 #include "profiler/core/trace/trace.h"
@@ -15,5 +17,10 @@ Result<void> WriteRunJson(const std::filesystem::path& path, const RunInfo& run)
 
 // Fields that the file lacks keep their defaults. Errors: no such file, not JSON, a newer schema.
 Result<RunInfo> ReadRunJson(const std::filesystem::path& path);
+
+inline constexpr char kFormsJsonName[] = "forms.json";
+
+// Entries that are damaged are left out; none where there is no such file.
+std::vector<MeasuredGain> ReadFormsJson(const std::filesystem::path& path);
 
 }  // namespace loopscope

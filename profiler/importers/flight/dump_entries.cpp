@@ -1,5 +1,3 @@
-#include "profiler/importers/flight/entries.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <vector>
 
 #include "profiler/core/json_members.h"
-#include "profiler/importers/shared/ascii.h"
+#include "profiler/importers/flight/dump.h"
+#include "profiler/importers/shared/names.h"
 
 namespace loopscope {
 namespace {

@@ -1,5 +1,3 @@
-#include "profiler/launch/unreachable.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+
+#include "profiler/launch/program.h"
 
 namespace loopscope {
 namespace {

@@ -1,5 +1,3 @@
-#include "profiler/importers/flight/pickle.h"
-
 #include <fmt/format.h>
 
 #include <bit>
@@ -8,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "profiler/importers/flight/dump.h"
 
 namespace loopscope {
 namespace {

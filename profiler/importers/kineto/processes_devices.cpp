@@ -1,5 +1,3 @@
-#include "profiler/importers/kineto/device_owners.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "profiler/importers/json/cursor.h"
+#include "profiler/importers/kineto/processes.h"
 
 namespace loopscope {
 namespace {
