@@ -8,7 +8,7 @@
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/counted.h"
+#include "profiler/core/text.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

@@ -13,8 +13,8 @@
 #include "analyzers/shared/line_places.h"
 #include "analyzers/shared/processors.h"
 #include "profiler/core/analyzer.h"
+#include "profiler/core/statistics/series.h"
 #include "profiler/core/statistics/statistics.h"
-#include "profiler/core/statistics/trend.h"
 #include "profiler/core/trace/facts.h"
 #include "profiler/core/trace/op_names.h"
 

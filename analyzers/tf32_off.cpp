@@ -6,7 +6,7 @@
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "profiler/core/analyzer.h"
-#include "profiler/core/trace/kernel_names.h"
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "analyzers/shared/anomaly_cost.h"
-#include "profiler/core/statistics/rhythm.h"
+#include "profiler/core/statistics/series.h"
 
 namespace loopscope {
 

@@ -7,7 +7,6 @@
 
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
-#include "profiler/core/trace/kernel_names.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "profiler/cli/command.h"
-#include "profiler/cli/config.h"
 #include "profiler/cli/option_parsers.h"
 #include "profiler/cli/option_values.h"
 #include "profiler/cli/report_output.h"

@@ -9,8 +9,7 @@
 #include <map>
 #include <system_error>
 
-#include "profiler/core/output_file.h"
-#include "profiler/core/private_file.h"
+#include "profiler/core/write_file.h"
 #include "profiler/system/terminal.h"
 #include "reports/formats.h"
 

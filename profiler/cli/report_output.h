@@ -11,7 +11,7 @@
 
 namespace loopscope {
 
-// Checks before a long run that all that the command line names can be written to (output_file.h): not the program's
+// Checks before a long run that all that the command line names can be written to (write_file.h): not the program's
 // own files, no file twice. Keeps FIFOs open until this process ends. Error (exit 2).
 Result<void> CheckFiles(const Options& options);
 

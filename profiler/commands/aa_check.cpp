@@ -8,7 +8,7 @@
 #include "profiler/cli/gate_options.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/session.h"
-#include "profiler/core/statistics/gate_power.h"
+#include "profiler/core/statistics/gate_decision.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/pairs.h"

@@ -12,7 +12,7 @@
 #include "profiler/containment/containment.h"
 #include "profiler/core/file_text.h"
 #include "profiler/core/json_members.h"
-#include "profiler/core/private_file.h"
+#include "profiler/core/write_file.h"
 #include "profiler/launch/process.h"
 #include "profiler/system/environment.h"
 

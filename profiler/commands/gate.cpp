@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "profiler/cli/command.h"
+#include "profiler/cli/experiment_options.h"
 #include "profiler/cli/gate_options.h"
-#include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/gate_counters.h"
 #include "profiler/commands/session.h"
-#include "profiler/core/output_file.h"
+#include "profiler/core/write_file.h"
 #include "profiler/experiments/gate/history_file.h"
 #include "profiler/experiments/gate/procedure.h"
 #include "profiler/launch/launch_environment.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "profiler/core/file_text.h"
-#include "profiler/core/report/grown.h"
+#include "profiler/core/report/compare.h"
 #include "profiler/core/text.h"
 
 namespace loopscope {

@@ -7,7 +7,7 @@
 #include <map>
 #include <span>
 
-#include "profiler/core/statistics/change_points.h"
+#include "profiler/core/statistics/series.h"
 #include "profiler/core/statistics/statistics.h"
 #include "reports/words/units.h"
 

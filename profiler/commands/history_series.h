@@ -1,4 +1,4 @@
-// Runs of one command on one machine, in the order of time, and where their level changed.
+// Runs of one command on one machine, in the order of time, where their level changed, and the page that shows them.
 #pragma once
 
 #include <string>
@@ -35,5 +35,10 @@ std::string CauseText(const HistorySeries::Change& change);
 
 // "pass (+0.8 % against its base)"; for a report the costliest findings, or `rule`'s if one is given.
 std::string RunText(const HistoryRun& run, const std::string& rule);
+
+// The series of a history as one HTML page that loads nothing from elsewhere.
+
+// `rule`: see RunText.
+std::string HistoryPage(const std::vector<HistorySeries>& series, const std::string& rule);
 
 }  // namespace loopscope

@@ -5,15 +5,14 @@
 #include <optional>
 
 #include "profiler/cli/command.h"
-#include "profiler/cli/prove_options.h"
-#include "profiler/cli/target_options.h"
-#include "profiler/commands/prove_target.h"
+#include "profiler/cli/experiment_options.h"
 #include "profiler/commands/session.h"
 #include "profiler/core/host.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/quick.h"
+#include "profiler/experiments/target/procedure.h"
 
 namespace loopscope {
 namespace {
@@ -21,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDiagnosisSteps = 50;
+constexpr int kTargetWarmup = 1;
 
 // Recording a GPU's work can double a step of short kernels, and no planned launch records it.
 double UnrecordedStepMs(const Report& report) {
@@ -64,6 +64,25 @@ Result<int> Finish(Report& report, Session& session, int code) {
   const auto written = session.Write(report);
   if (!written) return written.error();
   return code;
+}
+
+// `prove --target`. Returns the exit code, like any command.
+Result<int> ProveToTarget(const Options& options, std::vector<Candidate> candidates) {
+  auto opened = Session::Open(options, true);
+  if (!opened) return opened.error();
+  Session& session = **opened;
+  ToTargetInput input;
+  input.command = options.program;
+  input.candidates = std::move(candidates);
+  input.options = session.Experiment(kTargetWarmup);
+  input.watch = {options.target.target, options.target.regex};
+  input.limit_s = options.time_s;
+  input.journal = session.output() / "journal.jsonl";
+  const auto report = session.Measure([&input](const Launcher& launcher, const ExperimentEvents& events, Report& out) {
+    return RunToTarget(input, launcher, events, out);
+  });
+  if (!report) return report.error();
+  return session.signals().interrupted() ? kExitInconclusive : 0;
 }
 
 Result<int> ProveCommand(const Options& options) {

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include "profiler/cli/command.h"
-#include "profiler/cli/definitions.h"
+#include "profiler/cli/experiment_options.h"
 #include "profiler/cli/option_parsers.h"
-#include "profiler/cli/prove_options.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/core/output_file.h"
 #include "profiler/core/printable.h"
+#include "profiler/core/write_file.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/diagnosis/summaries.h"
 #include "profiler/system/terminal.h"
@@ -32,6 +31,21 @@ Result<void> CheckReport(const Command& command, Options& options) {
   if (!options.json.empty() || !options.files.empty() || options.format != "text") {
     return WrongUsage(command, "--summary writes no report", "leave out the formats, or --summary");
   }
+  return {};
+}
+
+// `--definitions`: "loopscope" leaves the report as it is; "hta" gives its `gpu` by the definitions of Holistic Trace
+// Analysis. Error (exit 2): another name, or a report whose trace is not available.
+Result<void> ApplyDefinitions(const std::string& definitions, Report& report) {
+  if (definitions == "loopscope") return {};
+  if (definitions != "hta") {
+    return Error{"unknown definitions `" + definitions + "`", "--definitions", "choose one of: loopscope, hta"};
+  }
+  if (!report.timeline) {
+    return Error{"a finished report's figures cannot be given by other definitions", "--definitions hta",
+                 "name the trace itself"};
+  }
+  report.gpu = GpuFactsByHta(*report.timeline);
   return {};
 }
 

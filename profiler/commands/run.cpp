@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "profiler/cli/command.h"
-#include "profiler/cli/prove_options.h"
+#include "profiler/cli/experiment_options.h"
 #include "profiler/cli/report_output.h"
 #include "profiler/commands/session.h"
 #include "profiler/commands/watch.h"

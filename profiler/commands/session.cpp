@@ -11,7 +11,6 @@
 #include "analyzers/forms/forms.h"
 #include "profiler/cli/command.h"
 #include "profiler/cli/report_output.h"
-#include "profiler/commands/launch_checks.h"
 #include "profiler/core/printable.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"

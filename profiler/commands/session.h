@@ -10,8 +10,10 @@
 #include "profiler/cli/options.h"
 #include "profiler/commands/kept_experiments.h"
 #include "profiler/commands/progress_bar.h"
+#include "profiler/containment/containment.h"
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/report/report.h"
+#include "profiler/core/result.h"
 #include "profiler/experiments/events.h"
 #include "profiler/experiments/options.h"
 #include "profiler/launch/launcher.h"
@@ -83,5 +85,14 @@ class Session {
 Result<std::vector<Side>> SidesOf(const Options& options);
 
 LaunchSpec DiagnosisSpec(const Options& options, int default_steps);
+
+// Checks before anything is launched: whether the probes reach the program, and whether it can be rerun.
+
+// Launches could change real files, which are listed (exit 2).
+Error Exposed(const Containment& containment);
+
+// A run goes on unobserved, with a message. Errors of `trials`: the program cannot be observed (exit 3), or not be
+// started again (exit 2).
+Result<void> CheckReach(const std::vector<Side>& sides, bool trials);
 
 }  // namespace loopscope

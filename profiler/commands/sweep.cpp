@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "profiler/cli/command.h"
-#include "profiler/cli/target_options.h"
+#include "profiler/cli/experiment_options.h"
 #include "profiler/commands/session.h"
 #include "profiler/experiments/sweep/grid.h"
 #include "profiler/experiments/sweep/procedure.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "profiler/core/counted.h"
+#include "profiler/core/text.h"
 #include "reports/words/units.h"
 
 namespace loopscope {

@@ -17,7 +17,7 @@
 
 #include "profiler/containment/containment.h"
 #include "profiler/core/launch.h"
-#include "profiler/core/private_file.h"
+#include "profiler/core/write_file.h"
 
 namespace loopscope {
 namespace {

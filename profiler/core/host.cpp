@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "profiler/core/file_text.h"
-#include "profiler/core/host_limits.h"
 
 namespace loopscope {
 namespace {

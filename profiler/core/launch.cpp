@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/counted.h"
-#include "profiler/core/statistics/settling.h"
+#include "profiler/core/statistics/series.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/core/steps/step_table.h"
-#include "profiler/core/trace/loader_depth.h"
+#include "profiler/core/text.h"
+#include "profiler/core/trace/facts.h"
 
 namespace loopscope {
 namespace {

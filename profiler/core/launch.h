@@ -73,7 +73,7 @@ struct LaunchResult {
   std::optional<double> epoch_ms;  // mean length of the window's boundary steps minus a plain step; empty without any
   int steps_per_epoch = 0;         // in the last whole epoch seen, warm-up included; 0 unknown
   int run_ahead = 0;               // batches its dataloader prefetches: workers x prefetch; 0 none or unknown
-  int settled_after = 0;           // steps from the start until their times settle (settling.h)
+  int settled_after = 0;           // steps from the start until their times settle (series.h)
   double step_drift = 0;           // ln(mean of the window's last third of plain steps / of its first third)
   double startup_s = 0;            // from exec to the end of warm-up
   double wall_s = 0;               // whole launch

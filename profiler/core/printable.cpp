@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdint>
 
-#include "profiler/core/redact.h"
-
 namespace loopscope {
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "analyzers/diagnose/diagnose.h"
 #include "profiler/core/file_text.h"
-#include "profiler/core/statistics/settling.h"
+#include "profiler/core/statistics/series.h"
 #include "profiler/importers/importers.h"
 #include "profiler/treatments/treatments.h"
 

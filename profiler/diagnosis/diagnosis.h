@@ -19,7 +19,7 @@ Report DiagnosisOf(std::shared_ptr<const Timeline> timeline);
 // another tool's recording), every treatment counts as one that has.
 std::string TreatmentOf(const Finding& finding, const RunInfo& run, const FactMap& facts = {}, const Knobs& knobs = {});
 
-// Steps from the start until step times settle (settling.h), those at epoch boundaries left out; never under `least`.
+// Steps from the start until step times settle (series.h), those at epoch boundaries left out; never under `least`.
 int WarmupOf(const Timeline& timeline, int least);
 
 }  // namespace loopscope

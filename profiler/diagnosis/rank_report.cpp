@@ -15,7 +15,6 @@
 #include "profiler/core/parallel.h"
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
-#include "profiler/diagnosis/rank_selection.h"
 #include "profiler/importers/importers.h"
 
 namespace loopscope {

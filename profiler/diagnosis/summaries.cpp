@@ -15,7 +15,6 @@
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/rank_report.h"
-#include "profiler/diagnosis/rank_selection.h"
 #include "profiler/importers/importers.h"
 #include "reports/json/rank_summary.h"
 #include "reports/json/read.h"

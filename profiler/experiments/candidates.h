@@ -8,7 +8,7 @@
 #include "profiler/core/host.h"
 #include "profiler/core/report/finding.h"
 #include "profiler/core/result.h"
-#include "profiler/core/trace/loader_depth.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/core/trace/trace.h"
 #include "profiler/core/treatment.h"
 #include "profiler/experiments/arm.h"

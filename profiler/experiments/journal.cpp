@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "profiler/core/launch_text.h"
-#include "profiler/core/private_file.h"
 #include "profiler/core/text.h"
+#include "profiler/core/write_file.h"
 
 namespace loopscope {
 namespace {

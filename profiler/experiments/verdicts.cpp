@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "profiler/core/statistics/betting.h"
-#include "profiler/core/statistics/gate_power.h"
+#include "profiler/core/statistics/gate_decision.h"
 
 namespace loopscope {
 namespace {

@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include "profiler/core/counted.h"
 #include "profiler/core/importer.h"
 #include "profiler/core/steps/step_ledger.h"
+#include "profiler/core/text.h"
 #include "profiler/core/trace/facts.h"
 #include "profiler/importers/capture/definitions.h"
 #include "profiler/importers/capture/devices.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "profiler/core/private_file.h"
 #include "profiler/core/trace/facts.h"
+#include "profiler/core/write_file.h"
 #include "profiler/importers/capture/run_files.h"
 #include "profiler/launch/process.h"
 #include "profiler/system/environment.h"

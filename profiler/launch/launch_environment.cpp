@@ -13,7 +13,7 @@
 #include "probes/preload_fit.h"
 #include "profiler/core/host.h"
 #include "profiler/core/launch_text.h"
-#include "profiler/core/redact.h"
+#include "profiler/core/printable.h"
 #include "profiler/launch/probe_build.h"
 #include "profiler/launch/program.h"
 #include "profiler/treatments/treatments.h"

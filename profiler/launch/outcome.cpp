@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "profiler/core/counted.h"
-#include "profiler/core/redact.h"
+#include "profiler/core/printable.h"
 #include "profiler/core/report/run_end.h"
 #include "profiler/core/steps/step_ledger.h"
+#include "profiler/core/text.h"
 #include "profiler/launch/program.h"
 
 namespace loopscope {

@@ -8,8 +8,8 @@
 
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/file_text.h"
-#include "profiler/core/private_file.h"
 #include "profiler/core/text.h"
+#include "profiler/core/write_file.h"
 #include "profiler/launch/process.h"
 #include "profiler/system/environment.h"
 

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "profiler/core/printable.h"
-#include "profiler/core/redact.h"
 
 namespace loopscope {
 namespace {

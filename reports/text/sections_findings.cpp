@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "profiler/core/printable.h"
+#include "profiler/core/report/expected_gain.h"
 #include "profiler/core/report/headline.h"
-#include "profiler/core/report/measured_gain.h"
 #include "reports/text/sections.h"
 #include "reports/words/cost_wording.h"
 #include "reports/words/units.h"

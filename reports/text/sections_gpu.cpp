@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
+#include "profiler/core/text.h"
 #include "reports/text/sections.h"
 #include "reports/words/units.h"
 

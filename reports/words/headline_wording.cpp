@@ -7,9 +7,9 @@
 #include <set>
 #include <string_view>
 
-#include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
 #include "profiler/core/report/run_end.h"
+#include "profiler/core/text.h"
 #include "reports/words/cost_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"

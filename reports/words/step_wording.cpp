@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/core/counted.h"
 #include "profiler/core/printable.h"
+#include "profiler/core/text.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"

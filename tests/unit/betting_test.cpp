@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "profiler/core/statistics/gate_power.h"
+#include "profiler/core/statistics/gate_decision.h"
 #include "tests/support/simulated_machine.h"
 
 namespace loopscope {

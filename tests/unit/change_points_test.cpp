@@ -1,9 +1,9 @@
-#include "profiler/core/statistics/change_points.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "profiler/core/statistics/series.h"
 
 namespace loopscope {
 namespace {

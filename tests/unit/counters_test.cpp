@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "profiler/core/output_file.h"
+#include "profiler/core/write_file.h"
 #include "profiler/experiments/gate/counter_file.h"
 #include "tests/support/case_reader.h"
 

@@ -1,7 +1,7 @@
-#include "profiler/core/report/grown.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "profiler/core/report/compare.h"
 
 namespace loopscope {
 namespace {

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "profiler/core/host_limits.h"
-
 namespace loopscope {
 namespace {
 

@@ -1,7 +1,7 @@
 // Names of kernels as cuBLAS, cuDNN, CUTLASS, PyTorch and Inductor give them.
-#include "profiler/core/trace/kernel_names.h"
-
 #include <gtest/gtest.h>
+
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope::kernels {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "profiler/core/file_text.h"
 #include "profiler/diagnosis/rank_inputs.h"
-#include "profiler/diagnosis/rank_selection.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/diagnosis/summaries.h"
 #include "reports/json/tree.h"

@@ -1,6 +1,6 @@
-#include "profiler/core/redact.h"
-
 #include <gtest/gtest.h>
+
+#include "profiler/core/printable.h"
 
 namespace loopscope {
 namespace {

@@ -1,9 +1,9 @@
-#include "profiler/core/statistics/settling.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
+
+#include "profiler/core/statistics/series.h"
 
 namespace loopscope {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "profiler/core/counted.h"
+#include "profiler/core/text.h"
 #include "reports/formats.h"
 #include "reports/words/wording.h"
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "profiler/core/report/report.h"
+
 namespace loopscope {
 namespace {
 
@@ -80,6 +82,18 @@ bool GainsMore(const Finding& finding, const Finding& other) {
   if (info != other_info) return other_info;
   const double pct = RankPct(finding), other_pct = RankPct(other);
   return pct != other_pct ? pct > other_pct : finding.severity > other.severity;
+}
+
+bool MeasuredWithoutGain(const Report& report, const Finding& finding) {
+  bool without = false;
+  if (finding.treatment_id.empty()) return false;
+  for (const TrialRow& trial : report.trials) {
+    if (trial.treatment != finding.treatment_id) continue;
+    if (trial.verdict == TrialVerdict::kFaster || trial.verdict == TrialVerdict::kUseful) return false;
+    without = without || trial.verdict == TrialVerdict::kSlower || trial.verdict == TrialVerdict::kEquivalent ||
+              trial.verdict == TrialVerdict::kDropped;
+  }
+  return without;
 }
 
 }  // namespace loopscope

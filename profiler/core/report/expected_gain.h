@@ -1,4 +1,5 @@
-// What the fix of a finding is expected to gain. Only this ranks findings, not how exactly a cost is known.
+// What the fix of a finding is expected to gain, and whether it gained anything when it was tried. Only the expectation
+// ranks findings, not how exactly a cost is known.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,8 @@
 #include "profiler/core/report/finding.h"
 
 namespace loopscope {
+
+struct Report;
 
 // What the expectation rests on.
 enum class GainBasis {
@@ -35,5 +38,8 @@ std::optional<ExpectedGainPct> ExpectedGainPctOf(const Finding& finding);
 // The order of a report: the largest gain first, findings for information last. A fact without a cost ranks like the
 // smallest cost of its severity.
 bool GainsMore(const Finding& finding, const Finding& other);
+
+// The finding's treatment was measured and brought nothing, or made the loop slower.
+bool MeasuredWithoutGain(const Report& report, const Finding& finding);
 
 }  // namespace loopscope

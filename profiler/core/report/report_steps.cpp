@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiler/core/report/report.h"
-#include "profiler/core/statistics/trend.h"
+#include "profiler/core/statistics/series.h"
 
 namespace loopscope {
 namespace {

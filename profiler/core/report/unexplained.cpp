@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "profiler/core/report/measured_gain.h"
+#include "profiler/core/report/expected_gain.h"
 #include "profiler/core/trace/op_names.h"
 
 namespace loopscope {

@@ -1,6 +1,8 @@
 #include "profiler/core/trace/facts.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 
 namespace loopscope {
 namespace {
@@ -32,6 +34,23 @@ std::optional<std::int64_t> NumberFact(const FactMap& facts, facts::NumberKey ke
 
 std::optional<std::int64_t> NumberFact(const Trace& trace, facts::NumberKey key, std::string_view which) {
   return NumberFact(trace.facts, key, which);
+}
+
+namespace {
+
+constexpr int kMost = 1024;  // a file may claim anything
+
+int Number(const Trace& trace, facts::NumberKey key, int otherwise, int least) {
+  const auto number = NumberFact(trace, key);
+  return number ? static_cast<int>(std::clamp<std::int64_t>(*number, least, kMost)) : otherwise;
+}
+
+}  // namespace
+
+LoaderDepth LoaderDepthOf(const Trace& trace) {
+  const LoaderDepth usual;
+  return {.workers = Number(trace, "loader.workers", usual.workers, 0),
+          .prefetch = Number(trace, "loader.prefetch", usual.prefetch, 1)};
 }
 
 }  // namespace loopscope

@@ -1,4 +1,5 @@
-// Reads what was recorded once about a run (probes/facts.def): Trace::facts and RankSummary::facts, by key.
+// Reads what was recorded once about a run (probes/facts.def): Trace::facts and RankSummary::facts, by key, and how far
+// ahead a dataloader prefetches, which follows from them.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,15 @@ std::string_view FactOf(const Trace& trace, facts::Key key, std::string_view whi
 // nullopt when none was recorded, or it is not a whole number.
 std::optional<std::int64_t> NumberFact(const FactMap& facts, facts::NumberKey key, std::string_view which = "");
 std::optional<std::int64_t> NumberFact(const Trace& trace, facts::NumberKey key, std::string_view which = "");
+
+// How far ahead a program's dataloader prefetches, as recorded by probes.
+struct LoaderDepth {
+  int workers = 0;
+  int prefetch = 2;  // batches per worker: the default of LibTorch's and of PyTorch's loader
+
+  int run_ahead() const { return workers * prefetch; }  // batches; 0 none or unknown
+};
+
+LoaderDepth LoaderDepthOf(const Trace& trace);
 
 }  // namespace loopscope

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/core/statistics/gate_power.h"
+#include "profiler/core/statistics/gate_decision.h"
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/journaled.h"
 #include "profiler/experiments/verdicts.h"

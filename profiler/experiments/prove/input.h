@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/core/trace/loader_depth.h"
+#include "profiler/core/trace/facts.h"
 #include "profiler/experiments/candidates.h"
 #include "profiler/experiments/options.h"
 

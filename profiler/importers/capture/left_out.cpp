@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "profiler/core/counted.h"
 #include "profiler/core/steps/step_ledger.h"
+#include "profiler/core/text.h"
 
 namespace loopscope {
 

@@ -8,7 +8,7 @@
 
 #include "profiler/core/file_text.h"
 #include "profiler/core/json_members.h"
-#include "profiler/core/private_file.h"
+#include "profiler/core/write_file.h"
 
 namespace loopscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <map>
 
-#include "profiler/core/counted.h"
+#include "profiler/core/text.h"
 
 namespace loopscope {
 namespace {

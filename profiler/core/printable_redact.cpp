@@ -1,10 +1,10 @@
-#include "profiler/core/redact.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <regex>
 #include <utility>
+
+#include "profiler/core/printable.h"
 
 namespace loopscope {
 namespace {

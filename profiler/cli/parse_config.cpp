@@ -1,5 +1,3 @@
-#include "profiler/cli/config.h"
-
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -8,6 +6,7 @@
 #include <sstream>
 
 #include "profiler/cli/option_values.h"
+#include "profiler/cli/parse.h"
 #include "profiler/core/text.h"
 
 namespace loopscope {

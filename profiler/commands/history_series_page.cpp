@@ -1,9 +1,8 @@
-#include "profiler/commands/history_page.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "profiler/commands/history_series.h"
 #include "reports/words/escape.h"
 #include "reports/words/units.h"
 

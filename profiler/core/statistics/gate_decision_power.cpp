@@ -1,8 +1,8 @@
-#include "profiler/core/statistics/gate_power.h"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "profiler/core/statistics/gate_decision.h"
 
 namespace loopscope {
 namespace {

@@ -1,5 +1,3 @@
-#include "profiler/diagnosis/rank_selection.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <set>
+
+#include "profiler/diagnosis/rank_report.h"
 
 namespace loopscope {
 namespace {

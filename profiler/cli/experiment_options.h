@@ -1,4 +1,4 @@
-// Command-line options of `sweep` and `prove --target`.
+// Command-line options of the experiments: those of `prove` alone, of `prove --target`, of `sweep`, and --fail-on.
 #pragma once
 
 #include <string>
@@ -12,10 +12,12 @@ class App;
 
 namespace loopscope {
 
+void AddProve(CLI::App& app, Options& options);
+void AddFailOn(CLI::App& app, Options& options);  // `run`, `report` and `gate`
+
 void AddSweep(CLI::App& app, Options& options);
 void AddTarget(CLI::App& app, Options& options);  // --target and --metric-regex
 
-// "accuracy=0.9", "accuracy>=0.9", "loss<=0.3"; with "=" a name that holds loss, error, perplexity or ppl is to come
 // "accuracy=0.9", "accuracy>=0.9", "loss<=0.3"; with "=", a name that holds loss, error, perplexity or ppl must fall.
 Result<Target> ParseTarget(const std::string& text);
 

@@ -1,7 +1,7 @@
-#include "profiler/core/trace/kernel_names.h"
-
 #include <algorithm>
 #include <array>
+
+#include "profiler/core/trace/op_names.h"
 
 namespace loopscope::kernels {
 namespace {

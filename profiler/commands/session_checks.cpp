@@ -1,10 +1,9 @@
-#include "profiler/commands/launch_checks.h"
-
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
+#include "profiler/commands/session.h"
 #include "profiler/launch/launch_environment.h"
 #include "profiler/launch/outcome.h"
 #include "profiler/launch/program.h"
