@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiler/experiments/events.h"
+#include "profiler/experiments/options.h"
 
 namespace loopscope {
 

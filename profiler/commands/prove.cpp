@@ -11,7 +11,6 @@
 #include "profiler/diagnosis/diagnosis.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/experiments/prove/experiment.h"
-#include "profiler/experiments/prove/quick.h"
 #include "profiler/experiments/target/procedure.h"
 
 namespace loopscope {

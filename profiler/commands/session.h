@@ -14,7 +14,6 @@
 #include "profiler/containment/output_folder.h"
 #include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
-#include "profiler/experiments/events.h"
 #include "profiler/experiments/options.h"
 #include "profiler/launch/launcher.h"
 #include "profiler/launch/outcome.h"

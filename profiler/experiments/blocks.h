@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "profiler/experiments/launch_results.h"
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/plan.h"
-#include "profiler/experiments/same_work.h"
 
 namespace loopscope {
 

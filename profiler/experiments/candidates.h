@@ -12,7 +12,7 @@
 #include "profiler/core/trace/trace.h"
 #include "profiler/core/treatment.h"
 #include "profiler/experiments/arm.h"
-#include "profiler/experiments/same_work.h"
+#include "profiler/experiments/launch_results.h"
 
 namespace loopscope {
 

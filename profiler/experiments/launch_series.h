@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,10 +12,11 @@
 #include <vector>
 
 #include "profiler/core/launch.h"
+#include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
-#include "profiler/experiments/events.h"
 #include "profiler/experiments/journal.h"
 #include "profiler/experiments/launch_window.h"
+#include "profiler/experiments/options.h"
 
 namespace loopscope {
 
@@ -79,5 +82,14 @@ LaunchSpec SpecOf(const ExperimentOptions& options, const std::string& clock, La
 
 Error CommandFailed(const std::string& command, const LaunchResult& result);  // exit 4
 Error Interrupted();                                                          // exit 3
+
+// Frame of every experiment: its journal, the series of its launches, and the errors of
+// both.
+
+// Runs `procedure` on a series of launches whose journal is the file at `path`, none where that is empty. `identity`:
+// all that must be the same for an interrupted experiment to go on. Errors: Journal::Open's, else the procedure's.
+Result<void> RunJournaled(const std::string& identity, const std::filesystem::path& path,
+                          const ExperimentOptions& options, const Launcher& launcher, const ExperimentEvents& events,
+                          Report& report, const std::function<Result<void>(LaunchSeries&)>& procedure);
 
 }  // namespace loopscope

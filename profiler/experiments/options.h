@@ -1,11 +1,16 @@
-// The options of an experiment.
+// What an experiment is given: its options, whom it tells how far it is, and what stops it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
+
+#include "profiler/core/launch.h"
 
 namespace loopscope {
 
+// The options of an experiment.
 struct ExperimentOptions {
   int blocks = 12;             // at most
   bool until_decided = false;  // pairs end when they are enough; `prove` begins with those of all fixes against none
@@ -31,5 +36,18 @@ struct ExperimentOptions {
 // All options that must match to resume a plan; existing journals depend on this text, so it must not change. Left out:
 // the launch timeout, and whether to resume.
 std::string OptionsText(const ExperimentOptions& options, const std::string& clock);
+
+// What an experiment shows while it runs, and how it is stopped.
+struct Progress {
+  int done = 0, total = 0;   // launches; total grows until the plan is made
+  double seconds_left = -1;  // -1 unknown
+  std::string what;          // "block 3 of 12, ALL-amp"
+};
+
+struct ExperimentEvents {
+  std::function<void(const std::vector<std::string>&)> plan;  // lines to show: before the pilots, before the blocks
+  std::function<void(const Progress&)> progress;              // before each launch, and once at the end
+  std::function<bool()> stop;  // true: the user interrupted; what was measured in whole blocks is still reported
+};
 
 }  // namespace loopscope

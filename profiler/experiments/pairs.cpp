@@ -4,14 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "profiler/core/printable.h"
 #include "profiler/core/statistics/betting.h"
-#include "profiler/experiments/decided.h"
-#include "profiler/experiments/journaled.h"
+#include "profiler/experiments/launch_results.h"
+#include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/pilots.h"
-#include "profiler/experiments/same_work.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
@@ -122,6 +122,18 @@ Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const E
   };
   const std::string identity = PairsIdentity("ab", input) + (input.options.until_decided ? "|until decided" : "");
   return RunJournaled(identity, input.journal, input.options, launcher, events, report, procedure);
+}
+
+namespace {
+
+constexpr double kSurely = 0.05;
+
+}  // namespace
+
+bool IsDecided(std::span<const double> d, double margin) {
+  if (static_cast<int>(d.size()) < kClearPairs) return false;
+  const Effect effect = CompareByBets(d, std::log1p(margin));
+  return std::min(effect.p, effect.p_equivalent) <= kSurely;
 }
 
 }  // namespace loopscope

@@ -3,14 +3,15 @@
 
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "profiler/core/launch.h"
 #include "profiler/core/report/report.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/events.h"
 #include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/options.h"
 #include "profiler/experiments/plan.h"
 
 namespace loopscope {
@@ -44,5 +45,11 @@ std::string PairsIdentity(std::string_view kind, const PairsInput& input);
 // `ab`: one trial, the speedup of side 1 over side 0. Errors: those of PlanPairs, and those of the journal (exit 2).
 Result<void> RunPairs(const PairsInput& input, const Launcher& launcher, const ExperimentEvents& events,
                       Report& report);
+
+// When sequentially checked pairs are enough.
+
+// Whether these differences of logarithms show one side faster, or both equivalent within `margin` (2 %: 0.02); never
+// with fewer than kClearPairs of them.
+bool IsDecided(std::span<const double> d, double margin);
 
 }  // namespace loopscope

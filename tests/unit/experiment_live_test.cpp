@@ -6,7 +6,6 @@
 #include "profiler/core/launch_text.h"
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/live.h"
-#include "profiler/experiments/prove/quick.h"
 #include "profiler/launch/launch_environment.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"

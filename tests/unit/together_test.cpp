@@ -1,11 +1,12 @@
 // Launches of all fixes together: the failing fix is found within the budget, and mutually exclusive fixes are tried in
 // each other's place.
+#include "profiler/experiments/prove/together.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "profiler/experiments/prove/culprit.h"
 #include "profiler/experiments/prove/experiment.h"
 #include "profiler/treatments/treatments.h"
 #include "tests/support/scripted_launcher.h"

@@ -12,7 +12,7 @@
 
 #include "profiler/core/statistics/gate_decision.h"
 #include "profiler/core/statistics/statistics.h"
-#include "profiler/experiments/journaled.h"
+#include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {

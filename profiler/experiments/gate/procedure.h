@@ -5,7 +5,7 @@
 #include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
 #include "profiler/core/statistics/gate_decision.h"
-#include "profiler/experiments/events.h"
+#include "profiler/experiments/options.h"
 #include "profiler/experiments/pairs.h"
 
 namespace loopscope {

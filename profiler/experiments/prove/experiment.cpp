@@ -7,15 +7,13 @@
 #include <optional>
 
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/journaled.h"
-#include "profiler/experiments/prove/arm_pilots.h"
+#include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/prove/arms.h"
-#include "profiler/experiments/prove/combined.h"
 #include "profiler/experiments/prove/live.h"
 #include "profiler/experiments/prove/pilots.h"
 #include "profiler/experiments/prove/recommend.h"
 #include "profiler/experiments/prove/rows.h"
-#include "profiler/experiments/prove/same_training_launches.h"
+#include "profiler/experiments/prove/same_training.h"
 #include "profiler/experiments/prove/whole_set.h"
 #include "profiler/experiments/verdicts.h"
 

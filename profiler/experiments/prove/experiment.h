@@ -5,7 +5,7 @@
 #include "profiler/core/launch.h"
 #include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
-#include "profiler/experiments/events.h"
+#include "profiler/experiments/options.h"
 #include "profiler/experiments/prove/input.h"
 
 namespace loopscope {
@@ -14,5 +14,12 @@ namespace loopscope {
 // another plan or cannot be written (exit 2); interrupted before anything was measured (exit 3).
 Result<void> RunExperiment(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
                            Report& report);
+
+// `prove --quick`: a single launch of live pairs.
+inline constexpr int kQuickAlone = 3;  // fixes that are compared alone too, the costliest first
+
+// Fills the report's trials, plan and noise. Errors as RunExperiment.
+Result<void> RunQuick(const ExperimentInput& input, const Launcher& launcher, const ExperimentEvents& events,
+                      Report& report);
 
 }  // namespace loopscope

@@ -9,7 +9,7 @@
 #include "profiler/core/printable.h"
 #include "profiler/core/statistics/betting.h"
 #include "profiler/core/statistics/statistics.h"
-#include "profiler/experiments/applied.h"
+#include "profiler/experiments/launch_results.h"
 #include "profiler/experiments/prove/arms.h"
 #include "profiler/experiments/prove/rows.h"
 #include "profiler/experiments/verdicts.h"

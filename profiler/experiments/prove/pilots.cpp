@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "profiler/core/printable.h"
-#include "profiler/experiments/prove/screening.h"
+#include "profiler/experiments/launch_results.h"
 #include "profiler/experiments/prove/together.h"
-#include "profiler/experiments/same_work.h"
+#include "profiler/experiments/verdicts.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "profiler/experiments/pilots.h"
-#include "profiler/experiments/prove/combined.h"
+#include "profiler/experiments/prove/rows.h"
 
 namespace loopscope {
 namespace {

@@ -1,5 +1,3 @@
-#include "profiler/experiments/prove/same_training_launches.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,11 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
-#include "profiler/experiments/applied.h"
-#include "profiler/experiments/prove/fix_pilots.h"
-#include "profiler/experiments/same_work.h"
+#include "profiler/core/statistics/statistics.h"
+#include "profiler/experiments/launch_results.h"
 
 namespace loopscope {
 
@@ -130,6 +131,40 @@ void Fail(Contender& contender, const LaunchResult& result) {
 void Drop(Contender& contender, std::string why) {
   contender.state.verdict = TrialVerdict::kDropped;
   contender.state.reason = std::move(why);
+}
+
+namespace {
+
+constexpr std::size_t kChecksAtLeast = 2;  // launches: the untreated program, and all fixes that keep every bit
+
+}  // namespace
+
+double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots, int pairs) {
+  const double budget_s = input.options.budget_s;
+  if (!input.options.until_decided || !pilots.all.ok()) return budget_s;
+  std::vector<Arm> arms(2);
+  Estimate(arms[0], pilots.baseline);
+  Estimate(arms[1], pilots.all);
+  (void)pilots.run.FinalWindowOf(arms, {.run_ahead = RunAhead(input.candidates, input.loader)});
+  return budget_s - pairs * (arms[0].wall_s + arms[1].wall_s);
+}
+
+bool HasTimeBeforePairs(const ExperimentInput& input, const FixPilots& pilots, const LaunchSeries& series,
+                        std::size_t launches) {
+  const double needed_s = static_cast<double>(launches + kChecksAtLeast) * pilots.all.wall_s;
+  return series.spent_s() + needed_s <= MayBeSpentBeforePairs(input, pilots);
+}
+
+Culprits FindCulprits(const CulpritSearch& search) {
+  const std::vector<int>& all = search.members;
+  const auto at = [&](std::size_t count) { return all.begin() + static_cast<std::ptrdiff_t>(count); };
+  std::size_t works = 0, fails = all.size();
+  std::size_t next = search.first > 0 && search.first < fails ? search.first : fails / 2;
+  while (fails - works > 1 && search.may_go_on()) {
+    (search.works({all.begin(), at(next)}) ? works : fails) = next;
+    next = (works + fails) / 2;
+  }
+  return {.suspects = {at(works), at(fails)}, .only_whole = fails == all.size() && fails - works == 1};
 }
 
 }  // namespace loopscope

@@ -1,18 +1,36 @@
-// Launches of all fixes that work together, and the search for those that make such a launch fail.
+// Launches of all fixes that work together, the search for those that make such a launch fail, and the time that they
+// leave.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/pilots.h"
 #include "profiler/experiments/prove/contender.h"
-#include "profiler/experiments/prove/culprit.h"
 #include "profiler/experiments/prove/input.h"
 
 namespace loopscope {
+
+// Finds the fix that makes a launch of all fixes fail, by bisection.
+struct CulpritSearch {
+  std::vector<int> members;                               // fixes that fail together, the most suspect last
+  std::size_t first = 0;                                  // how many of them are tried first; 0: half
+  std::function<bool(const std::vector<int>&)> works;     // launches these alone
+  std::function<bool()> may_go_on = [] { return true; };  // asked before each launch
+};
+
+struct Culprits {
+  std::vector<int> suspects;  // the last of the shortest failing prefix; several if the search had to end early
+  bool only_whole = false;    // all tried subsets work: the last one is to blame, or none
+};
+
+Culprits FindCulprits(const CulpritSearch& search);
 
 // Another value of a fix in ALL than the one it has there.
 struct OtherValue {
@@ -59,5 +77,19 @@ void SetApplied(Contender& contender, const LaunchResult& result);
 
 void Fail(Contender& contender, const LaunchResult& result);
 void Drop(Contender& contender, std::string why);
+
+// Results of the fixes' pilots, and how much time they may spend.
+struct FixPilots {
+  LaunchResult baseline, all;  // `all` has the members that work together
+  PilotRun run;                // for the pilots of the other arms
+};
+
+// Spent seconds up to which other launches leave time for the fewest `pairs` of the baseline and ALL that give a
+// verdict; the whole budget if a number of blocks was given.
+double MayBeSpentBeforePairs(const ExperimentInput& input, const FixPilots& pilots, int pairs = kFewestBlocks);
+
+// Whether `launches` more like ALL, and the fewest check launches, leave time for such pairs.
+bool HasTimeBeforePairs(const ExperimentInput& input, const FixPilots& pilots, const LaunchSeries& series,
+                        std::size_t launches);
 
 }  // namespace loopscope

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "profiler/core/statistics/betting.h"
-#include "profiler/experiments/decided.h"
+#include "profiler/experiments/pairs.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {

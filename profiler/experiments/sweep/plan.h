@@ -1,15 +1,26 @@
-// The launches of a sweep: its cells as arms of an experiment, and the blocks that the budget holds.
+// What a sweep is given, and its launches: its cells as arms of an experiment, and the blocks that the budget holds.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "profiler/core/report/sweep.h"
+#include "profiler/experiments/launch_results.h"
 #include "profiler/experiments/launch_window.h"
+#include "profiler/experiments/options.h"
 #include "profiler/experiments/plan.h"
-#include "profiler/experiments/same_work.h"
 
 namespace loopscope {
+
+struct SweepInput {
+  std::vector<std::string> command;
+  std::vector<SweepAxis> axes;
+  bool loader_only = false;
+  // blocks: of the best cell and its neighbours; the grid gets half as many.
+  ExperimentOptions options;
+  std::filesystem::path journal;  // empty: none, and no --resume
+};
 
 struct SweepPlan {
   std::string clock;       // that ends every launch's steps

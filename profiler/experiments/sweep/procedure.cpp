@@ -8,11 +8,9 @@
 
 #include "profiler/core/statistics/statistics.h"
 #include "profiler/experiments/blocks.h"
-#include "profiler/experiments/journaled.h"
+#include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/sweep/grid.h"
-#include "profiler/experiments/sweep/pilots.h"
 #include "profiler/experiments/sweep/plan.h"
-#include "profiler/experiments/sweep/verdict.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {

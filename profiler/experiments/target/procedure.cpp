@@ -9,8 +9,7 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/core/statistics/shuffle.h"
-#include "profiler/experiments/applied.h"
-#include "profiler/experiments/journaled.h"
+#include "profiler/experiments/launch_results.h"
 #include "profiler/experiments/launch_series.h"
 #include "profiler/experiments/target/verdicts.h"
 

@@ -11,7 +11,6 @@
 #include "profiler/core/report/target.h"
 #include "profiler/core/result.h"
 #include "profiler/experiments/candidates.h"
-#include "profiler/experiments/events.h"
 #include "profiler/experiments/options.h"
 
 namespace loopscope {

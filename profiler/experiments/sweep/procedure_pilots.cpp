@@ -1,5 +1,3 @@
-#include "profiler/experiments/sweep/pilots.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,11 +8,11 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/core/statistics/statistics.h"
-#include "profiler/experiments/applied.h"
 #include "profiler/experiments/candidates.h"
+#include "profiler/experiments/launch_results.h"
 #include "profiler/experiments/pilots.h"
-#include "profiler/experiments/same_work.h"
 #include "profiler/experiments/sweep/grid.h"
+#include "profiler/experiments/sweep/procedure.h"
 #include "profiler/treatments/treatments.h"
 
 namespace loopscope {

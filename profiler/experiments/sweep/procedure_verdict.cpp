@@ -1,11 +1,10 @@
-#include "profiler/experiments/sweep/verdict.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "profiler/experiments/sweep/grid.h"
+#include "profiler/experiments/sweep/procedure.h"
 
 namespace loopscope {
 namespace {

@@ -1,11 +1,11 @@
-#include "profiler/experiments/prove/quick.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 
-#include "profiler/experiments/journaled.h"
+#include "profiler/core/printable.h"
+#include "profiler/experiments/launch_series.h"
+#include "profiler/experiments/prove/experiment.h"
 #include "profiler/experiments/prove/live.h"
 #include "profiler/experiments/prove/rows.h"
 #include "profiler/experiments/verdicts.h"

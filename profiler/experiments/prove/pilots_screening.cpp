@@ -1,5 +1,3 @@
-#include "profiler/experiments/prove/screening.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "profiler/experiments/applied.h"
+#include "profiler/experiments/launch_results.h"
+#include "profiler/experiments/prove/pilots.h"
 #include "profiler/experiments/verdicts.h"
 
 namespace loopscope {
