@@ -6,7 +6,7 @@
 
 #include "profiler/core/format.h"
 #include "reports/words/escape.h"
-#include "reports/words/sweep_wording.h"
+#include "reports/words/experiment_wording.h"
 #include "reports/words/wording.h"
 
 namespace loopscope {

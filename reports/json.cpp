@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/core/format.h"
-#include "reports/json/tree.h"
+#include "reports/json/report_json.h"
 
 namespace loopscope {
 namespace {

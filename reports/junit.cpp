@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "profiler/core/format.h"
-#include "reports/words/cost_wording.h"
 #include "reports/words/escape.h"
-#include "reports/words/gate_wording.h"
+#include "reports/words/experiment_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/wording.h"
 

@@ -8,14 +8,11 @@
 
 #include "profiler/core/format.h"
 #include "profiler/core/printable.h"
-#include "reports/words/cost_wording.h"
 #include "reports/words/escape.h"
-#include "reports/words/gate_wording.h"
+#include "reports/words/experiment_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/step_wording.h"
-#include "reports/words/sweep_wording.h"
-#include "reports/words/time_tables.h"
-#include "reports/words/trial_entries.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 

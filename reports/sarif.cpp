@@ -6,9 +6,9 @@
 
 #include "profiler/core/format.h"
 #include "profiler/core/printable.h"
-#include "reports/words/cost_wording.h"
 #include "reports/words/escape.h"
-#include "reports/words/gate_wording.h"
+#include "reports/words/experiment_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"

@@ -9,11 +9,11 @@
 #include "profiler/core/format.h"
 #include "profiler/core/printable.h"
 #include "reports/text/sections.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/step_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
-#include "reports/words/worth_most.h"
 
 namespace loopscope {
 namespace {

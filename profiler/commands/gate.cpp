@@ -16,7 +16,7 @@
 #include "profiler/experiments/gate/procedure.h"
 #include "profiler/launch/launch_environment.h"
 #include "profiler/system/terminal.h"
-#include "reports/words/gate_wording.h"
+#include "reports/words/experiment_wording.h"
 
 namespace loopscope {
 namespace {

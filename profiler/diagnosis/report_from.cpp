@@ -11,7 +11,7 @@
 #include "profiler/diagnosis/summaries.h"
 #include "profiler/importers/capture/run_files.h"
 #include "profiler/importers/importers.h"
-#include "reports/json/read.h"
+#include "reports/json/report_json.h"
 
 namespace loopscope {
 namespace {

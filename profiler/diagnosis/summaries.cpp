@@ -17,7 +17,7 @@
 #include "profiler/diagnosis/rank_report.h"
 #include "profiler/importers/importers.h"
 #include "reports/json/rank_summary.h"
-#include "reports/json/read.h"
+#include "reports/json/report_json.h"
 
 namespace loopscope {
 namespace {

@@ -9,13 +9,11 @@
 #include <set>
 
 #include "profiler/core/printable.h"
-#include "reports/html/source_quote.h"
-#include "reports/html/timeline_view.h"
-#include "reports/json/tree.h"
-#include "reports/words/gate_wording.h"
+#include "reports/json/report_json.h"
+#include "reports/words/experiment_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/step_wording.h"
-#include "reports/words/trial_entries.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 

@@ -4,7 +4,7 @@
 #include "profiler/core/report/expected_gain.h"
 #include "profiler/core/report/report.h"
 #include "reports/json/fields.h"
-#include "reports/json/places.h"
+#include "reports/json/rows.h"
 
 namespace loopscope {
 

@@ -3,8 +3,7 @@
 
 #include "profiler/core/report/gate.h"
 #include "reports/json/fields.h"
-#include "reports/json/launches.h"
-#include "reports/json/places.h"
+#include "reports/json/rows.h"
 
 namespace loopscope {
 

@@ -3,7 +3,7 @@
 
 #include "profiler/core/report/report.h"
 #include "reports/json/fields.h"
-#include "reports/json/places.h"
+#include "reports/json/rows.h"
 
 namespace loopscope {
 

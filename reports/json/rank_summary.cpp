@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/json/places.h"
 #include "reports/json/reader.h"
+#include "reports/json/report_json.h"
+#include "reports/json/rows.h"
 #include "reports/json/run.h"
 #include "reports/json/schema.h"
-#include "reports/json/tree.h"
 #include "reports/json/writer.h"
 
 namespace loopscope {

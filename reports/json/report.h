@@ -8,8 +8,6 @@
 #include "reports/json/gate.h"
 #include "reports/json/gpu.h"
 #include "reports/json/headroom.h"
-#include "reports/json/quality.h"
-#include "reports/json/ranks.h"
 #include "reports/json/run.h"
 #include "reports/json/steps.h"
 #include "reports/json/sweep.h"

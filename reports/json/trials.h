@@ -6,7 +6,7 @@
 
 #include "profiler/core/report/trial.h"
 #include "reports/json/fields.h"
-#include "reports/json/launches.h"
+#include "reports/json/rows.h"
 
 namespace loopscope {
 

@@ -8,7 +8,7 @@
 #include "profiler/core/report/expected_gain.h"
 #include "profiler/core/report/headline.h"
 #include "reports/text/sections.h"
-#include "reports/words/cost_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 

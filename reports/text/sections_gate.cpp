@@ -3,7 +3,7 @@
 
 #include "profiler/core/printable.h"
 #include "reports/text/sections.h"
-#include "reports/words/gate_wording.h"
+#include "reports/words/experiment_wording.h"
 #include "reports/words/wording.h"
 
 namespace loopscope {

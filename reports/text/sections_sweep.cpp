@@ -5,7 +5,7 @@
 
 #include "profiler/core/printable.h"
 #include "reports/text/sections.h"
-#include "reports/words/sweep_wording.h"
+#include "reports/words/experiment_wording.h"
 #include "reports/words/wording.h"
 
 namespace loopscope {

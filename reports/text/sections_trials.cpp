@@ -8,7 +8,7 @@
 
 #include "profiler/core/printable.h"
 #include "reports/text/sections.h"
-#include "reports/words/trial_entries.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 

@@ -10,7 +10,7 @@
 #include "profiler/core/printable.h"
 #include "profiler/core/report/run_end.h"
 #include "profiler/core/text.h"
-#include "reports/words/cost_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/units.h"
 #include "reports/words/wording.h"
 

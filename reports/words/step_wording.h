@@ -24,4 +24,9 @@ std::vector<WholeRow> WholeRows(const Report& report);
 
 std::string LinePlaceText(const LineRow& line, const std::string& directory);  // "train.py:9 in step: aten::linear"
 
+// Where the time goes as tables in Markdown.
+
+// The step's costliest lines and the run's parts; empty where neither is known.
+std::string TimeTables(const Report& report);
+
 }  // namespace loopscope

@@ -8,7 +8,7 @@
 #include "analyzers/diagnose/diagnose.h"
 #include "profiler/core/report/headline.h"
 #include "reports/formats.h"
-#include "reports/words/trial_entries.h"
+#include "reports/words/finding_wording.h"
 #include "tests/support/sample_report.h"
 
 namespace loopscope {

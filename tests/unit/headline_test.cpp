@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "reports/formats.h"
-#include "reports/words/cost_wording.h"
+#include "reports/words/finding_wording.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/wording.h"
-#include "reports/words/worth_most.h"
 #include "tests/support/sample_report.h"
 
 namespace loopscope {

@@ -13,7 +13,7 @@
 #include "profiler/diagnosis/rank_inputs.h"
 #include "profiler/diagnosis/report_from.h"
 #include "profiler/diagnosis/summaries.h"
-#include "reports/json/tree.h"
+#include "reports/json/report_json.h"
 #include "tests/support/capture_builder.h"
 #include "tests/support/nsys_builder.h"
 

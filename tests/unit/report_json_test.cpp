@@ -1,3 +1,5 @@
+#include "reports/json/report_json.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <limits>
 
 #include "reports/formats.h"
-#include "reports/json/read.h"
 #include "tests/support/sample_report.h"
 #include "tests/support/sanitized.h"
 

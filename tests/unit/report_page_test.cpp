@@ -17,8 +17,7 @@
 #include "profiler/core/report/comparison.h"
 #include "profiler/core/report/report.h"
 #include "reports/formats.h"
-#include "reports/html/source_quote.h"
-#include "reports/html/timeline_view.h"
+#include "reports/html/data.h"
 #include "tests/support/trace_builder.h"
 
 namespace loopscope {

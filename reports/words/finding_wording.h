@@ -1,8 +1,10 @@
-// What a finding costs and what its fix may bring, in words (see wording.h).
+// What a finding costs and what its fix may bring or brought, in words (see wording.h).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profiler/core/report/report.h"
 
@@ -23,5 +25,19 @@ std::string GainExpectedText(const Report& report, const Finding& finding);
 
 // "measured: loader.workers=2 0.67x, do not. Otherwise: …" where a trial of the fix brought nothing; else the advice.
 std::string AdviceText(const Report& report, const Finding& finding);
+
+// The trials of a report, each fix once: one may have been tried alone and with others.
+struct TrialEntry {
+  std::size_t shown = 0;  // of report.trials: with the other fixes where that was measured, else alone
+  std::string other;      // what the other measurement brought: "alone 1.08x [1.02, 1.14]"; empty without one
+};
+std::vector<TrialEntry> TrialEntries(const Report& report);
+std::string AlsoText(const TrialEntry& entry);  // "; alone 1.08x [1.02, 1.14]", behind the verdict
+
+// The most valuable changes, for the top of a report.
+
+// At most three lines, the largest first; each names its place where that is known. Printable.
+std::vector<std::string> LargestGains(const Report& report);       // of single fixes that were measured to help
+std::vector<std::string> CostliestFindings(const Report& report);  // after the one that leads the report
 
 }  // namespace loopscope

@@ -1,10 +1,21 @@
-// Launches in a report's JSON: those of a trial, and those of a gate.
+// Rows that several members of a report's JSON hold: places in the program; launches of a trial or of a gate.
 #pragma once
 
 #include "profiler/core/report/trial.h"
+#include "profiler/core/trace/place.h"
 #include "reports/json/fields.h"
 
 namespace loopscope {
+
+template <>
+struct JsonFields<Where> {
+  template <class Fields, class Row>
+  static void List(Fields& fields, Row& row) {
+    fields.Path("path", row.path);
+    fields("line", row.line);
+    fields("function", row.function);
+  }
+};
 
 template <>
 struct JsonFields<LaunchRow> {

@@ -1,12 +1,16 @@
-// The report as JSON (reports/schema.json): the version that is written, and reading it back.
+// The report as JSON (reports/schema.json): as a tree, for formats that carry it, and reading it back.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "profiler/core/report/report.h"
 #include "profiler/core/result.h"
 
 namespace loopscope {
+
+// By reports/schema.json; texts are as they came from outside.
+nlohmann::ordered_json ReportTree(const Report& report);
 
 inline constexpr std::string_view kReportSchemaPrefix = "loopscope.report/";
 inline constexpr int kReportSchemaVersion = 1;

@@ -1,5 +1,3 @@
-#include "reports/html/timeline_view.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/core/report/finding.h"
+#include "reports/html/data.h"
 
 namespace loopscope {
 namespace {

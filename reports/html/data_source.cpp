@@ -1,5 +1,3 @@
-#include "reports/html/source_quote.h"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <optional>
 
 #include "profiler/core/printable.h"
+#include "reports/html/data.h"
 
 namespace loopscope {
 namespace {
