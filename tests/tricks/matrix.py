@@ -66,7 +66,7 @@ pictures, language, ranks = script(PICTURES), script(LANGUAGE), script(RANKS, op
 SMALL_MODEL = ("--set", "model.size=small")
 
 NATIVE = [
-    image("input-starvation", "train_image/jpeg.cpp", "loader.workers=1"),
+    image("input-starvation", "train_image/pictures.cpp", "loader.workers=1"),
     image("host-sync", "common/training.cpp", "sync.defer=on"),
     image("debug-left-on", "", "debug=off"),
     image("bias-before-norm", "train_image/", "bias.before_norm=off"),

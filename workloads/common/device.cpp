@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "workloads/common/knobs/usage_error.h"
+#include "workloads/common/knobs/knobs.h"
 
 namespace loopscope::train {
 namespace {

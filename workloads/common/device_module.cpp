@@ -1,5 +1,7 @@
 #include "workloads/common/device_module.h"
 
+#include <ATen/DeviceAccelerator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -7,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-#include "workloads/common/knobs/usage_error.h"
+#include "workloads/common/knobs/knobs.h"
 
 namespace loopscope::train {
 namespace {
@@ -29,6 +31,12 @@ void* OpenDeviceModule(const char* item, const char* library, const char* entry)
   void* const found = dlsym(module, entry);
   if (found == nullptr) Fail(item, fmt::format("the module has no {}", entry));
   return found;
+}
+
+MakeDeviceGraph OpenDeviceGraphs(c10::Device device) {
+  void* const entry = OpenDeviceModule("cuda_graphs=on", "libtrain_cuda_graphs.so", kMakeDeviceGraph);
+  at::accelerator::setCurrentStream(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+  return reinterpret_cast<MakeDeviceGraph>(entry);
 }
 
 }  // namespace loopscope::train

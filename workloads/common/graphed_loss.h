@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "workloads/common/device_graph.h"
+#include "workloads/common/device_module.h"
 #include "workloads/common/task.h"
 
 namespace loopscope::train {
@@ -20,7 +20,7 @@ class GraphedLoss {
   // Batches of the same shapes before the passes are recorded: libraries choose algorithms and workspaces in them.
   static constexpr int kSteadyBatches = 3;
 
-  // `loss` must read nothing back to the host and draw nothing random there; `make` makes a graph (device_graph.h).
+  // `loss` must read nothing back to the host and draw nothing random there; `make` makes a graph (device_module.h).
   GraphedLoss(Loss loss, std::vector<torch::Tensor> parameters, MakeDeviceGraph make);
   ~GraphedLoss();
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "workloads/common/knobs/treatment.h"
+#include "workloads/common/knobs/knobs.h"
 #include "workloads/common/settings.h"
 
 namespace loopscope::train {

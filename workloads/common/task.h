@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "workloads/common/knobs/treatment.h"
+#include "workloads/common/knobs/knobs.h"
 
 namespace loopscope::train {
 

@@ -22,18 +22,16 @@
 
 #include "probes/loopscope.h"
 #include "workloads/common/autocast.h"
-#include "workloads/common/checkpoints.h"
 #include "workloads/common/device.h"
 #include "workloads/common/grad_scaler.h"
 #include "workloads/common/graphed_loss.h"
-#include "workloads/common/lr_find.h"
+#include "workloads/common/learning_rate.h"
 #include "workloads/common/optimizers.h"
 #include "workloads/common/ranges.h"
 #include "workloads/common/ranks/data_parallel.h"
 #include "workloads/common/ranks/rank_group.h"
 #include "workloads/common/ranks/rank_positions.h"
-#include "workloads/common/schedule.h"
-#include "workloads/common/weights_log.h"
+#include "workloads/common/weights.h"
 
 namespace loopscope::train {
 namespace {

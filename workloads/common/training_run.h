@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "workloads/common/knobs/treatment.h"
+#include "workloads/common/knobs/knobs.h"
 #include "workloads/common/ranks/ranks.h"
 #include "workloads/common/settings.h"
 

@@ -2,7 +2,7 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAFunctions.h>
 
-#include "workloads/common/device_graph.h"
+#include "workloads/common/device_module.h"
 
 namespace loopscope::train {
 namespace {

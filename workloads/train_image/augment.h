@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/common/random.h"
-#include "workloads/train_image/jpeg.h"
+#include "workloads/train_image/pictures.h"
 
 namespace loopscope::train::image {
 

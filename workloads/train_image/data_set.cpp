@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "workloads/common/random.h"
-#include "workloads/train_image/drawing.h"
-#include "workloads/train_image/jpeg.h"
+#include "workloads/train_image/pictures.h"
 
 namespace loopscope::train::image {
 namespace {

@@ -10,7 +10,7 @@
 #include "workloads/common/draws.h"
 #include "workloads/common/task.h"
 #include "workloads/train_image/data_set.h"
-#include "workloads/train_image/jpeg.h"
+#include "workloads/train_image/pictures.h"
 
 namespace loopscope::train::image {
 

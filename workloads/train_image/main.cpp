@@ -3,7 +3,7 @@
 #include "workloads/common/knobs/command_line.h"
 #include "workloads/common/training.h"
 #include "workloads/train_image/image_task.h"
-#include "workloads/train_image/knobs.h"
+#include "workloads/train_image/settings.h"
 
 namespace loopscope::train::image {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "workloads/common/recompute.h"
-#include "workloads/train_image/drawing.h"
+#include "workloads/train_image/pictures.h"
 
 namespace loopscope::train::image {
 namespace {

@@ -32,4 +32,7 @@ inline int TrainSamples(const Settings& settings) {
   return settings.train_images * settings.repeats;
 }
 
+// The knobs of train_image: those that every program has, and its own. The settings must outlive them.
+Knobs KnobsOf(Settings& settings);
+
 }  // namespace loopscope::train::image

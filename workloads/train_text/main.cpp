@@ -2,7 +2,7 @@
 // knob.
 #include "workloads/common/knobs/command_line.h"
 #include "workloads/common/training.h"
-#include "workloads/train_text/knobs.h"
+#include "workloads/train_text/settings.h"
 #include "workloads/train_text/text_task.h"
 
 namespace loopscope::train::text {

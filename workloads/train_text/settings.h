@@ -24,4 +24,7 @@ struct Settings : CommonSettings {
   double dropout = 0.1;
 };
 
+// The knobs of train_text: those that every program has, and its own. The settings must outlive them.
+Knobs KnobsOf(Settings& settings);
+
 }  // namespace loopscope::train::text

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "probes/environment.h"
-#include "workloads/common/knobs/usage_error.h"
+#include "workloads/common/knobs/knobs.h"
 #include "workloads/common/ranks/rank_launcher.h"
 #include "workloads/common/ranks/ranks.h"
 

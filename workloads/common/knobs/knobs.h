@@ -1,9 +1,12 @@
-// The knobs of a training program: one table that parses, prints and explains every setting.
+// The knobs of a training program: one table that parses, prints and explains every setting, and those among them that
+// a treatment asks for.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -59,6 +62,28 @@ class Knobs {
   std::vector<Knob> knobs_;
   std::function<Reason()> conflict_;
   std::function<Reason(std::string_view)> idle_;
+};
+
+// Knobs that LOOPSCOPE_TREATMENT asks for: applied over presets and --set, and reported back once they are in effect.
+
+// A knob that the treatment has changed, and its value before.
+struct TreatedKnob {
+  const Knob* knob;
+  std::string before;
+};
+
+// Values read back from where they act, by key; missing keys act as set.
+using InEffect = std::map<std::string, std::string, std::less<>>;
+
+// Applies the requested treatment. Reports items that cannot be applied as not applicable, with the reason.
+std::vector<TreatedKnob> ApplyTreatment(const Knobs& knobs);
+
+// Reports each treated knob: applied with the value read back, or not applicable when that has not changed.
+void ReportTreatment(const std::vector<TreatedKnob>& treated, const Knobs& knobs, const InEffect& in_effect);
+
+// A request that cannot be fulfilled: the program reports it in one line and ends with status 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace loopscope::train

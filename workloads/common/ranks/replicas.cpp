@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "workloads/common/device_module.h"
-#include "workloads/common/knobs/usage_error.h"
+#include "workloads/common/knobs/knobs.h"
 
 namespace loopscope::train {
 

@@ -1,4 +1,4 @@
-#include "workloads/train_text/knobs.h"
+#include "workloads/train_text/settings.h"
 
 #include "workloads/common/knobs/common_knobs.h"
 

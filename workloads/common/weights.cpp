@@ -1,9 +1,13 @@
-#include "workloads/common/checkpoints.h"
+#include "workloads/common/weights.h"
 
 #include <fmt/format.h>
 #include <torch/serialize/archive.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
 #include <stdexcept>
+#include <string>
 
 namespace loopscope::train {
 namespace {
@@ -53,6 +57,20 @@ void Save(const fs::path& folder, int epochs, const torch::nn::Module& model,
   const fs::path saving = path.string() + ".saving";
   archive.save_to(saving.string());
   fs::rename(saving, path);
+}
+
+void PrintWeights(const std::vector<torch::Tensor>& parameters, int most) {
+  std::string text = "weights";
+  for (const torch::Tensor& parameter : parameters) {
+    const torch::Tensor flat = parameter.detach().contiguous().flatten();
+    const int shown = static_cast<int>(std::min<std::int64_t>(most, flat.numel()));
+    for (int i = 0; i < shown; ++i) {
+      fmt::format_to(std::back_inserter(text), " {:.3f}", flat.const_data_ptr<float>()[i]);
+    }
+    most -= shown;
+  }
+  text += '\n';
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 }  // namespace loopscope::train

@@ -1,4 +1,4 @@
-#include "workloads/train_image/knobs.h"
+#include "workloads/train_image/settings.h"
 
 #include <fmt/format.h>
 
