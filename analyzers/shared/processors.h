@@ -27,7 +27,7 @@ struct Processors {
 // nullopt when the facts (of Trace or RankSummary) do not record it.
 std::optional<double> ProcessorDelayShare(const std::map<std::string, std::string>& facts);
 
-// nullopt when the trace does not record it (probes/preload/process/processors.h): another format, another platform.
+// nullopt when the trace does not record it (probes/preload/process/usage.h): another format, another platform.
 std::optional<Processors> ProcessorsOf(const Timeline& timeline);
 
 // Other programs kept the training thread from running for 5 % of the time, or used a fifth of the processors where

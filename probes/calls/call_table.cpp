@@ -1,9 +1,6 @@
 #include "probes/calls/call_table.h"
 
-#include "probes/calls/memory_calls.h"
-#include "probes/calls/op_calls.h"
-#include "probes/calls/system_calls.h"
-#include "probes/calls/wait_calls.h"
+#include "probes/calls/interposed.h"
 #include "probes/export.h"
 
 extern "C" LOOPSCOPE_EXPORT const loopscope::CallTable* loopscope_calls_v1() {

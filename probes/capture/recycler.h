@@ -9,10 +9,28 @@
 #include <atomic>
 #include <cstdint>
 
-#include "probes/capture/kept_times.h"
 #include "probes/wire.h"
 
 namespace loopscope::capture {
+
+// Time ranges whose operators are never evicted.
+
+// Operators are kept from the start on, and in ranges that the caller opens.
+class KeptTimes {
+ public:
+  void Start() noexcept;
+  void Set(bool keep, std::uint64_t time_ns) noexcept;  // from `time_ns` on; one thread at a time
+  bool Has(std::uint64_t time_ns) const noexcept;
+
+ private:
+  static constexpr std::uint32_t kMost = 64;  // later ones are not kept
+  struct Time {
+    std::atomic<std::uint64_t> begin_ns{0}, end_ns{0};
+  };
+  std::array<Time, kMost> times_{};
+  std::atomic<std::uint32_t> count_{0};
+  bool open_ = false;
+};
 
 // One per process; chunks are given by their number + 1, 0 is none.
 class Recycler {

@@ -15,7 +15,6 @@
 #include "probes/cupti/clock.h"
 #include "probes/cupti/decoder.h"
 #include "probes/cupti/dump.h"
-#include "probes/cupti/kinds.h"
 #include "probes/environment.h"
 #include "probes/mutex_guard.h"
 

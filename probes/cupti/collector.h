@@ -5,6 +5,7 @@
 // stored raw.
 #pragma once
 
+#include "probes/cupti/calls.h"
 #include "probes/cupti/cupti_library.h"
 #include "probes/preload/probe_api.h"
 
@@ -20,5 +21,12 @@ void FinishCollector() noexcept;
 // Makes room for another client of CUPTI, which is about to register: records are no longer taken, what CUPTI holds is
 // written as at the end, and a mark says so. For good: a second client changes what the first one gets.
 void LeaveCuptiTo(const char* client) noexcept;
+
+// The kinds of records requested from CUPTI.
+
+// Turns them on; after an error none is on. If calls cannot be enabled one by one, all are recorded.
+CUptiResult EnableKinds(const Cupti& cupti, Calls wanted) noexcept;
+
+void DisableKinds(const Cupti& cupti) noexcept;
 
 }  // namespace loopscope

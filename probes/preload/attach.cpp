@@ -1,5 +1,3 @@
-// Entry of the preloaded library: active only in a process that was launched to be measured and has LibTorch mapped, or
-// runs Python, which may import torch. Anywhere else (shells, launchers, build tools) it does nothing.
 #include "probes/preload/attach.h"
 
 #include <dlfcn.h>
@@ -11,20 +9,26 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
+#include "probes/capture/file.h"
 #include "probes/capture/records.h"
-#include "probes/preload/api.h"
 #include "probes/preload/call_stack.h"
+#include "probes/preload/calls.h"
+#include "probes/preload/ending.h"
 #include "probes/preload/follow/following.h"
-#include "probes/preload/follow/samples.h"
+#include "probes/preload/lifetimes.h"
+#include "probes/preload/live.h"
 #include "probes/preload/loop.h"
-#include "probes/preload/pauses.h"
 #include "probes/preload/process/devices.h"
-#include "probes/preload/process/start.h"
-#include "probes/preload/python/shim_path.h"
-#include "probes/preload/rank_meeting.h"
+#include "probes/preload/process/usage.h"
+#include "probes/preload/program_facts.h"
 
 namespace loopscope {
+
+// Entry of the preloaded library: active only in a process that was launched to be measured and has LibTorch mapped, or
+// runs Python, which may import torch. Anywhere else (shells, launchers, build tools) it does nothing.
+
 namespace {
 
 bool LibTorchIsMapped() noexcept {
@@ -155,4 +159,80 @@ const char* AttachTorchProbe(const char* path) noexcept {
   return reason;
 }
 
+namespace {
+
+constexpr char kVariable[] = "PYTHONPATH";
+
+bool RunsPython() noexcept {
+  return dlsym(RTLD_DEFAULT, "Py_BytesMain") != nullptr;
+}
+
+bool FindShim(char (&folder)[PATH_MAX]) noexcept {
+  return PathBesideLibrary("python/site", folder, sizeof folder) && access(folder, R_OK) == 0;
+}
+
+bool Holds(std::string_view list, std::string_view folder) noexcept {
+  while (!list.empty()) {
+    const std::size_t colon = list.find(':');
+    if (list.substr(0, colon) == folder) return true;
+    list.remove_prefix(colon == list.npos ? list.size() : colon + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+void PutShimInReach() noexcept {
+  char shim[PATH_MAX];
+  if (!RunsPython() || !FindShim(shim)) return;
+  const char* const set = std::getenv(kVariable);
+  if (set == nullptr || *set == '\0') {
+    setenv(kVariable, shim, 1);
+    return;
+  }
+  if (Holds(set, shim)) return;
+  char* joined = nullptr;
+  if (asprintf(&joined, "%s:%s", shim, set) < 0) return;
+  setenv(kVariable, joined, 1);
+  std::free(joined);
+}
+
 }  // namespace loopscope
+
+namespace loopscope::loop {
+
+const ProbeApi* Api() noexcept {
+  static const ProbeApi api{
+      .version = kProbeApiVersion,
+      .gate = &Gate(),
+      .tracing = RunMode() == Mode::kTrace,
+      .checking = RunMode() == Mode::kCheck,
+      .now_ns = capture::NowNs,
+      .append = [](const void* records, std::size_t bytes) { return capture::Append(records, bytes); },
+      .string_id =
+          [](const char* text, std::size_t length) {
+            return capture::StringId({text, length});
+          },
+      .call_stack = CallStackId,
+      .mark = [](std::uint8_t kind, const char* name,
+                 std::uint64_t value) { Mark(static_cast<wire::MarkKind>(kind), name, value); },
+      .fact = [](const char* key, const char* value) { capture::WriteFact(key, value); },
+      .applied = [](const char* key, const char* where, const char* old_value, const char* now,
+                    std::uint32_t flags) { capture::WriteApplied(key, where, old_value, now, flags); },
+      .user_range = UserRange,
+      .claimed = [](const char* key) { return Claimed(key); },
+      .in_backward = InBackward,
+      .thread_state = [] { return &capture::CurrentThread(); },
+      .file_generation = &capture::FileGeneration(),
+      .set_torch_hooks = SetTorchHooks,
+      .set_device_hooks = SetDeviceHooks,
+      .live_state = [](const char* key) { return live::State(key); },
+      .live_acted = [](const char* key) { live::Acted(key); },
+      .real_op_calls = Calls().real_op_calls,
+      .set_op_calls = Calls().set_op_calls,
+      .tensor_used = lifetimes::Used,
+  };
+  return Active() ? &api : nullptr;
+}
+
+}  // namespace loopscope::loop

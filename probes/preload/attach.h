@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "probes/preload/probe_api.h"
+
 namespace loopscope {
 
 // The path of `name` in the folder of this library, cut off at `size`. False when that folder is unknown.
@@ -16,4 +18,18 @@ const char* StartCapture() noexcept;
 // the capture says so.
 const char* AttachTorchProbe(const char* path = nullptr) noexcept;
 
+// Keeps the shim's folder on PYTHONPATH if a launcher resets that variable.
+
+// In a process that runs a Python interpreter: puts the shim's folder back at the front of PYTHONPATH if a launcher
+// or a shell script has dropped it (`PYTHONPATH=src python train.py`). Runs before the interpreter reads the
+// variable.
+void PutShimInReach() noexcept;
+
 }  // namespace loopscope
+
+namespace loopscope::loop {
+
+// What this library offers to the other injected libraries.
+const ProbeApi* Api() noexcept;  // null while no capture is open in this process
+
+}  // namespace loopscope::loop

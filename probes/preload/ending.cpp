@@ -16,8 +16,6 @@
 #include "probes/capture/records.h"
 #include "probes/preload/process/children.h"
 #include "probes/preload/process/devices.h"
-#include "probes/preload/process/writers.h"
-#include "probes/preload/rank_meeting.h"
 
 namespace loopscope {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "probes/capture/records.h"
 #include "probes/export.h"
-#include "probes/preload/api.h"
-#include "probes/preload/claims.h"
+#include "probes/preload/attach.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
-#include "probes/preload/target.h"
+#include "probes/preload/program_facts.h"
+#include "probes/preload/settings.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include "probes/capture/writer.h"
 #include "probes/export.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/program_facts.h"
 #include "probes/preload/real_function.h"
-#include "probes/preload/sampler_facts.h"
 
 namespace loopscope {
 

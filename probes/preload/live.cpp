@@ -9,7 +9,7 @@
 
 #include "probes/capture/records.h"
 #include "probes/environment.h"
-#include "probes/preload/claims.h"
+#include "probes/preload/program_facts.h"
 
 namespace loopscope::live {
 namespace {

@@ -1,5 +1,8 @@
 #include "probes/preload/settings.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -69,6 +72,33 @@ Settings ReadSettings() noexcept {
   settings.several_ranks = env::ReadRank().rank >= 0;
   settings.window.ends_together = settings.several_ranks;
   return settings;
+}
+
+namespace {
+
+// The launcher reads a printed metric as it appears: whole lines must not wait for a buffer to fill.
+__attribute__((constructor)) void PrintByLine() {
+  if (std::getenv(env::kTarget) != nullptr) setvbuf(stdout, nullptr, _IOLBF, 0);
+}
+
+bool Reached(const char* target, const char* name, double value) noexcept {
+  const char* sign = std::strpbrk(target, "<>");
+  if (sign == nullptr || std::strlen(name) != static_cast<std::size_t>(sign - target)) return false;
+  if (std::strncmp(target, name, static_cast<std::size_t>(sign - target)) != 0) return false;
+  const double wanted = std::strtod(sign + 2, nullptr);
+  return *sign == '>' ? value >= wanted : value <= wanted;
+}
+
+}  // namespace
+
+void NoteMetric(const char* name, double value) noexcept {
+  const char* target = std::getenv(env::kTarget);
+  const char* folder = std::getenv(env::kRunDir);
+  if (target == nullptr || folder == nullptr || !Reached(target, name, value)) return;
+  char path[4096];
+  if (std::snprintf(path, sizeof path, "%s/%s", folder, env::kTargetFile) >= static_cast<int>(sizeof path)) return;
+  const int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (file >= 0) close(file);
 }
 
 }  // namespace loopscope

@@ -1,4 +1,5 @@
-// The launcher's settings for the probes, read from the environment once (probes/environment.h).
+// What the launcher asks of the probes (probes/environment.h): its settings, read from the environment once, and the
+// metric that it waits for.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +24,9 @@ struct Settings {
 };
 
 Settings ReadSettings() noexcept;
+
+// The program reported a metric: if it is the awaited one and has reached its target, notifies the launcher, which ends
+// the program.
+void NoteMetric(const char* name, double value) noexcept;
 
 }  // namespace loopscope

@@ -88,7 +88,7 @@ class Forward:
             module.__call__ = self._wrapped(self._original, is_compiling)
 
     def _wrapped(self, original, is_compiling):
-        """The same as around_modules (probes/preload/python/modules.h)."""
+        """The same as around_modules (probes/preload/python/builtins.h)."""
         thread, outermost, named_call = self._thread, self._outermost, self._named_call
 
         @functools.wraps(original)

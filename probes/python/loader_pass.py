@@ -65,6 +65,6 @@ class Pass:
         return min(of_batch, left) if left > 0 else of_batch
 
     def handed_over(self):
-        """The arguments for the builtins (probes/preload/python/loader.h)."""
+        """The arguments for the builtins (probes/preload/python/builtins.h)."""
         own = (None, None, *self.sizes) if self.sizes else (self.drawn.append, self.drawn.popleft, 0, 0)
         return ctypes.addressof(self.given), self.loader_id, self.name, *own

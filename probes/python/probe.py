@@ -98,7 +98,7 @@ class Probe:
 
 
 def _builtins(library):
-    """Faster versions of the calls and wrappers of every step (probes/preload/python/calls.h)."""
+    """Faster versions of the calls and wrappers of every step (probes/preload/python/builtins.h)."""
     library.loopscope_script_builtins.restype = ctypes.c_void_p  # with py_object, null would become an object
     address = library.loopscope_script_builtins()
     return ctypes.cast(address, ctypes.py_object).value if address else {}  # null: this Python lacks what they need

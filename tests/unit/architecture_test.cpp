@@ -319,7 +319,6 @@ bool NeedsNoHeader(const std::string& file) {
       {"probes/preload/entry_points.cpp", "entry points by name"},
       {"probes/preload/interpose.cpp", "functions of LibTorch that it stands in for"},
       {"probes/preload/output.cpp", "functions of the C library that it stands in for"},
-      {"probes/preload/pauses.cpp", "functions of the C library that it stands in for"},
       {"probes/preload/process/exec.cpp", "functions of the C library that it stands in for"},
       {"probes/torch/attach.cpp", "entry points by name"},
       {"probes/torch/seed.cpp", "entry points by name"},

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "probes/loopscope.h"
-#include "probes/preload/api.h"
-#include "probes/preload/claims.h"
+#include "probes/preload/attach.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
+#include "probes/preload/program_facts.h"
 
 namespace loopscope::loop {
 namespace {

@@ -1,5 +1,3 @@
-#include "probes/preload/rank_meeting.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +6,8 @@
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "probes/preload/ending.h"
 
 namespace loopscope {
 namespace {

@@ -43,7 +43,7 @@ struct Code {
   std::string path, function;  // co_filename in its one spelling, co_name
   Owner owner = Owner::kForeign;
   std::unordered_map<int, std::uint32_t> lines;  // line -> string id
-  std::uint32_t call_name = 0;                   // string id, see call_names.h
+  std::uint32_t call_name = 0;                   // string id, see NameOfFrame()
   bool call_named = false;
   // Known once it is named:
   Container container = Container::kNone;
@@ -67,5 +67,28 @@ void SetCodeFolders(std::string_view start, std::string_view temporary) noexcept
 
 // Path prefixes of code that is not the user's, one per line.
 void SetForeignCode(std::string_view folders) noexcept;
+
+// A called function's name in reports: as the program would write it ("gc.collect", "numpy.histogram", "torch.tensor").
+// Called under the interpreter's lock, with no exception pending.
+
+// String id of the function that runs in `frame`. 0: a wrapper with a meaningless name; use what it calls.
+std::uint32_t NameOfFrame(void* frame, Code& code) noexcept;
+
+// The same of a builtin (the argument of the interpreter's event for calls of C functions).
+std::uint32_t NameOfBuiltin(void* function) noexcept;
+
+// Whether this process's Python has what this needs.
+bool FindCallNames() noexcept;
+
+// Call stacks of Python code, as text frames "path:line:function" (probes/wire.h). CPython's functions are looked up
+// in the process when it starts, so that no Python header and no version of it is needed.
+
+// From now on stacks are Python's. No effect if the process's Python lacks a needed function; a kProbeOff mark then
+// records it.
+void UsePythonStacks() noexcept;
+
+// Id of the calling thread's Python stack, innermost first: the user's frames, and before them those of installed
+// packages that the innermost of them called. 0 on threads that run no Python, and where it could not be taken.
+std::uint32_t PythonStackId() noexcept;
 
 }  // namespace loopscope

@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "probes/preload/python/call_names.h"
 #include "probes/preload/python/code.h"
-#include "probes/preload/python/hooks_in_use.h"
 
 namespace loopscope::follow {
 namespace {

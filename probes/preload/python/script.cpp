@@ -5,15 +5,13 @@
 #include "probes/capture/records.h"
 #include "probes/export.h"
 #include "probes/preload/attach.h"
-#include "probes/preload/claims.h"
 #include "probes/preload/follow/following.h"
 #include "probes/preload/live.h"
 #include "probes/preload/loop.h"
 #include "probes/preload/process/devices.h"
+#include "probes/preload/program_facts.h"
 #include "probes/preload/python/code.h"
 #include "probes/preload/python/follow.h"
-#include "probes/preload/python/stack.h"
-#include "probes/preload/python/worker.h"
 
 namespace {
 
