@@ -13,13 +13,10 @@
 #include "probes/export.h"
 #include "probes/torch/api.h"
 #include "probes/torch/applier.h"
-#include "probes/torch/callbacks.h"
-#include "probes/torch/device_memory.h"
-#include "probes/torch/gains.h"
 #include "probes/torch/has_cuda.h"
-#include "probes/torch/losses.h"
-#include "probes/torch/optimizer.h"
-#include "probes/torch/peaks.h"
+#include "probes/torch/measurements.h"
+#include "probes/torch/ops.h"
+#include "probes/torch/training.h"
 #include "probes/wire.h"
 
 namespace loopscope {

@@ -13,8 +13,6 @@
 #include <string_view>
 
 #include "probes/torch/api.h"
-#include "probes/torch/padding.h"
-#include "probes/torch/producer.h"
 
 namespace loopscope {
 namespace {

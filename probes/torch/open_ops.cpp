@@ -6,7 +6,7 @@
 #include <new>
 #include <string_view>
 
-#include "probes/torch/traits.h"
+#include "probes/torch/op_names.h"
 
 namespace loopscope {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "probes/capture/thread_state.h"
 #include "probes/torch/api.h"
-#include "probes/torch/producer.h"
+#include "probes/torch/inputs.h"
 #include "probes/wire.h"
 
 namespace loopscope {

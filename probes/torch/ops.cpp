@@ -9,12 +9,10 @@
 #include <bit>
 #include <string_view>
 
-#include "probes/torch/engine_nodes.h"
-#include "probes/torch/gains.h"
 #include "probes/torch/inputs.h"
+#include "probes/torch/measurements.h"
+#include "probes/torch/op_names.h"
 #include "probes/torch/open_ops.h"
-#include "probes/torch/peaks.h"
-#include "probes/torch/traits.h"
 
 namespace loopscope {
 namespace {

@@ -11,7 +11,7 @@
 #include "probes/torch/applier.h"
 #include "probes/torch/autocast.h"
 #include "probes/torch/has_cuda.h"
-#include "probes/torch/optimizer.h"
+#include "probes/torch/training.h"
 
 namespace loopscope {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "probes/torch/applier.h"
 #include "probes/torch/autocast.h"
-#include "probes/torch/optimizer.h"
+#include "probes/torch/training.h"
 
 namespace loopscope {
 

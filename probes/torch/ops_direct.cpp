@@ -1,5 +1,3 @@
-#include "probes/torch/direct_ops.h"
-
 #include <ATen/record_function.h>
 
 #include <cstdint>
@@ -7,7 +5,7 @@
 #include <optional>
 
 #include "probes/torch/api.h"
-#include "probes/torch/engine_nodes.h"
+#include "probes/torch/op_names.h"
 #include "probes/torch/open_ops.h"
 #include "probes/torch/ops.h"
 

@@ -1,5 +1,3 @@
-#include "probes/torch/producer.h"
-
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
@@ -8,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "probes/torch/inputs.h"
 #include "probes/wire.h"
 
 namespace loopscope {

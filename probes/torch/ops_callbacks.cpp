@@ -1,5 +1,3 @@
-#include "probes/torch/callbacks.h"
-
 #include <ATen/record_function.h>
 
 #include <atomic>
@@ -7,7 +5,6 @@
 #include <optional>
 
 #include "probes/torch/api.h"
-#include "probes/torch/direct_ops.h"
 #include "probes/torch/open_ops.h"
 #include "probes/torch/ops.h"
 

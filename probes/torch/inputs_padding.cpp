@@ -1,11 +1,11 @@
-#include "probes/torch/padding.h"
-
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
+
+#include "probes/torch/inputs.h"
 
 namespace loopscope {
 namespace {
