@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/core/printable.h"
 #include "reports/text/sections.h"
 #include "reports/words/headline_wording.h"
 #include "reports/words/step_wording.h"
