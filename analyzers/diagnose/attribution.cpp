@@ -11,6 +11,7 @@
 #include "analyzers/shared/devices.h"
 #include "analyzers/shared/evidence.h"
 #include "analyzers/shared/processors.h"
+#include "profiler/core/report/expected_gain.h"
 
 namespace loopscope {
 namespace {
@@ -58,8 +59,9 @@ void GiveWay(Finding& reason, std::vector<Finding>& findings) {
   findings = {Finding::NotApplicable(fmt::format("{} reports this time", reason.rule))};
 }
 
+// Compared by what the fixes are expected to gain, as a report is ordered: a bound may hold many times what it is worth.
 void Doubt(const Finding& reason, std::vector<Finding>& findings) {
-  if (reason.cost_ms_per_step < kKnownShare * findings.front().cost_ms_per_step) return;
+  if (ExpectedGainOf(reason).ms < kKnownShare * ExpectedGainOf(findings.front()).ms) return;
   findings = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", reason.rule))};
 }
 

@@ -99,6 +99,21 @@ TEST(Attribute, ALargeTableIsMostOfWhatTheOptimizerUpdates) {
   EXPECT_DOUBLE_EQ(Of(small, "single-tensor-optimizer").cost_ms_per_step, 64);
 }
 
+// Waits at any line are in the optimizer's times too: its bound of 52 ms is likely worth 31, of which 17 may be waits.
+TEST(Attribute, WaitsAtAnyLinePutABoundInDoubtByWhatItIsWorth) {
+  Finding waits = Costing("gil-contention", 17, CostKind::kBound);
+  waits.expected_gain_ms = 17;
+  waits.claims = {{Time::kAnyLine}};
+  Finding adam = Costing("single-tensor-optimizer", 52, CostKind::kBound, Severity::kHigh);
+  adam.usual_share = 0.6;
+  adam.claims = {{Time::kAnyLine, Standing::kDoubted}};
+  const auto doubted = Once({{"gil-contention", waits}, {"single-tensor-optimizer", adam}});
+  EXPECT_EQ(Of(doubted, "single-tensor-optimizer").verdict, Verdict::kCannotTell);
+  waits.expected_gain_ms = 12;
+  const auto small = Once({{"gil-contention", waits}, {"single-tensor-optimizer", adam}});
+  EXPECT_EQ(Of(small, "single-tensor-optimizer").verdict, Verdict::kFound);
+}
+
 TEST(Attribute, AGrowingStepIsToldWithItsCause) {
   Finding kept = Costing("graph-retained", 0, CostKind::kExact);
   kept.title = "a sum keeps every step's graph alive";

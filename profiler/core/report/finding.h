@@ -59,7 +59,7 @@ enum class Standing {
   kReason,    // it knows why the time is spent
   kWhole,     // the time as a whole: for information only, beside a reason that explains half of it
   kGivesWay,  // not reported beside a reason
-  kDoubted,   // cannot tell, beside a reason that has half as much or more
+  kDoubted,   // cannot tell, beside a reason whose expected gain is half as much or more
   kRest,      // what reasons claim is taken off its cost
 };
 std::string_view StandingName(Standing standing);  // "reason", "whole", "gives_way", "doubted", "rest"
