@@ -35,8 +35,9 @@ times: setup setup-test
 	cmake --build --preset timed
 	cmake/times.py
 
+# Also the address sanitizer over what `test-all` leaves out: reports, starting and rerunning programs.
 long: setup setup-test
-	.venv/bin/python tests/run_presets.py long || failed=$$?; .venv/bin/python tests/long_record.py && exit $${failed:-0}
+	.venv/bin/python tests/run_presets.py long asan-all || failed=$$?; .venv/bin/python tests/long_record.py && exit $${failed:-0}
 
 fuzz: setup setup-test
 	.venv/bin/python tests/run_presets.py fuzz

@@ -14,17 +14,18 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results"  # <preset>.xml, in JUnit's format, of the last run of each
-# A test preset that only filters another preset's build.
+# A test preset that only filters another preset's build; a build preset that only builds more of another's folder.
 BUILT_BY = {"slow": "release", "long": "release", "gpu": "release"}
+CONFIGURED_BY = {"asan-all": "asan"}
 # What a build and its tests write where nothing was built before; torch's wheel and the virtual environment come on top.
-NEEDED_GB = {"release": 6, "asan": 4, "tsan": 3}
+NEEDED_GB = {"release": 6, "asan": 4, "asan-all": 4, "tsan": 3}
 
 
 def run_preset(preset, junit):
     """Returns whether the preset was built and tested without a failure."""
     built_by = BUILT_BY.get(preset, preset)
     for command in (
-        ["cmake", "--preset", built_by],
+        ["cmake", "--preset", CONFIGURED_BY.get(built_by, built_by)],
         ["cmake", "--build", "--preset", built_by],
         ["ctest", "--preset", preset, "--output-junit", str(junit)],
     ):
@@ -49,7 +50,8 @@ def count(junit):
 
 def lacking_space(preset):
     """Why a build from nothing cannot end, or None."""
-    folder = ROOT / ("build" if BUILT_BY.get(preset, preset) == "release" else f"build-{preset}")
+    built_by = BUILT_BY.get(preset, preset)
+    folder = ROOT / ("build" if built_by == "release" else f"build-{CONFIGURED_BY.get(built_by, built_by)}")
     needed_gb, free_gb = NEEDED_GB.get(preset, 0), shutil.disk_usage(ROOT).free / 1e9
     if folder.exists() or free_gb >= needed_gb:
         return None
