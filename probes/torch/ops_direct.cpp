@@ -103,7 +103,7 @@ void Construct(void* function, std::uint8_t scope) {
   if (!made.isActive()) BeginNode(made, *name, node);
 }
 
-void End(at::RecordFunction* function) {
+void EndDirectly(at::RecordFunction* function) {
   if (function->isActive()) return real.end(function);
   OnEnd(*function, nullptr);
 }
@@ -153,7 +153,7 @@ bool RecordOpsDirectly() {
     calls = {As<OpCalls::Callbacks>(Callbacks),
              As<OpCalls::Callbacks>(CallbacksUnlessEmpty),
              As<OpCalls::Run>(Run),
-             As<OpCalls::End>(End),
+             As<OpCalls::End>(EndDirectly),
              Construct,
              ConstructFrom,
              As<OpCalls::Destroy>(Destroy)};

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "profiler/core/printable.h"
+#include "reports/html/timeline_view.h"
 #include "reports/json/report_json.h"
 #include "reports/words/experiment_wording.h"
 #include "reports/words/finding_wording.h"

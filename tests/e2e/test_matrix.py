@@ -1,6 +1,6 @@
 # ctest labels: measured slow
-"""Each flaw planted alone in a C++ program is found at its line, and nothing else is; without it there is nothing to find.
-The whole matrix, with both programs, Python, several ranks, treatments and repeats, is test_matrix_long.py."""
+"""Each flaw planted alone in a C++ program is found at its line, and nothing else is (by `make long`); without it there is
+nothing to find. The whole matrix, with both programs, Python, several ranks, treatments and repeats, is test_matrix_long.py."""
 
 import sys
 
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(not (BUILD / "workloads" / matrix.IMAGE).exists(
 ONE_PER_RULE = {plant.rule: plant for plant in reversed(matrix.NATIVE)}.values()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plant", ONE_PER_RULE, ids=lambda plant: plant.name)
 def test_a_flaw_is_found_alone(tmp_path, plant):
     if not matrix.can_be_planted(plant):

@@ -18,6 +18,7 @@
 #include "profiler/core/report/report.h"
 #include "reports/formats.h"
 #include "reports/html/data.h"
+#include "reports/html/timeline_view.h"
 #include "tests/support/trace_builder.h"
 
 namespace loopscope {

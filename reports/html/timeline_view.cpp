@@ -1,3 +1,5 @@
+#include "reports/html/timeline_view.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "profiler/core/printable.h"
 #include "profiler/core/report/finding.h"
-#include "reports/html/data.h"
 
 namespace loopscope {
 namespace {
