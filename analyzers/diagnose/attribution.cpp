@@ -59,7 +59,8 @@ void GiveWay(Finding& reason, std::vector<Finding>& findings) {
   findings = {Finding::NotApplicable(fmt::format("{} reports this time", reason.rule))};
 }
 
-// Compared by what the fixes are expected to gain, as a report is ordered: a bound may hold many times what it is worth.
+// Compared by what the fixes are expected to gain, as a report is ordered: a bound may hold many times what it is
+// worth.
 void Doubt(const Finding& reason, std::vector<Finding>& findings) {
   if (ExpectedGainOf(reason).ms < kKnownShare * ExpectedGainOf(findings.front()).ms) return;
   findings = {Finding::CannotTell(fmt::format("the waits that {} reports are in its times", reason.rule))};

@@ -23,7 +23,7 @@ double MedianInPlace(std::vector<double>& values) {
 }
 
 // The variance of Kendall's S, with ties.
-double Variance(const std::vector<double>& values) {
+double KendallVariance(const std::vector<double>& values) {
   const auto term = [](double n) { return n * (n - 1) * (2 * n + 5); };
   std::map<double, double> equal;
   for (const double value : values) equal[value] += 1;
@@ -54,7 +54,7 @@ std::optional<Trend> FindTrend(std::span<const double> all) {
     }
   }
   Trend trend;
-  trend.p = PValue(s, Variance(values));
+  trend.p = PValue(s, KendallVariance(values));
   if (trend.p > kSignificant) return std::nullopt;
   trend.slope = MedianInPlace(slopes);
   std::vector<double> starts;
