@@ -92,6 +92,20 @@ bool IsOfProgram(const fs::path& file, const Options& options) {
   return std::ranges::any_of(options.program, same) || std::ranges::any_of(options.program_a, same);
 }
 
+// What a report is made of: an input itself, or what lies in a folder that is one, but for reports (report.json).
+bool IsOfInput(const fs::path& file, const Options& options) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  const fs::path path = fs::canonical(file, error);
+  return std::ranges::any_of(options.inputs, [&](const std::string& word) {
+    const fs::path input = fs::canonical(word, error);
+    if (error) return false;
+    if (!fs::is_directory(input, error)) return input == path;
+    const auto [end, unused] = std::ranges::mismatch(input, path);
+    return end == input.end() && path.stem() != "report";
+  });
+}
+
 }  // namespace
 
 Result<void> CheckFiles(const Options& options) {
@@ -120,6 +134,9 @@ Result<void> CheckFiles(const Options& options) {
     }
     if (IsOfProgram(one.file, options)) {
       return Error{"is a file of the program", one.Text(), "name another file: this one would be replaced"};
+    }
+    if (IsOfInput(one.file, options)) {
+      return Error{"is a file that the report is made of", one.Text(), "name another file: this one would be replaced"};
     }
     const auto checked = CheckOutputFile(one.file);
     if (!checked) return Error{checked.error().what, one.Text(), checked.error().next};

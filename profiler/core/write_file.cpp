@@ -33,12 +33,22 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes) {
+namespace {
+
+// By its descriptor: another user may change what the path names meanwhile.
+bool MakeLike(int fd, const struct stat& before) {
+  constexpr mode_t kPermissions = 0777;
+  if (before.st_uid != geteuid() && fchown(fd, before.st_uid, before.st_gid) != 0) return false;
+  return fchmod(fd, before.st_mode & kPermissions) == 0;
+}
+
+// `before`: whose owner and permissions the new file keeps; null: only this user can read it.
+int Replace(const std::filesystem::path& path, std::string_view bytes, const struct stat* before) {
   if (!MayReplace(path)) return EEXIST;
   std::string part = path.native() + kPartSuffix;
   const int fd = mkostemp(part.data(), O_CLOEXEC);
   if (fd < 0) return errno;
-  bool written = WriteAll(fd, bytes);
+  bool written = WriteAll(fd, bytes) && (before == nullptr || MakeLike(fd, *before));
   int error = errno;
   if (close(fd) != 0 && written) {
     written = false;
@@ -48,6 +58,12 @@ int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes) 
   if (written) error = errno;
   unlink(part.c_str());
   return error != 0 ? error : EIO;
+}
+
+}  // namespace
+
+int WritePrivateFile(const std::filesystem::path& path, std::string_view bytes) {
+  return Replace(path, bytes, nullptr);
 }
 
 std::FILE* OpenPrivateFile(const std::filesystem::path& path, bool append) {
@@ -215,12 +231,12 @@ int WriteInPlace(const fs::path& path, std::string_view bytes) {
 int WriteFile(const fs::path& path, std::string_view bytes) {
   struct stat before {
   }, folder{};
-  const bool own = lstat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode) && before.st_uid == geteuid() &&
-                   stat(path.parent_path().c_str(), &folder) == 0 && !IsShared(folder);
-  if (own && before.st_nlink > 1) return WriteInPlace(path, bytes);
-  constexpr mode_t kPermissions = 0777;
-  const int error = WritePrivateFile(path, bytes);
-  return error == 0 && own && chmod(path.c_str(), before.st_mode & kPermissions) != 0 ? errno : error;
+  // The superuser may write any file, and leaves it to its owner.
+  const bool kept = lstat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode) &&
+                    (before.st_uid == geteuid() || geteuid() == 0) && stat(path.parent_path().c_str(), &folder) == 0 &&
+                    !IsShared(folder);
+  if (kept && before.st_nlink > 1) return WriteInPlace(path, bytes);
+  return Replace(path, bytes, kept ? &before : nullptr);
 }
 
 }  // namespace

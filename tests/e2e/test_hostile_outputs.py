@@ -214,3 +214,27 @@ def test_a_history_that_is_no_file(tmp_path, loopscope):
     os.mkfifo(folder / "history.sqlite")
     done = loopscope("history", folder, timeout=30)
     assert done.code == 2 and "not a file" in done.err
+
+
+@pytest.mark.parametrize("own", ["the.cap", "run.json", "rank0.json"])
+def test_a_report_does_not_replace_what_it_is_made_of(loopscope, tmp_path, own):
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    (folder / own).write_text(json.dumps(REPORT))
+    for given in (folder, folder / own):
+        done = loopscope("report", given, "--json", folder / own)
+        assert done.code == 2 and "is a file that the report is made of" in done.err, done.err
+        assert json.loads((folder / own).read_text()) == REPORT
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser writes others' files")
+def test_a_file_stays_its_owners(loopscope, tmp_path):
+    report, page = tmp_path / "r.json", tmp_path / "page.html"
+    report.write_text(json.dumps(REPORT))
+    page.write_text("old")
+    page.chmod(0o640)
+    os.chown(page, 65534, 65534)
+    done = loopscope("report", report, "--html", page)
+    seen = page.stat()
+    assert done.code == 0 and page.read_text() != "old", done.err
+    assert (seen.st_uid, seen.st_gid, stat.S_IMODE(seen.st_mode)) == (65534, 65534, 0o640)
