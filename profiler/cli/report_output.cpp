@@ -83,27 +83,30 @@ Result<void> CheckFolder(const Named& named) {
   return Error{"cannot write into " + there.native(), named.Text(), "name a place that can be written to"};
 }
 
+// By whatever name: another link of a file is written in place.
+bool IsSameFile(const std::string& word, const fs::path& file) {
+  std::error_code error;
+  return fs::is_regular_file(word, error) && fs::equivalent(word, file, error);
+}
+
 // A missing value (`--json -- train.py`) must not overwrite the program.
 bool IsOfProgram(const fs::path& file, const Options& options) {
-  std::error_code error;
-  const auto same = [&](const std::string& word) {
-    return fs::is_regular_file(word, error) && fs::equivalent(word, file, error);
-  };
+  const auto same = [&](const std::string& word) { return IsSameFile(word, file); };
   return std::ranges::any_of(options.program, same) || std::ranges::any_of(options.program_a, same);
 }
 
-// What a report is made of: an input itself, or what lies in a folder that is one, but for reports (report.json).
-bool IsOfInput(const fs::path& file, const Options& options) {
+// An existing file in the folder that is not a report (report.json).
+bool IsRecorded(const std::string& folder, const fs::path& file) {
   std::error_code error;
-  if (!fs::is_regular_file(file, error)) return false;
-  const fs::path path = fs::canonical(file, error);
-  return std::ranges::any_of(options.inputs, [&](const std::string& word) {
-    const fs::path input = fs::canonical(word, error);
-    if (error) return false;
-    if (!fs::is_directory(input, error)) return input == path;
-    const auto [end, unused] = std::ranges::mismatch(input, path);
-    return end == input.end() && path.stem() != "report";
-  });
+  if (!fs::is_directory(folder, error) || !fs::is_regular_file(file, error) || file.stem() == "report") return false;
+  const fs::path outer = fs::canonical(folder, error), inner = fs::canonical(file, error);
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
+// What a report is made of.
+bool IsOfInput(const fs::path& file, const Options& options) {
+  return std::ranges::any_of(
+      options.inputs, [&](const std::string& input) { return IsSameFile(input, file) || IsRecorded(input, file); });
 }
 
 }  // namespace

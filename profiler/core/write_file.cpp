@@ -13,15 +13,6 @@
 #include <system_error>
 
 namespace loopscope {
-namespace {
-
-// Never replace a device or a FIFO by a file.
-bool MayReplace(const std::filesystem::path& path) {
-  struct stat one {};
-  return lstat(path.c_str(), &one) != 0 || S_ISREG(one.st_mode) || S_ISLNK(one.st_mode);
-}
-
-}  // namespace
 
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -34,6 +25,12 @@ bool WriteAll(int fd, std::string_view bytes) {
 }
 
 namespace {
+
+// Never replace a device or a FIFO by a file.
+bool MayReplace(const std::filesystem::path& path) {
+  struct stat one {};
+  return lstat(path.c_str(), &one) != 0 || S_ISREG(one.st_mode) || S_ISLNK(one.st_mode);
+}
 
 // By its descriptor: another user may change what the path names meanwhile.
 bool MakeLike(int fd, const struct stat& before) {
@@ -198,7 +195,7 @@ int WriteTo(int fd, std::string_view bytes) {
   return error;
 }
 
-// Tries what WritePrivateFile will do, without writing the file itself.
+// Tries what WriteFile will do, without writing the file itself.
 Result<int> TryFile(const fs::path& asked, const fs::path& path) {
   std::error_code error;
   const fs::path folder = path.parent_path();

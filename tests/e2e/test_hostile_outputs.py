@@ -225,6 +225,10 @@ def test_a_report_does_not_replace_what_it_is_made_of(loopscope, tmp_path, own):
         done = loopscope("report", given, "--json", folder / own)
         assert done.code == 2 and "is a file that the report is made of" in done.err, done.err
         assert json.loads((folder / own).read_text()) == REPORT
+    other_name = tmp_path / "page.json"
+    os.link(folder / own, other_name)
+    assert loopscope("report", folder / own, "--json", other_name).code == 2
+    assert json.loads(other_name.read_text()) == REPORT
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser writes others' files")

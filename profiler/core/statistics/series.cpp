@@ -147,8 +147,7 @@ constexpr std::size_t kBatch = 5;
 std::vector<double> BatchMeans(std::span<const double> steps) {
   std::vector<double> means;
   for (std::size_t at = 0; at + kBatch <= steps.size(); at += kBatch) {
-    const auto batch = steps.subspan(at, kBatch);
-    means.push_back(std::accumulate(batch.begin(), batch.end(), 0.0) / kBatch);
+    means.push_back(Mean(steps.subspan(at, kBatch)));
   }
   return means;
 }
@@ -156,7 +155,7 @@ std::vector<double> BatchMeans(std::span<const double> steps) {
 // The squared standard error of the mean, up to a factor.
 double SquaredError(std::span<const double> values) {
   const double n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  const double mean = Mean(values);
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return squares / (n * n);
